@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# The newcomer's commands; the build itself is meson.build.
+#
+#   make            build/perfcam
+#   make run        installs what is missing, builds, shows the bundled example profile
+#   make test       installs what is missing, builds twice, runs every test but the long ones
+#   make test-long  the tests that take more than a minute each
+#   make lint       style, static checks, layers, sizes
+#   make bench      speed and memory (PEERS=DIR: measured against the scripts in DIR)
+#   make fuzz       each fuzzer for FUZZ_SECONDS (30)
+#   make install    to DESTDIR and PREFIX (/usr/local)
+#   make clean
+
+BUILD = build
+PREFIX = /usr/local
+DESTDIR =
+FUZZ_SECONDS = 30
+MESON = meson
+export FUZZ_SECONDS PEERS
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) perfcam
+
+$(BUILD)/build.ninja:
+	@$(MESON) setup $(BUILD)
+
+run:
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	@$(BUILD)/perfcam flame -i examples/example.perf-script.gz -o $(BUILD)/example.svg --top 10
+
+test:
+	@tools/setup build test
+	@tools/run-tests
+
+test-long:
+	@tools/setup build test
+	@tools/run-tests --long
+
+lint:
+	@tools/setup build test
+	@tools/run-tests --lint
+
+bench: all
+	@tools/bench
+
+fuzz:
+	@tools/setup build test
+	@tools/fuzz
+
+install: all
+	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) $(MESON) install -C $(BUILD)
+
+clean:
+	@rm -rf $(BUILD) build-asan build-fuzz
+
+.PHONY: all run test test-long lint bench fuzz install clean

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void cam_out_init(struct cam_out *out, int (*write_fn)(struct cam_out *, const void *, size_t),
+		  void *self)
+{
+	out->write = write_fn;
+	out->self = self;
+	out->error = 0;
+	out->len = 0;
+}
+
+static void flush_pending(struct cam_out *out)
+{
+	if (!out->error && out->len)
+		out->error = out->write(out, out->pending, out->len);
+	out->len = 0;
+}
+
+void cam_out_bytes(struct cam_out *out, const void *bytes, size_t n)
+{
+	if (out->len + n > sizeof(out->pending))
+		flush_pending(out);
+	if (n > sizeof(out->pending)) {
+		if (!out->error)
+			out->error = out->write(out, bytes, n);
+		return;
+	}
+	if (n)
+		memcpy(out->pending + out->len, bytes, n);
+	out->len += n;
+}
+
+void cam_out_text(struct cam_out *out, struct cam_text s)
+{
+	cam_out_bytes(out, s.p, s.n);
+}
+
+void cam_out_str(struct cam_out *out, const char *s)
+{
+	cam_out_bytes(out, s, strlen(s));
+}
+
+void cam_out_printf(struct cam_out *out, const char *fmt, ...)
+{
+	char line[512];
+	char *long_line = NULL;
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (n >= (int)sizeof(line) && vasprintf(&long_line, fmt, again) < 0)
+		n = -1;
+	va_end(again);
+	if (n < 0 && !out->error)
+		out->error = -ENOMEM;
+	else if (n >= 0)
+		cam_out_bytes(out, long_line ? long_line : line, (size_t)n);
+	free(long_line);
+}
+
+int cam_out_finish(struct cam_out *out)
+{
+	flush_pending(out);
+	return out->error;
+}
+
+static int write_fd(struct cam_out *out, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+	int fd = (int)(intptr_t)out->self;
+	while (n) {
+		ssize_t wrote = write(fd, p, n);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return -errno;
+		p += wrote;
+		n -= (size_t)wrote;
+	}
+	return 0;
+}
+
+void cam_out_to_fd(struct cam_out *out, int fd)
+{
+	cam_out_init(out, write_fd, (void *)(intptr_t)fd);
+}
+
+static int write_buf(struct cam_out *out, const void *bytes, size_t n)
+{
+	struct cam_buf *buf = out->self;
+	cam_buf_put(buf, bytes, n);
+	return cam_buf_error(buf);
+}
+
+void cam_out_to_buf(struct cam_out *out, struct cam_buf *buf)
+{
+	cam_out_init(out, write_buf, buf);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A stream of bytes that somebody writes somewhere: a file, a compressor, a test's buffer.
+ * Errors stick (negative errno), so writers check once, by cam_out_finish().
+ */
+#pragma once
+#include "base/buf.h"
+#include "base/text.h"
+
+struct cam_out {
+	/* Takes all n bytes or answers a negative errno. */
+	int (*write)(struct cam_out *out, const void *bytes, size_t n);
+	void *self;
+	int error;
+	size_t len;
+	char pending[8192];
+};
+
+void cam_out_init(struct cam_out *out, int (*write)(struct cam_out *, const void *, size_t),
+		  void *self);
+void cam_out_bytes(struct cam_out *out, const void *bytes, size_t n);
+void cam_out_text(struct cam_out *out, struct cam_text s);
+void cam_out_str(struct cam_out *out, const char *s);
+void cam_out_printf(struct cam_out *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Writes what is pending; the first error of the stream, or 0. */
+int cam_out_finish(struct cam_out *out);
+
+/* Streams to a descriptor (borrowed) and into a buffer. */
+void cam_out_to_fd(struct cam_out *out, int fd);
+void cam_out_to_buf(struct cam_out *out, struct cam_buf *buf);

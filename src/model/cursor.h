@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Door D: from whoever keeps windows to whoever asks.
+ *
+ * Sides: query, interop's exporters and fleet call; the store (sealed windows and open journals
+ * alike), imported files and tests implement.
+ * Handed over: a list of windows in order of time; of one window its tables, its samples as
+ * columns, totals, events, ledger, anchors and facts.
+ * Ownership: infos, tables and strings are the window's, valid until it is closed; a batch only
+ * during the callback.
+ * Thread: a window belongs to one thread; several windows may be read by several threads.
+ * Refusals: a callback's non-zero answer ends the iteration and is returned. -EBADMSG: nothing
+ * of what was asked can be read. Damage short of that is not an error: what is readable is
+ * delivered, stacks that are not are `[damaged]`, and `damage` counts what is missing: the
+ * caller must look at it and say so.
+ */
+#pragma once
+#include "model/tables.h"
+
+struct cam_window_info {
+	struct cam_text name; /* of its file, for people */
+	struct cam_text host;
+	struct cam_boot_id boot_id;
+	enum cam_clock_kind clock;
+	uint64_t start_ns, end_ns; /* its clock; what it observed */
+	int64_t realtime_ns;	   /* of start_ns, by the nearest anchor; INT64_MIN: unknown */
+	uint64_t realtime_uncertainty_ns;
+	uint64_t time_unit_ns;
+	uint64_t samples;
+	uint64_t lost; /* samples, by the ledger, idle not counted */
+	uint64_t file_bytes;
+	uint32_t events;
+	uint32_t cpus;
+	bool sealed;	 /* else an open or unsealed journal */
+	bool clean_end;	 /* ended on purpose; else what follows may be a gap */
+	bool has_places; /* addresses of all frames */
+	bool imported;
+	bool pinned;
+};
+
+/* Half-open, on the window's clock. */
+struct cam_range {
+	uint64_t from_ns, to_ns;
+};
+#define CAM_RANGE_ALL ((struct cam_range){0, UINT64_MAX})
+
+enum cam_column {
+	CAM_COL_TIME = 1 << 0,
+	CAM_COL_CPU = 1 << 1,
+	CAM_COL_TASK = 1 << 2,
+	CAM_COL_STACK = 1 << 3,
+	CAM_COL_ETYPE = 1 << 4,
+	CAM_COL_WEIGHT = 1 << 5,
+	CAM_COL_LEAF = 1 << 6,
+	CAM_COL_PLACE = 1 << 7,
+	CAM_COL_DETAIL = 1 << 8,
+	CAM_COL_COMM = 1 << 9,
+};
+
+/* Columns of n samples; those not asked for are NULL. Order: by second, CPU, then time. */
+struct cam_batch {
+	size_t n;
+	const uint64_t *time_ns;
+	const uint64_t *weight;
+	const uint64_t *leaf_offset; /* CAM_OFFSET_NONE: not known */
+	const uint32_t *cpu;
+	const uint32_t *task;
+	const uint32_t *stack;
+	const uint32_t *place; /* 0 for all where has_places is false */
+	const uint32_t *etype;
+	const uint32_t *detail; /* string ids */
+	const uint32_t *comm;	/* string ids */
+};
+typedef int cam_batch_fn(void *arg, const struct cam_batch *b);
+
+/* How often a stack was sampled in a whole window, by comm and event type. */
+struct cam_total {
+	struct cam_stack_id stack;
+	struct cam_str_id comm;
+	struct cam_etype_id etype;
+	uint64_t samples;
+};
+typedef int cam_total_fn(void *arg, const struct cam_total *t);
+
+/* One second of one CPU, from the footer: no sample column is read for it. */
+struct cam_cell {
+	uint64_t second; /* time_ns / 1e9 */
+	uint32_t cpu;
+	uint64_t busy;
+	uint64_t by_cause[CAM_CAUSE_MAX]; /* idle, lost, … : samples */
+};
+typedef int cam_cell_fn(void *arg, const struct cam_cell *c);
+
+/* One second of one process, from the footer. */
+struct cam_process_cell {
+	uint64_t second;
+	int32_t pid;
+	uint64_t samples;
+};
+typedef int cam_process_cell_fn(void *arg, const struct cam_process_cell *c);
+
+typedef int cam_event_fn(void *arg, const struct cam_event *e);
+typedef int cam_ledger_fn(void *arg, const struct cam_ledger_row *row);
+typedef int cam_anchor_fn(void *arg, const struct cam_anchor *a);
+typedef int cam_fact_fn(void *arg, const struct cam_fact *f);
+
+/* What could not be read so far; grows as more is asked. */
+struct cam_damage {
+	uint64_t chunks;
+	uint64_t bytes;
+	uint64_t samples; /* lost wholly; those under [damaged] are not counted here */
+	uint64_t stacks;  /* samples whose stack is [damaged] */
+};
+
+struct cam_window {
+	const struct cam_window_ops *ops;
+	struct cam_window_info info;
+	struct cam_damage damage;
+};
+
+struct cam_window_ops {
+	int (*tables)(struct cam_window *w, const struct cam_tables **out);
+	int (*samples)(struct cam_window *w, struct cam_range range, unsigned columns,
+		       cam_batch_fn *fn, void *arg);
+	int (*totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
+	/* The window's tree pruned at 1/10,000, the rest as [small] below its parent. */
+	int (*small_totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
+	int (*cells)(struct cam_window *w, cam_cell_fn *fn, void *arg);
+	int (*process_cells)(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
+	int (*events)(struct cam_window *w, cam_event_fn *fn, void *arg);
+	int (*ledger)(struct cam_window *w, cam_ledger_fn *fn, void *arg);
+	int (*anchors)(struct cam_window *w, cam_anchor_fn *fn, void *arg);
+	int (*facts)(struct cam_window *w, cam_fact_fn *fn, void *arg);
+	void (*close)(struct cam_window *w);
+};
+
+/* Any number of windows, in order of (boot, boottime). */
+struct cam_source {
+	const struct cam_source_ops *ops;
+};
+
+struct cam_source_ops {
+	size_t (*count)(struct cam_source *s);
+	/* Cheap: from the header alone. Valid until the source is closed. */
+	int (*info)(struct cam_source *s, size_t i, const struct cam_window_info **out);
+	/* -ENOENT: it has expired since it was listed. */
+	int (*open)(struct cam_source *s, size_t i, struct cam_window **out);
+	void (*close)(struct cam_source *s);
+};
+
+/*
+ * What lies unobserved between two windows that follow each other: nothing (false), or a typed
+ * row on the clock of the later one: recorder dead, stopped on purpose, or another boot.
+ */
+bool cam_gap_between(const struct cam_window_info *earlier, const struct cam_window_info *later,
+		     struct cam_ledger_row *out);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tables of one window: interned strings, modules, functions, locations, two trees of
+ * stacks, tasks and event types. Everything else refers to them by id.
+ *
+ * One owner, one thread. Interning the same content twice gives the same id. Memory is bounded:
+ * an intern that would pass max_bytes (or 2^24 rows of a kind) fails with -E2BIG, a failed
+ * allocation with -ENOMEM, and the tables stay valid. Rows never move to another id; pointers
+ * into the arrays are valid until the next intern. All tables die together
+ * (cam_tables_free()).
+ */
+#pragma once
+#include "base/index.h"
+#include "base/text.h"
+#include "model/nouns.h"
+
+#define CAM_MAX_ROWS	     (1u << 24)
+#define CAM_MAX_STRING_BYTES (1u << 30)
+#define CAM_MAX_STACK_FRAMES 1024u
+
+struct cam_strings {
+	char *bytes;
+	uint32_t *ends; /* row i is bytes[ends[i-1] .. ends[i]) */
+	size_t n, cap, bytes_cap;
+	struct cam_index index;
+};
+
+/* Stacks as paths from the root: node i has parent[i] < i and item[i], a function or location. */
+struct cam_tree {
+	uint32_t *parent;
+	uint32_t *item;
+	size_t n, parent_cap, item_cap;
+	struct cam_index index;
+};
+
+struct cam_tables {
+	struct cam_strings strings;
+	struct cam_tree stacks; /* of functions */
+	struct cam_tree places; /* of locations */
+	struct cam_module *modules;
+	struct cam_function *functions;
+	struct cam_location *locations;
+	struct cam_task *tasks;
+	struct cam_etype *etypes;
+	uint32_t *place_stacks; /* per place: its stack + 1; 0: not yet computed */
+	size_t n_modules, n_functions, n_locations, n_tasks, n_etypes;
+	size_t cap_modules, cap_functions, cap_locations, cap_tasks, cap_etypes, cap_place_stacks;
+	struct cam_index module_index, function_index, location_index, task_index, etype_index;
+	size_t max_bytes;
+};
+
+/* max_bytes bounds what all tables together may allocate. */
+int cam_tables_init(struct cam_tables *t, size_t max_bytes);
+void cam_tables_free(struct cam_tables *t);
+size_t cam_tables_bytes(const struct cam_tables *t);
+
+int cam_string_intern(struct cam_tables *t, struct cam_text s, struct cam_str_id *out);
+int cam_module_intern(struct cam_tables *t, const struct cam_module *m, struct cam_module_id *out);
+int cam_function_intern(struct cam_tables *t, const struct cam_function *f,
+			struct cam_func_id *out);
+int cam_location_intern(struct cam_tables *t, const struct cam_location *l, struct cam_loc_id *out);
+int cam_task_intern(struct cam_tables *t, const struct cam_task *k, struct cam_task_id *out);
+int cam_etype_intern(struct cam_tables *t, const struct cam_etype *e, struct cam_etype_id *out);
+
+/* Names a location that was born unnamed; later calls change nothing. */
+void cam_location_name(struct cam_tables *t, struct cam_loc_id loc, struct cam_func_id func,
+		       uint64_t func_offset);
+
+/* The node below `parent` with this item. */
+int cam_tree_intern(struct cam_tables *t, struct cam_tree *tree, uint32_t parent, uint32_t item,
+		    uint32_t *out);
+/* The node of a whole path, given leaf first; -E2BIG past CAM_MAX_STACK_FRAMES. */
+int cam_place_intern(struct cam_tables *t, const struct cam_loc_id *leaf_first, size_t n,
+		     struct cam_place_id *out);
+
+/*
+ * The stack of functions of a place, made on first use: each location's function, or for an
+ * unnamed location the unnamed function of its module. Cached: call it only once all names are
+ * known, or cam_tables_forget_stacks() between.
+ */
+int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_stack_id *out);
+void cam_tables_forget_stacks(struct cam_tables *t);
+/* The leaf's offset in its function; CAM_OFFSET_NONE for the root or where it is not known. */
+uint64_t cam_place_leaf_offset(const struct cam_tables *t, struct cam_place_id place);
+
+static inline struct cam_text cam_string(const struct cam_tables *t, struct cam_str_id id)
+{
+	if (id.v >= t->strings.n)
+		return (struct cam_text){"", 0};
+	uint32_t from = id.v ? t->strings.ends[id.v - 1] : 0;
+	return (struct cam_text){t->strings.bytes + from, t->strings.ends[id.v] - from};
+}
+/* The name to show: never empty. Unnamed: "[module's file name]", or "[unknown]". Borrowed, or
+ * written into room (at least 64 bytes; cut if longer). */
+struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_id f, char *room,
+				   size_t room_bytes);

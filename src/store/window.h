@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sealed window: bytes ⇄ door D. docs/window-format.md is the specification.
+ */
+#pragma once
+#include "base/out.h"
+#include "model/cursor.h"
+#include "store/io.h"
+
+/*
+ * Writes `in` (a journal, or any other window) as a sealed window. Pure: the same input gives the
+ * same bytes. Two passes over the samples; memory is bounded by the input's tables and about 40
+ * bytes a sample. -EBADMSG: the input cannot be read; -E2BIG: a bound of the format is passed.
+ */
+int cam_window_write(struct cam_window *in, struct cam_out *out);
+
+/*
+ * Opens a sealed window for reading; takes the file over, also on error. Only header and
+ * directory are read; everything else when it is asked for. -EBADMSG: not a window, or header and
+ * both directories are damaged; -EPROTONOSUPPORT: made by a newer perfcam in a way this one
+ * cannot read.
+ */
+int cam_window_open(struct cam_file *file, struct cam_window **out);
+
+/* Reads and checks every byte of a sealed window; what is bad is in w->damage. 0 or -EBADMSG. */
+int cam_window_verify(struct cam_window *w);

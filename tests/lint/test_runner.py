@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tools/run-tests counts what it should: a program that dies or skips is never a success."""
+import importlib.machinery
+import importlib.util
+import contextlib
+import io
+import os
+import sys
+import unittest
+
+SOURCE = os.environ["PERFCAM_SOURCE"]
+sys.path.insert(0, os.path.join(SOURCE, "tests", "cli"))
+import tap  # noqa: E402
+
+
+def load():
+    path = os.path.join(SOURCE, "tools", "run-tests")
+    loader = importlib.machinery.SourceFileLoader("run_tests", path)
+    spec = importlib.util.spec_from_loader("run_tests", loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+RUNNER = load()
+
+
+class Counting(unittest.TestCase):
+    def count(self, stdout, result="OK", returncode=0):
+        entry = {"name": "t", "stdout": stdout, "result": result, "returncode": returncode}
+        with contextlib.redirect_stdout(io.StringIO()):
+            return RUNNER.report(entry)
+
+    def test_all_pass(self):
+        self.assertEqual(self.count("1..2\nok 1 - a\nok 2 - b\n"), (2, 0))
+
+    def test_plan_last(self):
+        self.assertEqual(self.count("ok 1 - a\nok 2\n1..2\n"), (2, 0))
+
+    def test_one_fails(self):
+        self.assertEqual(self.count("1..2\nok 1 - a\nnot ok 2 - b\n", "FAIL", 1), (1, 1))
+
+    def test_skip_fails(self):
+        self.assertEqual(self.count("1..2\nok 1 - a\nok 2 - b # SKIP no root\n"), (1, 1))
+
+    def test_short_plan_fails(self):
+        self.assertEqual(self.count("1..3\nok 1 - a\n", "ERROR", -11), (1, 1))
+
+    def test_no_output_fails(self):
+        self.assertEqual(self.count("", "FAIL", 1), (0, 1))
+        self.assertEqual(self.count("", "OK", 0), (0, 1))
+
+    def test_empty_plan_fails(self):
+        self.assertEqual(self.count("1..0 # skipped\n", "SKIP"), (0, 1))
+
+    def test_crash_after_the_last_case_fails(self):
+        self.assertEqual(self.count("1..1\nok 1 - a\n", "ERROR", 1), (1, 1))
+
+    def test_timeout_fails(self):
+        self.assertEqual(self.count("1..1\nok 1 - a\n", "TIMEOUT", -9), (1, 1))
+
+
+tap.main()

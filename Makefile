@@ -12,9 +12,9 @@
 #   make clean
 
 BUILD = build
-PREFIX = /usr/local
-DESTDIR =
-FUZZ_SECONDS = 30
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
 MESON = meson
 export FUZZ_SECONDS PEERS
 

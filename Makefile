@@ -6,7 +6,7 @@
 #   make test       installs what is missing, builds twice, runs every test but the long ones
 #   make test-long  the tests that take more than a minute each
 #   make lint       style, static checks, layers, sizes
-#   make bench      speed and memory (PEERS=DIR: measured against the scripts in DIR)
+#   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
 #   make fuzz       each fuzzer for FUZZ_SECONDS (30)
 #   make install    to DESTDIR and PREFIX (/usr/local)
 #   make clean
@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
 MESON = meson
-export FUZZ_SECONDS PEERS
+export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam

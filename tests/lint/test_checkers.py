@@ -131,6 +131,9 @@ class Checkers(unittest.TestCase):
     def test_sizes_long_header(self):
         self.fails("check-sizes", {"src/base/x.h": SPDX + "int x;\n" * 200}, "201 lines")
 
+    def test_sizes_long_fuzzer(self):
+        self.fails("check-sizes", {"fuzz/fuzz_x.c": SPDX + "int x;\n" * 40}, "at most 40")
+
     def c_function(self, lines):
         return SPDX + "int f(int (*g)(int),\n      int x)\n{\n" + "\tx++;\n" * (lines - 2) + "}\n"
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/temporary.h"
+
+#include "base/vec.h"
+#include "store/io.h"
+#include "store/journal.h"
+
+#define MAX_WINDOWS 100000u
+
+struct held {
+	struct cam_file *file;
+	struct cam_window_info info;
+	char *host; /* info.host points here: the window it came from is closed */
+	bool known;
+};
+
+struct cam_temporary {
+	struct cam_journal journal;
+	struct cam_source source;
+	struct cam_journal_writer *writer;
+	struct held *windows;
+	size_t n, cap;
+	size_t max_table_bytes;
+};
+
+/* A window closes its file; this one stays open for the next reader. */
+struct borrowed {
+	struct cam_file file;
+	struct cam_file *real;
+};
+
+static ssize_t borrowed_pread(struct cam_file *f, void *bytes, size_t n, uint64_t at)
+{
+	struct cam_file *real = ((struct borrowed *)f)->real;
+	return real->ops->pread(real, bytes, n, at);
+}
+
+static int64_t borrowed_size(struct cam_file *f)
+{
+	struct cam_file *real = ((struct borrowed *)f)->real;
+	return real->ops->size(real);
+}
+
+static void borrowed_close(struct cam_file *f)
+{
+	free(f);
+}
+
+static const struct cam_io_ops borrowed_ops = {
+	.pread = borrowed_pread,
+	.size = borrowed_size,
+	.close = borrowed_close,
+};
+
+static int temporary_begin(struct cam_journal *j, const struct cam_tables *t,
+			   const struct cam_window_head *head)
+{
+	struct cam_temporary *tmp = j->self;
+	int err = cam_vec_reserve(&tmp->windows, &tmp->cap, tmp->n + 1, sizeof(*tmp->windows),
+				  MAX_WINDOWS);
+	if (err)
+		return err;
+	struct held *w = &tmp->windows[tmp->n];
+	*w = (struct held){0};
+	err = cam_file_temporary(&w->file);
+	if (err)
+		return err;
+	err = cam_journal_writer_new(w->file, false, &tmp->writer);
+	if (!err)
+		err = cam_journal_writer_begin(tmp->writer, t, head);
+	if (err) {
+		cam_journal_writer_free(tmp->writer);
+		tmp->writer = NULL;
+		w->file->ops->close(w->file);
+		return err;
+	}
+	tmp->n++;
+	return 0;
+}
+
+static int temporary_append(struct cam_journal *j, const struct cam_tables *t,
+			    const struct cam_block *block)
+{
+	struct cam_temporary *tmp = j->self;
+	return cam_journal_writer_append(tmp->writer, t, block);
+}
+
+static int temporary_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
+{
+	struct cam_temporary *tmp = j->self;
+	(void)keep_empty; /* ingest opens a window only for a sample */
+	int err = cam_journal_writer_end(tmp->writer, end_ns);
+	cam_journal_writer_free(tmp->writer);
+	tmp->writer = NULL;
+	return err;
+}
+
+static struct cam_temporary *of_source(struct cam_source *s)
+{
+	return (struct cam_temporary *)((char *)s - offsetof(struct cam_temporary, source));
+}
+
+static size_t source_count(struct cam_source *s)
+{
+	return of_source(s)->n;
+}
+
+static int source_open(struct cam_source *s, size_t i, struct cam_window **out)
+{
+	struct cam_temporary *t = of_source(s);
+	if (i >= t->n)
+		return -EINVAL;
+	struct borrowed *b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->file.ops = &borrowed_ops;
+	b->real = t->windows[i].file;
+	return cam_journal_open(&b->file, t->max_table_bytes, out);
+}
+
+static int source_info(struct cam_source *s, size_t i, const struct cam_window_info **out)
+{
+	struct cam_temporary *t = of_source(s);
+	if (i >= t->n)
+		return -EINVAL;
+	struct held *h = &t->windows[i];
+	if (!h->known) {
+		struct cam_window *w;
+		int err = source_open(s, i, &w);
+		if (err)
+			return err;
+		h->info = w->info;
+		h->info.name = CAM_TEXT("(file)");
+		h->host = strndup(w->info.host.p, w->info.host.n);
+		h->info.host = cam_text_of(h->host ? h->host : "");
+		h->known = true;
+		w->ops->close(w);
+	}
+	*out = &h->info;
+	return 0;
+}
+
+static void source_close(struct cam_source *s)
+{
+	(void)s; /* it belongs to the temporary */
+}
+
+static const struct cam_source_ops source_ops = {
+	.count = source_count,
+	.info = source_info,
+	.open = source_open,
+	.close = source_close,
+};
+
+int cam_temporary_new(size_t max_table_bytes, struct cam_temporary **out)
+{
+	struct cam_temporary *t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->max_table_bytes = max_table_bytes;
+	t->journal = (struct cam_journal){
+		.self = t,
+		.begin = temporary_begin,
+		.append = temporary_append,
+		.end = temporary_end,
+	};
+	t->source.ops = &source_ops;
+	*out = t;
+	return 0;
+}
+
+void cam_temporary_free(struct cam_temporary *t)
+{
+	if (!t)
+		return;
+	cam_journal_writer_free(t->writer);
+	for (size_t i = 0; i < t->n; i++) {
+		t->windows[i].file->ops->close(t->windows[i].file);
+		free(t->windows[i].host);
+	}
+	free(t->windows);
+	free(t);
+}
+
+struct cam_journal *cam_temporary_journal(struct cam_temporary *t)
+{
+	return &t->journal;
+}
+
+struct cam_source *cam_temporary_source(struct cam_temporary *t)
+{
+	return &t->source;
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The store's I/O against a real directory and the kernel's own answers. */
+#include "store/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	char dir[64];
+	struct cam_io *io;
+};
+
+static char *path_of(const struct fixture *f, const char *name)
+{
+	static char path[256];
+	snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+	return path;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	strcpy(f->dir, "/tmp/perfcam-test-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	assert_int_equal(cam_io_posix_open(f->dir, false, &f->io), 0);
+	*state = f;
+	return 0;
+}
+
+static int remove_file(void *arg, const char *name)
+{
+	return unlink(path_of(arg, name));
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	chmod(f->dir, 0700);
+	f->io->ops->list(f->io, remove_file, f);
+	cam_io_posix_close(f->io);
+	int err = rmdir(f->dir);
+	free(f);
+	return err;
+}
+
+static struct cam_file *open_ok(struct fixture *f, const char *name, enum cam_io_mode mode)
+{
+	struct cam_file *file = NULL;
+	assert_int_equal(f->io->ops->open(f->io, name, mode, &file), 0);
+	return file;
+}
+
+static int open_error(struct fixture *f, const char *name, enum cam_io_mode mode)
+{
+	struct cam_file *file = NULL;
+	int err = f->io->ops->open(f->io, name, mode, &file);
+	assert_null(file);
+	return err;
+}
+
+static void write_read_size(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_file *file = open_ok(f, "a", CAM_IO_CREATE);
+	char room[16] = {0};
+	assert_int_equal(file->ops->pwrite(file, "world", 5, 6), 0);
+	assert_int_equal(file->ops->pwrite(file, "hello ", 6, 0), 0);
+	assert_int_equal(file->ops->size(file), 11);
+	assert_int_equal(file->ops->fdatasync(file), 0);
+	assert_int_equal(file->ops->pread(file, room, sizeof(room), 0), 11);
+	assert_string_equal(room, "hello world");
+	assert_int_equal(file->ops->pread(file, room, 2, 9), 2);
+	assert_int_equal(file->ops->pread(file, room, 2, 11), 0);
+	file->ops->close(file);
+
+	FILE *plain = fopen(path_of(f, "a"), "r");
+	assert_non_null(fgets(room, sizeof(room), plain));
+	fclose(plain);
+	assert_string_equal(room, "hello world");
+	assert_int_equal(f->io->ops->sync_dir(f->io), 0);
+}
+
+static void modes(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(open_error(f, "a", CAM_IO_READ), -ENOENT);
+	struct cam_file *file = open_ok(f, "a", CAM_IO_CREATE);
+	file->ops->close(file);
+	assert_int_equal(open_error(f, "a", CAM_IO_CREATE), -EEXIST);
+	file = open_ok(f, "a", CAM_IO_WRITE);
+	assert_int_equal(file->ops->pwrite(file, "x", 1, 0), 0);
+	file->ops->close(file);
+	file = open_ok(f, "a", CAM_IO_READ);
+	assert_int_equal(file->ops->size(file), 1);
+	assert_int_equal(file->ops->pwrite(file, "y", 1, 0), -EBADF);
+	file->ops->close(file);
+	file = open_ok(f, "b", CAM_IO_WRITE);
+	file->ops->close(file);
+}
+
+/* Nothing but regular files, without waiting: no link, FIFO, directory or strange name. */
+static void refusals(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_file *file = open_ok(f, "real", CAM_IO_CREATE);
+	file->ops->close(file);
+	assert_int_equal(symlink("real", path_of(f, "link")), 0);
+	assert_int_equal(mkfifo(path_of(f, "fifo"), 0600), 0);
+	for (enum cam_io_mode mode = CAM_IO_READ; mode <= CAM_IO_WRITE; mode++) {
+		assert_true(open_error(f, "link", mode) < 0);
+		assert_true(open_error(f, "fifo", mode) < 0);
+		assert_int_equal(open_error(f, "", mode), -EINVAL);
+		assert_int_equal(open_error(f, ".", mode), -EINVAL);
+		assert_int_equal(open_error(f, "..", mode), -EINVAL);
+		assert_int_equal(open_error(f, ".x", mode), -EINVAL);
+		assert_int_equal(open_error(f, "../real", mode), -EINVAL);
+		assert_int_equal(open_error(f, "/etc/passwd", mode), -EINVAL);
+	}
+	assert_int_equal(open_error(f, "link", CAM_IO_READ), -ELOOP);
+	assert_int_equal(open_error(f, "fifo", CAM_IO_READ), -EINVAL);
+	assert_int_equal(mkdir(path_of(f, "sub"), 0700), 0);
+	assert_int_equal(open_error(f, "sub", CAM_IO_READ), -EINVAL);
+	assert_int_equal(rmdir(path_of(f, "sub")), 0);
+	assert_int_equal(f->io->ops->rename(f->io, "real", "../real", true), -EINVAL);
+	assert_int_equal(f->io->ops->unlink(f->io, "../nothing"), -EINVAL);
+	assert_int_equal(f->io->ops->unlink(f->io, "nothing"), -ENOENT);
+}
+
+static void rename_never_replaces_unasked(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_io *io = f->io;
+	struct cam_file *file = open_ok(f, "a", CAM_IO_CREATE);
+	assert_int_equal(file->ops->pwrite(file, "a", 1, 0), 0);
+	file->ops->close(file);
+	file = open_ok(f, "b", CAM_IO_CREATE);
+	assert_int_equal(io->ops->rename(io, "a", "b", false), -EEXIST);
+	assert_int_equal(file->ops->size(file), 0);
+	assert_int_equal(access(path_of(f, "a"), F_OK), 0);
+	assert_int_equal(io->ops->rename(io, "a", "c", false), 0);
+	assert_int_equal(access(path_of(f, "a"), F_OK), -1);
+	assert_int_equal(io->ops->rename(io, "c", "b", true), 0);
+	/* Who holds the old file keeps it. */
+	assert_int_equal(file->ops->size(file), 0);
+	file->ops->close(file);
+	file = open_ok(f, "b", CAM_IO_READ);
+	assert_int_equal(file->ops->size(file), 1);
+	file->ops->close(file);
+	assert_int_equal(io->ops->rename(io, "nothing", "d", false), -ENOENT);
+}
+
+static int collect(void *arg, const char *name)
+{
+	char *all = arg;
+	strcat(all, name);
+	strcat(all, " ");
+	return 0;
+}
+
+static int stop_at_once(void *arg, const char *name)
+{
+	(void)name;
+	++*(int *)arg;
+	return 42;
+}
+
+static void list(void **state)
+{
+	struct fixture *f = *state;
+	char all[64] = "";
+	int calls = 0;
+	fclose(fopen(path_of(f, ".hidden"), "w"));
+	fclose(fopen(path_of(f, "one"), "w"));
+	assert_int_equal(f->io->ops->list(f->io, collect, all), 0);
+	assert_string_equal(all, "one ");
+	fclose(fopen(path_of(f, "two"), "w"));
+	assert_int_equal(f->io->ops->list(f->io, stop_at_once, &calls), 42);
+	assert_int_equal(calls, 1);
+	assert_int_equal(unlink(path_of(f, ".hidden")), 0);
+}
+
+/* A child takes the lock, says so, and waits to be killed. */
+static pid_t lock_in_child(struct fixture *f)
+{
+	int ready[2];
+	char byte;
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct cam_file *lock;
+		int holder;
+		if (f->io->ops->lock(f->io, "lock", &lock, &holder) == 0 &&
+		    write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void lock(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_io *io = f->io;
+	struct cam_file *mine = NULL, *other = NULL;
+	int holder = -1, status;
+	pid_t child = lock_in_child(f);
+	assert_int_equal(io->ops->lock(io, "lock", &mine, &holder), -EWOULDBLOCK);
+	assert_int_equal(holder, child);
+	/* Death by any cause frees it, and the new holder's pid replaces the longer or shorter one. */
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(io->ops->lock(io, "lock", &mine, &holder), 0);
+	/* By the open file, not by the process: twice is refused also within one process. */
+	assert_int_equal(io->ops->lock(io, "lock", &other, &holder), -EWOULDBLOCK);
+	assert_int_equal(holder, getpid());
+	mine->ops->close(mine);
+	assert_int_equal(io->ops->lock(io, "lock", &other, &holder), 0);
+	other->ops->close(other);
+}
+
+static void lock_is_of_the_named_file(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_io *io = f->io;
+	struct cam_file *first = NULL, *second = NULL, *third = NULL;
+	int holder;
+	assert_int_equal(io->ops->lock(io, "lock", &first, &holder), 0);
+	assert_int_equal(unlink(path_of(f, "lock")), 0);
+	assert_int_equal(io->ops->lock(io, "lock", &second, &holder), 0);
+	assert_int_equal(io->ops->lock(io, "lock", &third, &holder), -EWOULDBLOCK);
+	second->ops->close(second);
+	first->ops->close(first);
+}
+
+static void directories(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_io *io = NULL;
+	struct stat st;
+	char sub[80];
+	snprintf(sub, sizeof(sub), "%s/sub", f->dir);
+	assert_int_equal(cam_io_posix_open(sub, false, &io), -ENOENT);
+	assert_int_equal(cam_io_posix_open(sub, true, &io), 0);
+	assert_int_equal(stat(sub, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	cam_io_posix_close(io);
+	assert_int_equal(cam_io_posix_open(sub, true, &io), 0);
+	cam_io_posix_close(io);
+	static const mode_t writable[] = {0770, 0707, 01777, 0720};
+	for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++) {
+		assert_int_equal(chmod(sub, writable[i]), 0);
+		assert_int_equal(cam_io_posix_open(sub, true, &io), -EPERM);
+	}
+	assert_int_equal(chmod(sub, 0755), 0);
+	assert_int_equal(cam_io_posix_open(sub, false, &io), 0);
+	cam_io_posix_close(io);
+	assert_int_equal(rmdir(sub), 0);
+	fclose(fopen(path_of(f, "plain"), "w"));
+	assert_int_equal(cam_io_posix_open(path_of(f, "plain"), false, &io), -ENOTDIR);
+	cam_io_posix_close(NULL);
+}
+
+static void space(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t total = 0, available = 0;
+	struct statvfs v;
+	assert_int_equal(f->io->ops->space(f->io, &total, &available), 0);
+	assert_int_equal(statvfs(f->dir, &v), 0);
+	assert_int_equal(total, (uint64_t)v.f_blocks * v.f_frsize);
+	assert_true(available <= total && available > 0);
+}
+
+static void lone_files(void **state)
+{
+	(void)state;
+	struct cam_file *file = NULL;
+	char room[4];
+	int ends[2];
+	assert_int_equal(cam_file_temporary(&file), 0);
+	assert_int_equal(file->ops->pwrite(file, "abc", 3, 1000), 0);
+	assert_int_equal(file->ops->pread(file, room, 4, 999), 4);
+	assert_memory_equal(room, "\0abc", 4);
+	file->ops->close(file);
+
+	assert_int_equal(cam_file_from_fd(open("/proc/self/exe", O_RDONLY), &file), 0);
+	assert_int_equal(file->ops->pread(file, room, 4, 0), 4);
+	assert_memory_equal(room, "\177ELF", 4);
+	file->ops->close(file);
+	assert_int_equal(pipe(ends), 0);
+	file = NULL;
+	assert_int_equal(cam_file_from_fd(ends[0], &file), -EINVAL);
+	assert_null(file);
+	/* Taken over also then. */
+	assert_int_equal(close(ends[0]), -1);
+	close(ends[1]);
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(cam_file_temporary(&file), -ENOENT);
+	unsetenv("TMPDIR");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(write_read_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(refusals, setup, teardown),
+		cmocka_unit_test_setup_teardown(rename_never_replaces_unasked, setup, teardown),
+		cmocka_unit_test_setup_teardown(list, setup, teardown),
+		cmocka_unit_test_setup_teardown(lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(lock_is_of_the_named_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(space, setup, teardown),
+		cmocka_unit_test(lone_files),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

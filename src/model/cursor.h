@@ -26,6 +26,7 @@ struct cam_window_info {
 	int64_t realtime_ns;	   /* of start_ns, by the nearest anchor; INT64_MIN: unknown */
 	uint64_t realtime_uncertainty_ns;
 	uint64_t time_unit_ns;
+	uint64_t sequence; /* as in cam_window_head: which boot came first, when no clock can say */
 	uint64_t samples;
 	uint64_t lost; /* samples, by the ledger, idle not counted */
 	uint64_t file_bytes;

@@ -21,6 +21,7 @@ struct cam_window_head {
 	enum cam_clock_kind clock;
 	uint64_t start_ns;     /* of the window, on its clock; CAM_TIME_NONE: clock absent */
 	uint64_t time_unit_ns; /* what sample times are multiples of: 1, 1000 or 10000 */
+	uint64_t sequence;     /* the store's own count of its windows, set by it; 0: none */
 	bool keep_places;      /* addresses of all frames are kept when sealed */
 	bool imported;
 };

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <inttypes.h>
+
+static void put_string(struct cam_out *out, struct cam_text s)
+{
+	cam_out_str(out, "\"");
+	while (s.n) {
+		size_t len = cam_utf8_length(s);
+		unsigned char first = (unsigned char)s.p[0];
+		if (len == 0) {
+			cam_out_str(out, "\\ufffd");
+			len = 1;
+		} else if (first == '"' || first == '\\') {
+			cam_out_printf(out, "\\%c", first);
+		} else if (first < 0x20 || first == 0x7f) {
+			cam_out_printf(out, "\\u%04x", first);
+		} else {
+			cam_out_bytes(out, s.p, len);
+		}
+		s.p += len;
+		s.n -= len;
+	}
+	cam_out_str(out, "\"");
+}
+
+static void lead_in(struct cam_json *j, const char *key)
+{
+	if (j->comma)
+		cam_out_str(j->out, ",");
+	j->comma = true;
+	if (key) {
+		put_string(j->out, cam_text_of(key));
+		cam_out_str(j->out, ":");
+	}
+}
+
+void cam_json_open(struct cam_json *j, const char *key, char bracket)
+{
+	lead_in(j, key);
+	cam_out_bytes(j->out, &bracket, 1);
+	j->comma = false;
+}
+
+void cam_json_close(struct cam_json *j, char bracket)
+{
+	cam_out_bytes(j->out, &bracket, 1);
+	j->comma = true;
+}
+
+void cam_json_text(struct cam_json *j, const char *key, struct cam_text value)
+{
+	lead_in(j, key);
+	put_string(j->out, value);
+}
+
+void cam_json_u64(struct cam_json *j, const char *key, uint64_t value)
+{
+	lead_in(j, key);
+	cam_out_printf(j->out, "%" PRIu64, value);
+}
+
+void cam_json_i64(struct cam_json *j, const char *key, int64_t value)
+{
+	lead_in(j, key);
+	cam_out_printf(j->out, "%" PRId64, value);
+}
+
+void cam_json_bool(struct cam_json *j, const char *key, bool value)
+{
+	lead_in(j, key);
+	cam_out_str(j->out, value ? "true" : "false");
+}
+
+void cam_json_null(struct cam_json *j, const char *key)
+{
+	lead_in(j, key);
+	cam_out_str(j->out, "null");
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Writes JSON to a stream. The caller keeps the nesting right; commas are this writer's business.
+ * Any bytes are legal in strings: what is not UTF-8 becomes U+FFFD, one per bad byte.
+ */
+#pragma once
+#include "base/out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cam_json {
+	struct cam_out *out;
+	bool comma; /* the next value follows another one */
+};
+
+/* NULL as the key inside arrays. */
+void cam_json_open(struct cam_json *j, const char *key, char bracket);
+void cam_json_close(struct cam_json *j, char bracket);
+void cam_json_text(struct cam_json *j, const char *key, struct cam_text value);
+void cam_json_u64(struct cam_json *j, const char *key, uint64_t value);
+void cam_json_i64(struct cam_json *j, const char *key, int64_t value);
+void cam_json_bool(struct cam_json *j, const char *key, bool value);
+void cam_json_null(struct cam_json *j, const char *key);

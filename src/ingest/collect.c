@@ -32,8 +32,6 @@
 #define MAX_FACTS	  1024u
 #define MAX_ANCHORS	  4096u
 #define MAX_PENDING	  65536u
-/* Room in the tables for what one more sample may define, before they are at their bound. */
-#define TABLE_RESERVE_SHIFT 3
 #define STACK_CACHE_SLOTS   65536u
 
 struct fact {
@@ -242,11 +240,10 @@ static int open_window(struct cam_collect *c, uint64_t time_ns)
 static int must_cut(struct cam_collect *c, uint64_t time_ns)
 {
 	const struct cam_collect_options *o = &c->options;
-	size_t limit = o->max_table_bytes - (o->max_table_bytes >> TABLE_RESERVE_SHIFT);
 	if (o->max_samples && c->window_samples >= o->max_samples)
 		return 1;
-	/* The tables grow by doubling: asking at every sample would cost more than it saves. */
-	if (c->n_samples == 0 && cam_tables_bytes(&c->tables) > limit)
+	/* Tables grow by doubling: below half of the bound, one more sample cannot pass it. */
+	if (cam_tables_bytes(&c->tables) > o->max_table_bytes / 2)
 		return 1;
 	/* Without a time there is no place for it among samples that have one. */
 	if (c->timed && time_ns == CAM_TIME_NONE)

@@ -29,9 +29,10 @@ size_t cam_tables_bytes(const struct cam_tables *t)
 }
 
 /* Growing doubles, so the check before a row is added is what bounds the peak. */
-static int check_budget(const struct cam_tables *t)
+static int check_budget(const struct cam_tables *t, size_t more_bytes)
 {
-	return cam_tables_bytes(t) > t->max_bytes ? -E2BIG : 0;
+	size_t used = cam_tables_bytes(t);
+	return used > t->max_bytes || more_bytes > t->max_bytes - used ? -E2BIG : 0;
 }
 
 int cam_tables_init(struct cam_tables *t, size_t max_bytes)
@@ -98,7 +99,7 @@ int cam_string_intern(struct cam_tables *t, struct cam_text s, struct cam_str_id
 		return 0;
 	}
 	size_t used = st->n ? st->ends[st->n - 1] : 0;
-	int err = check_budget(t);
+	int err = check_budget(t, s.n);
 	if (!err)
 		err = cam_vec_reserve(&st->bytes, &st->bytes_cap, used + s.n + 1, 1,
 				      CAM_MAX_STRING_BYTES);
@@ -191,7 +192,7 @@ static bool same_etype(const void *rows, uint32_t id, const void *key)
 		out->v = cam_index_find(&t->index, hash, same_fn, t, row);                      \
 		if (out->v != CAM_INDEX_NONE)                                                   \
 			return 0;                                                               \
-		int err = check_budget(t);                                                      \
+		int err = check_budget(t, 0);                                                   \
 		if (!err)                                                                       \
 			err = reserve_row(&t->rows, &t->cap_rows, t->n_rows, sizeof(*t->rows)); \
 		if (!err)                                                                       \
@@ -244,7 +245,7 @@ int cam_tree_intern(struct cam_tables *t, struct cam_tree *tree, uint32_t parent
 	*out = cam_index_find(&tree->index, hash, same_node, tree, &want);
 	if (*out != CAM_INDEX_NONE)
 		return 0;
-	int err = check_budget(t);
+	int err = check_budget(t, 0);
 	if (!err)
 		err = reserve_row(&tree->parent, &tree->parent_cap, tree->n, sizeof(uint32_t));
 	if (!err)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/out.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,6 +66,25 @@ void cam_out_printf(struct cam_out *out, const char *fmt, ...)
 	else if (n >= 0)
 		cam_out_bytes(out, long_line ? long_line : line, (size_t)n);
 	free(long_line);
+}
+
+void cam_out_printable(struct cam_out *out, struct cam_text s)
+{
+	while (s.n) {
+		size_t len = cam_utf8_length(s);
+		unsigned char first = (unsigned char)s.p[0];
+		/* U+0080 to U+009F, the other control characters, are 0xc2 0x80 to 0xc2 0x9f. */
+		bool control = first < 0x20 || first == 0x7f ||
+			       (len == 2 && first == 0xc2 && (unsigned char)s.p[1] < 0xa0);
+		if (len == 0 || control) {
+			cam_out_printf(out, "\\x%02x", first);
+			len = 1;
+		} else {
+			cam_out_bytes(out, s.p, len);
+		}
+		s.p += len;
+		s.n -= len;
+	}
 }
 
 int cam_out_finish(struct cam_out *out)

@@ -23,6 +23,8 @@ void cam_out_text(struct cam_out *out, struct cam_text s);
 void cam_out_str(struct cam_out *out, const char *s);
 void cam_out_printf(struct cam_out *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* For terminals and line formats: control characters and bytes that are not UTF-8 as \xNN. */
+void cam_out_printable(struct cam_out *out, struct cam_text s);
 /* Writes what is pending; the first error of the stream, or 0. */
 int cam_out_finish(struct cam_out *out);
 

@@ -153,6 +153,20 @@ static void json_escapes_any_bytes(void **state)
 	cam_buf_free(&b);
 }
 
+static void what_a_terminal_gets_is_harmless(void **state)
+{
+	(void)state;
+	struct cam_buf b = CAM_BUF(4096);
+	struct cam_out out;
+	cam_out_to_buf(&out, &b);
+	cam_out_printable(&out, (struct cam_text){"a\x1b[31m\n\x7f\xff\xc2\x9b\xc3\xa9", 13});
+	assert_int_equal(cam_out_finish(&out), 0);
+	const char *want = "a\\x1b[31m\\x0a\\x7f\\xff\\xc2\\x9b\xc3\xa9";
+	assert_int_equal(b.len, strlen(want));
+	assert_memory_equal(b.data, want, b.len);
+	cam_buf_free(&b);
+}
+
 static int failing_write(struct cam_out *out, const void *bytes, size_t n)
 {
 	(void)bytes;
@@ -182,6 +196,7 @@ int main(void)
 		cmocka_unit_test(crc32c_is_the_standard_one),
 		cmocka_unit_test(utf8_is_strict),
 		cmocka_unit_test(json_escapes_any_bytes),
+		cmocka_unit_test(what_a_terminal_gets_is_harmless),
 		cmocka_unit_test(a_stream_keeps_its_first_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

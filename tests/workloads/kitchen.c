@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A program with a profile worth looking at: a small "server" thread and a "compactor" thread,
- * each a few calls deep, in user space and in the kernel. The bundled example was recorded from it:
- *
- *   gcc -O1 -g -pthread -fno-inline -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
- *       -fno-optimize-sibling-calls -o kitchen tests/workloads/kitchen.c
- *   perf record -F 997 -g -o kitchen.data ./kitchen 6
- *   perf script -i kitchen.data | sed "s#(.*/kitchen)#(/opt/kitchen)#" | gzip -9n > examples/example.perf-script.gz
+ * each a few calls deep, in user space and in the kernel. The bundled example was recorded from
+ * it: examples/README.md.
  */
 #include <fcntl.h>
 #include <pthread.h>

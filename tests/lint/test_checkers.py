@@ -200,6 +200,15 @@ class Checkers(unittest.TestCase):
     def test_tidy_does_not_compile(self):
         self.fails("check-tidy", {"src/base/x.c": SPDX + "int f(\n"}, "src/base/x.c")
 
+    def test_docs_good(self):
+        text = "`src/base/a.c`, `base/a.h`, [x](src/base/a.c), `src/<room>/x.c`, [y](https://y.example)\n"
+        self.passes("check-docs", {"README.md": text})
+        self.passes("check-docs", {"README.md": "`base/none.h` (reserved)\n"})
+
+    def test_docs_names_a_missing_file(self):
+        for text in ("`src/base/none.c`", "`base/none.h`", "[x](none.md)", "`tools/none`"):
+            self.fails("check-docs", {"README.md": text + "\n"}, "README.md:1: there is no")
+
     def test_registered_good(self):
         self.passes("check-registered")
 

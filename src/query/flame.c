@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a selection to a flame graph's tree.
+ *
+ * What: all samples that the selection takes, from however many windows, merged into one tree:
+ * the root, below it one node a comm, below that the stacks, root first. A node carries how much
+ * was sampled in it (self) and in it or below (total).
+ *
+ * Why this way: the same stack is sampled over and over, so the work is done once a distinct
+ * stack and not once a sample. Four steps for each window:
+ *
+ *	sum	samples that pass the row filters (time, CPU, task) are summed by (stack, comm,
+ *		event type): sums.c. A window that is taken whole, and counted in samples, has
+ *		these sums in its footer: then no sample column is read at all.
+ *	judge	each sum is judged once: other event, not matching, idle, or taken.
+ *	place	the sums taken are sorted by comm, so that a map from the window's stacks to the
+ *		tree's nodes serves one comm after the other: a stack is walked upwards only as
+ *		far as this comm has not been before.
+ *	add	the sum becomes the node's self.
+ *
+ * At the end totals are added up (a child comes after its parent, so one pass backwards does it),
+ * children are put in order, and the nodes are written out depth first.
+ *
+ * Invariants:
+ * 1. Names are what merges: two frames are one when label and kind are equal, in whatever module,
+ *    window or address. Ids of windows never leave the window's step.
+ * 2. A node's total is its self plus its children's totals; the root's total is the sum of all
+ *    samples taken, in the unit of the view.
+ * 3. The result depends on what was sampled, not on the order of windows, ids or hashes: the same
+ *    samples give the same nodes in the same order.
+ * 4. Memory is bounded by distinct stacks and names (max_bytes), never by samples.
+ * 5. What is not shown is counted: samples = taken + idle + other events + not matching.
+ *
+ * Example. Two windows; the first saw nginx in main;read 3 times and in main once, the second
+ * nginx in main;read once and cc1 in main 5 times:
+ *
+ *	depth first    self  total  end
+ *	0 all             0     10    5
+ *	1  cc1            0      5    3
+ *	2   main          5      5    3
+ *	3  nginx          0      5    6
+ *	4   main          1      5    6
+ *	5    read         4      4    6		(end of 0 is 6 as well)
+ */
+#include "query/flame.h"
+
+#include "query/merge.h"
+#include "query/selector.h"
+#include "query/sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define DEFAULT_MAX_BYTES (1ull << 30)
+#define NULL_ID		  UINT32_MAX
+
+struct build {
+	const struct cam_selection *selection;
+	const struct cam_flame_options *options;
+	struct cam_merge merge;
+	/* What the selection means by an event type, and the unit that follows from it. */
+	char *main_etype, *before_etype;
+	struct cam_str_id unit, first, last, host; /* in the merge's strings */
+	bool differential, has_unit, unit_is_ns, mixed_units, several_hosts;
+	struct cam_seen seen;
+};
+
+/* The window being added. */
+struct window_step {
+	struct build *b;
+	struct cam_window *w;
+	struct cam_selector selector;
+	struct cam_sums sums;
+	bool weighted; /* count weights, not samples */
+	/* From the window's ids to the merged ones; NULL_ID: not yet asked. */
+	uint32_t *frame_of, *module_of;
+	size_t n_frame_of, n_module_of;
+	/* From the window's stacks to the tree's nodes, good for one comm: stamp tells which. */
+	struct placed {
+		uint32_t node, stamp;
+	} * placed;
+	size_t n_placed;
+	uint32_t stamp, comm_node;
+};
+
+static enum cam_frame_kind kind_of(enum cam_func_kind kind)
+{
+	switch (kind) {
+	case CAM_FUNC_KERNEL:
+		return CAM_FRAME_KERNEL;
+	case CAM_FUNC_JIT:
+		return CAM_FRAME_JIT;
+	case CAM_FUNC_INLINED:
+		return CAM_FRAME_INLINED;
+	case CAM_FUNC_MARK:
+		return CAM_FRAME_MARK;
+	case CAM_FUNC_USER:
+	case CAM_FUNC_KIND_MAX:
+		break;
+	}
+	return CAM_FRAME_USER;
+}
+
+static int grow_ids(uint32_t **v, size_t *n, size_t want)
+{
+	if (want <= *n)
+		return 0;
+	uint32_t *grown = reallocarray(*v, want, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + *n, 0xff, (want - *n) * sizeof(*grown));
+	*v = grown;
+	*n = want;
+	return 0;
+}
+
+static int module_id(struct window_step *s, uint32_t module, uint32_t *out)
+{
+	const struct cam_tables *t = s->selector.tables;
+	*out = 0;
+	if (module >= t->n_modules)
+		return 0;
+	int err = grow_ids(&s->module_of, &s->n_module_of, t->n_modules);
+	if (!err && s->module_of[module] == NULL_ID)
+		err = cam_merge_module(&s->b->merge, cam_string(t, t->modules[module].path),
+				       &s->module_of[module]);
+	if (!err)
+		*out = s->module_of[module];
+	return err;
+}
+
+static int frame_id(struct window_step *s, uint32_t function, uint32_t *out)
+{
+	const struct cam_tables *t = s->selector.tables;
+	struct cam_merge *m = &s->b->merge;
+	char room[512];
+	if (function >= t->n_functions)
+		return cam_merge_frame(m, CAM_TEXT("[unknown]"), CAM_FRAME_USER, out);
+	int err = grow_ids(&s->frame_of, &s->n_frame_of, t->n_functions);
+	if (!err && s->frame_of[function] == NULL_ID)
+		err = cam_merge_frame(m,
+				      cam_function_label(t, (struct cam_func_id){function}, room,
+							 sizeof(room)),
+				      kind_of(t->functions[function].kind), &s->frame_of[function]);
+	if (!err)
+		*out = s->frame_of[function];
+	return err;
+}
+
+/* From a node to its child for one frame of the window. */
+static int place_frame(struct window_step *s, uint32_t function, uint32_t *node)
+{
+	const struct cam_tables *t = s->selector.tables;
+	uint32_t frame, module = 0;
+	int err = frame_id(s, function, &frame);
+	if (!err)
+		err = cam_merge_node(&s->b->merge, *node, frame, node);
+	if (!err && function < t->n_functions)
+		err = module_id(s, t->functions[function].module.v, &module);
+	if (!err)
+		cam_merge_note_module(&s->b->merge, *node, module);
+	return err;
+}
+
+static int grow_placed(struct window_step *s, size_t want)
+{
+	if (want <= s->n_placed)
+		return 0;
+	struct placed *grown = reallocarray(s->placed, want, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + s->n_placed, 0, (want - s->n_placed) * sizeof(*grown));
+	s->placed = grown;
+	s->n_placed = want;
+	return 0;
+}
+
+/* The tree's node for a stack of the window, below the present comm. */
+static int place_stack(struct window_step *s, uint32_t stack, uint32_t *out)
+{
+	const struct cam_tree *tree = &s->selector.tables->stacks;
+	uint32_t path[CAM_MAX_STACK_FRAMES + 1];
+	size_t depth = 0;
+	if (stack >= tree->n)
+		return -EBADMSG;
+	int err = grow_placed(s, tree->n);
+	if (err)
+		return err;
+	for (; stack && s->placed[stack].stamp != s->stamp; stack = tree->parent[stack]) {
+		if (depth == sizeof(path) / sizeof(path[0]))
+			return -EBADMSG;
+		path[depth++] = stack;
+	}
+	uint32_t node = stack ? s->placed[stack].node : s->comm_node;
+	while (depth && !err) {
+		stack = path[--depth];
+		err = place_frame(s, tree->item[stack], &node);
+		s->placed[stack] = (struct placed){node, s->stamp};
+	}
+	*out = node;
+	return err;
+}
+
+static int start_comm(struct window_step *s, uint32_t comm)
+{
+	struct cam_text name = cam_string(s->selector.tables, (struct cam_str_id){comm});
+	uint32_t frame;
+	int err = cam_merge_frame(&s->b->merge, name.n ? name : CAM_TEXT("[unknown]"),
+				  CAM_FRAME_PROCESS, &frame);
+	if (!err)
+		err = cam_merge_node(&s->b->merge, 0, frame, &s->comm_node);
+	s->stamp++;
+	return err;
+}
+
+/* "cycles:ppp" counts cycles; "sched:sched_switch" is a name of two parts. */
+static struct cam_text without_modifiers(struct cam_text name)
+{
+	const char *colon = memrchr(name.p, ':', name.n);
+	if (!colon)
+		return name;
+	for (const char *p = colon + 1; p < name.p + name.n; p++) {
+		if (!strchr("ukhGHpPSDIWeb", *p))
+			return name;
+	}
+	return (struct cam_text){name.p, (size_t)(colon - name.p)};
+}
+
+/* The unit of what an event type counts, and whether all that are shown agree on it. */
+static int note_unit(struct window_step *s, uint32_t etype)
+{
+	struct build *b = s->b;
+	const struct cam_tables *t = s->selector.tables;
+	struct cam_text unit = CAM_TEXT("samples");
+	if (etype < t->n_etypes && s->weighted && t->etypes[etype].has_weight && !b->differential) {
+		struct cam_text name = without_modifiers(cam_string(t, t->etypes[etype].name));
+		if (name.n)
+			unit = name;
+	}
+	struct cam_str_id id;
+	int err = cam_string_intern(&b->merge.t, unit, &id);
+	if (err)
+		return err;
+	b->mixed_units |= b->has_unit && b->unit.v != id.v;
+	b->has_unit = true;
+	b->unit = id;
+	b->unit_is_ns = cam_text_equal(unit, CAM_TEXT("cpu-clock")) ||
+			cam_text_equal(unit, CAM_TEXT("task-clock"));
+	return 0;
+}
+
+static void count_verdict(struct cam_seen *seen, int verdict, uint64_t samples)
+{
+	switch ((enum cam_verdict)verdict) {
+	case CAM_VERDICT_OTHER_EVENT:
+		seen->other_events += samples;
+		break;
+	case CAM_VERDICT_IDLE:
+		seen->idle += samples;
+		break;
+	case CAM_VERDICT_BEFORE:
+	case CAM_VERDICT_YES:
+		seen->samples += samples;
+		break;
+	case CAM_VERDICT_NO:
+		break;
+	}
+}
+
+/* Steps judge, place and add, over all sums of a window. */
+static int add_sums(struct window_step *s)
+{
+	struct build *b = s->b;
+	uint32_t comm = NULL_ID, etype = NULL_ID, node;
+	int err = 0;
+	cam_sums_sort(&s->sums);
+	for (size_t i = 0; i < s->sums.n && !err; i++) {
+		const struct cam_sum *sum = &s->sums.v[i];
+		int verdict = cam_selector_verdict(&s->selector, (struct cam_stack_id){sum->stack},
+						   (struct cam_str_id){sum->comm},
+						   (struct cam_etype_id){sum->etype}, sum->awake);
+		if (verdict < 0)
+			return verdict;
+		count_verdict(&b->seen, verdict, sum->samples);
+		if (verdict != CAM_VERDICT_YES && verdict != CAM_VERDICT_BEFORE)
+			continue;
+		if (sum->comm != comm)
+			err = start_comm(s, comm = sum->comm);
+		if (!err && sum->etype != etype)
+			err = note_unit(s, etype = sum->etype);
+		if (!err)
+			err = place_stack(s, sum->stack, &node);
+		if (err)
+			return err;
+		uint64_t v = s->weighted ? sum->weight : sum->samples;
+		uint64_t *to =
+			verdict == CAM_VERDICT_YES ? &b->merge.self[node] : &b->merge.before[node];
+		*to = *to + v < v ? UINT64_MAX : *to + v;
+	}
+	return err;
+}
+
+static int on_total(void *arg, const struct cam_total *t)
+{
+	struct window_step *s = arg;
+	return cam_sums_add(&s->sums, (struct cam_sum){.stack = t->stack.v,
+						       .comm = t->comm.v,
+						       .etype = t->etype.v,
+						       .samples = t->samples,
+						       .weight = t->samples});
+}
+
+static int on_batch(void *arg, const struct cam_batch *batch)
+{
+	struct window_step *s = arg;
+	bool all = !cam_selector_columns(&s->selector);
+	for (size_t i = 0; i < batch->n; i++) {
+		int row = all ? CAM_ROW_YES : cam_selector_row(&s->selector, batch, i);
+		if (row < 0)
+			return row;
+		if (row == CAM_ROW_NO)
+			continue;
+		struct cam_sum sum = {.stack = batch->stack[i],
+				      .comm = batch->comm[i],
+				      .etype = batch->etype ? batch->etype[i] : 0,
+				      .awake = row == CAM_ROW_AWAKE,
+				      .samples = 1,
+				      .weight = batch->weight ? batch->weight[i] : 1};
+		int err = cam_sums_add(&s->sums, sum);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int sum_samples(struct window_step *s)
+{
+	unsigned columns = CAM_COL_STACK | CAM_COL_COMM | cam_selector_columns(&s->selector);
+	if (s->selector.tables->n_etypes != 1)
+		columns |= CAM_COL_ETYPE;
+	if (s->weighted)
+		columns |= CAM_COL_WEIGHT;
+	int err = 0;
+	cam_sums_clear(&s->sums);
+	for (size_t i = 0; i < s->selector.n_ranges && !err; i++)
+		err = s->w->ops->samples(s->w,
+					 s->selector.whole ? CAM_RANGE_ALL : s->selector.ranges[i],
+					 columns, on_batch, s);
+	return err;
+}
+
+static int sum_window(struct window_step *s)
+{
+	if (!s->weighted && cam_selector_by_totals(&s->selector)) {
+		int err = s->w->ops->totals(s->w, on_total, s);
+		if (err != -EBADMSG)
+			return err;
+	}
+	return sum_samples(s);
+}
+
+static int on_ledger(void *arg, const struct cam_ledger_row *row)
+{
+	struct window_step *s = arg;
+	if (row->cause != CAM_CAUSE_IDLE)
+		s->b->seen.lost += cam_selector_ledger(&s->selector, row);
+	return 0;
+}
+
+static bool any_weights(const struct cam_tables *t)
+{
+	for (size_t i = 0; i < t->n_etypes; i++) {
+		if (t->etypes[i].has_weight)
+			return true;
+	}
+	return false;
+}
+
+static bool has_etype(const struct cam_tables *t, struct cam_text name)
+{
+	for (size_t i = 0; i < t->n_etypes; i++) {
+		if (cam_text_equal(cam_string(t, t->etypes[i].name), name))
+			return true;
+	}
+	return false;
+}
+
+/* The first window with event types says which one is meant, and whether there are two sides. */
+static int note_etypes(struct build *b, const struct cam_tables *t)
+{
+	if (b->main_etype || !t->n_etypes)
+		return 0;
+	b->differential = !b->selection->etypes.n && has_etype(t, CAM_TEXT("before")) &&
+			  has_etype(t, CAM_TEXT("after"));
+	struct cam_text first = cam_string(t, t->etypes[0].name);
+	b->main_etype = b->differential ? strdup("after") : strndup(first.p, first.n);
+	b->before_etype = strdup(b->differential ? "before" : "");
+	return b->main_etype && b->before_etype ? 0 : -ENOMEM;
+}
+
+/* Time, host and name of the window, as far as the selection takes it. */
+static int note_window(struct window_step *s)
+{
+	struct cam_seen *seen = &s->b->seen;
+	const struct cam_window_info *info = &s->w->info;
+	const struct cam_selector *x = &s->selector;
+	struct cam_str_id host;
+	int err = cam_string_intern(&s->b->merge.t, info->name, &s->b->last);
+	if (!err)
+		err = cam_string_intern(&s->b->merge.t, info->host, &host);
+	if (err)
+		return err;
+	s->b->several_hosts |= seen->windows && s->b->host.v != host.v;
+	s->b->host = host;
+	if (!seen->windows++)
+		s->b->first = s->b->last;
+	if (info->clock == CAM_CLOCK_ABSENT || info->end_ns <= info->start_ns)
+		return 0;
+	struct cam_range all = {info->start_ns, info->end_ns};
+	const struct cam_range *first = x->whole ? &all : &x->ranges[0];
+	const struct cam_range *last = x->whole ? &all : &x->ranges[x->n_ranges - 1];
+	bool placed = info->realtime_ns != INT64_MIN;
+	if (!seen->observed_ns) {
+		seen->from_ns = first->from_ns;
+		if (placed)
+			seen->realtime_from_ns =
+				info->realtime_ns + (int64_t)(first->from_ns - info->start_ns);
+	}
+	seen->to_ns = last->to_ns;
+	seen->realtime_to_ns =
+		placed ? info->realtime_ns + (int64_t)(last->to_ns - info->start_ns) : INT64_MIN;
+	for (size_t i = 0; i < (x->whole ? 1 : x->n_ranges); i++) {
+		const struct cam_range *r = x->whole ? &all : &x->ranges[i];
+		seen->observed_ns += r->to_ns - r->from_ns;
+	}
+	return 0;
+}
+
+static void note_damage(struct cam_seen *seen, const struct cam_damage *d)
+{
+	seen->damaged += d->samples;
+	seen->damaged_stacks += d->stacks;
+}
+
+/* All four steps for an open window. */
+static int add_window(struct build *b, struct cam_window *w)
+{
+	struct window_step s = {.b = b, .w = w};
+	const struct cam_tables *t;
+	int err = w->ops->tables(w, &t);
+	if (!err)
+		err = note_etypes(b, t);
+	if (err)
+		return err;
+	err = cam_selector_open(&s.selector, b->selection, w,
+				cam_text_of(b->main_etype ? b->main_etype : ""),
+				cam_text_of(b->before_etype ? b->before_etype : ""));
+	if (err)
+		return err;
+	b->seen.unplaced += s.selector.unplaced;
+	if (s.selector.n_ranges) {
+		s.weighted = b->options->weight == CAM_WEIGHT_PERIOD && any_weights(t);
+		err = sum_window(&s);
+		if (!err)
+			err = note_window(&s);
+		if (!err)
+			err = add_sums(&s);
+		if (!err)
+			err = w->ops->ledger(w, on_ledger, &s);
+		note_damage(&b->seen, &w->damage);
+	}
+	cam_sums_free(&s.sums);
+	free(s.frame_of);
+	free(s.module_of);
+	free(s.placed);
+	cam_selector_close(&s.selector);
+	return err;
+}
+
+/* Whether the window can hold anything of the selection, by its header alone. */
+static bool may_touch(const struct cam_selection *s, const struct cam_window_info *info)
+{
+	if (s->clock != CAM_SELECT_CLOCK || info->clock == CAM_CLOCK_ABSENT)
+		return true;
+	return (__int128)s->from_ns < info->end_ns && (__int128)s->to_ns > info->start_ns;
+}
+
+static void note_gap(struct build *b, const struct cam_window_info *earlier,
+		     const struct cam_window_info *later)
+{
+	struct cam_ledger_row gap;
+	bool same_boot = memcmp(&earlier->boot_id, &later->boot_id, sizeof(later->boot_id)) == 0;
+	if (same_boot && cam_gap_between(earlier, later, &gap))
+		b->seen.gap_ns += gap.to_ns - gap.from_ns;
+}
+
+static int add_source(struct build *b, struct cam_source *source)
+{
+	const struct cam_window_info *before = NULL;
+	size_t n = source->ops->count(source);
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct cam_window_info *info;
+		struct cam_window *w;
+		err = source->ops->info(source, i, &info);
+		if (!err && !may_touch(b->selection, info))
+			continue;
+		uint64_t had = b->seen.windows;
+		if (!err)
+			err = source->ops->open(source, i, &w);
+		if (!err) {
+			err = add_window(b, w);
+			w->ops->close(w);
+			if (before && b->seen.windows > had)
+				note_gap(b, before, info);
+			if (b->seen.windows > had)
+				before = info;
+		}
+		if (err == -ENOENT || err == -EBADMSG || err == -EIO) {
+			b->seen.unreadable++;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Copies what the view says about itself out of the merge's strings, which move with it. */
+static int finish_seen(struct build *b, struct cam_flame *out)
+{
+	const struct cam_tables *t = &b->merge.t;
+	struct cam_text unit = b->mixed_units ? CAM_TEXT("events") : cam_string(t, b->unit);
+	struct cam_text from[] = {b->has_unit ? unit : CAM_TEXT("samples"), cam_string(t, b->first),
+				  cam_string(t, b->last),
+				  b->several_hosts ? CAM_TEXT("") : cam_string(t, b->host)};
+	struct cam_text *to[] = {&out->unit, &out->seen.first, &out->seen.last, &out->seen.host};
+	size_t bytes = 1;
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+		bytes += from[i].n;
+	char *p = out->strings = malloc(bytes);
+	if (!p)
+		return -ENOMEM;
+	out->seen = b->seen;
+	out->differential = b->differential;
+	out->unit_is_ns = b->unit_is_ns && !b->mixed_units;
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		memcpy(p, from[i].p, from[i].n);
+		*to[i] = (struct cam_text){p, from[i].n};
+		p += from[i].n;
+	}
+	return 0;
+}
+
+int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
+		    const struct cam_flame_options *o, struct cam_flame *out)
+{
+	struct build b = {.selection = s,
+			  .options = o,
+			  .seen = {.realtime_from_ns = INT64_MIN, .realtime_to_ns = INT64_MIN}};
+	*out = (struct cam_flame){0};
+	int err = cam_merge_init(&b.merge, o->max_bytes ? o->max_bytes : DEFAULT_MAX_BYTES);
+	if (!err)
+		err = add_source(&b, source);
+	if (!err)
+		err = finish_seen(&b, out);
+	if (!err)
+		err = cam_merge_finish(&b.merge, out);
+	cam_merge_free(&b.merge);
+	free(b.main_etype);
+	free(b.before_etype);
+	if (err)
+		cam_flame_free(out);
+	return err;
+}
+
+void cam_flame_free(struct cam_flame *f)
+{
+	free(f->nodes);
+	free(f->frames);
+	free(f->modules);
+	free(f->text);
+	free(f->strings);
+	*f = (struct cam_flame){0};
+}

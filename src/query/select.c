@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/select.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+
+#define CPU_WORDS ((CAM_SELECT_MAX_CPU + 1) / 64)
+
+void cam_selection_init(struct cam_selection *s)
+{
+	*s = (struct cam_selection){0};
+}
+
+static void free_patterns(struct cam_select_patterns *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->v[i]);
+	free(p->v);
+}
+
+static void free_expressions(struct cam_select_expressions *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		regfree(&e->v[i]);
+	free(e->v);
+}
+
+void cam_selection_free(struct cam_selection *s)
+{
+	free(s->pids.v);
+	free(s->tids.v);
+	free(s->uids.v);
+	free_patterns(&s->comms);
+	free_patterns(&s->etypes);
+	free_expressions(&s->match);
+	free_expressions(&s->exclude);
+	free(s->cpus);
+	cam_selection_init(s);
+}
+
+static int refuse(int err, const char *what, char *why, size_t why_bytes)
+{
+	snprintf(why, why_bytes, "%s", what);
+	return err;
+}
+
+/* The decimal number at the start of *s, which is cut off; -EINVAL, -ERANGE. */
+static int take_number(struct cam_text *s, uint32_t max, uint32_t *out)
+{
+	uint64_t v = 0;
+	size_t i = 0;
+	for (; i < s->n && s->p[i] >= '0' && s->p[i] <= '9'; i++) {
+		v = v * 10 + (uint64_t)(s->p[i] - '0');
+		if (v > max)
+			return -ERANGE;
+	}
+	if (i == 0)
+		return -EINVAL;
+	*out = (uint32_t)v;
+	*s = (struct cam_text){s->p + i, s->n - i};
+	return 0;
+}
+
+static bool take_char(struct cam_text *s, char c)
+{
+	if (!s->n || s->p[0] != c)
+		return false;
+	*s = (struct cam_text){s->p + 1, s->n - 1};
+	return true;
+}
+
+static int add_numbers(struct cam_select_values *values, struct cam_text s, uint32_t max)
+{
+	do {
+		uint32_t v;
+		int err = take_number(&s, max, &v);
+		if (!err)
+			err = cam_vec_reserve(&values->v, &values->cap, values->n + 1,
+					      sizeof(*values->v), CAM_SELECT_MAX_VALUES);
+		if (err)
+			return err;
+		values->v[values->n++] = v;
+	} while (take_char(&s, ','));
+	return s.n ? -EINVAL : 0;
+}
+
+static int add_cpus(struct cam_selection *s, struct cam_text text)
+{
+	CAM_AUTOFREE uint64_t *bits = calloc(CPU_WORDS, sizeof(*bits));
+	if (!bits)
+		return -ENOMEM;
+	do {
+		uint32_t from = 0, to;
+		int err = take_number(&text, CAM_SELECT_MAX_CPU, &from);
+		to = from;
+		if (!err && take_char(&text, '-'))
+			err = take_number(&text, CAM_SELECT_MAX_CPU, &to);
+		if (err)
+			return err;
+		if (to < from)
+			return -EINVAL;
+		for (uint32_t c = from; c <= to; c++)
+			bits[c / 64] |= 1ull << c % 64;
+	} while (take_char(&text, ','));
+	if (text.n)
+		return -EINVAL;
+	for (size_t i = 0; s->cpus && i < CPU_WORDS; i++)
+		bits[i] |= s->cpus[i];
+	uint64_t *old = s->cpus;
+	s->cpus = bits;
+	bits = old;
+	return 0;
+}
+
+/* The pattern as a C string; NULL with *err where it is not one. */
+static char *pattern_text(struct cam_text value, int *err)
+{
+	*err = -EINVAL;
+	if (!value.n || memchr(value.p, 0, value.n))
+		return NULL;
+	*err = -E2BIG;
+	if (value.n > CAM_SELECT_MAX_PATTERN)
+		return NULL;
+	*err = -ENOMEM;
+	return strndup(value.p, value.n);
+}
+
+static int add_pattern(struct cam_select_patterns *patterns, struct cam_text value)
+{
+	int err;
+	CAM_AUTOFREE char *text = pattern_text(value, &err);
+	if (!text)
+		return err;
+	err = cam_vec_reserve(&patterns->v, &patterns->cap, patterns->n + 1, sizeof(*patterns->v),
+			      CAM_SELECT_MAX_VALUES);
+	if (err)
+		return err;
+	patterns->v[patterns->n++] = text;
+	text = NULL;
+	return 0;
+}
+
+static int add_expression(struct cam_select_expressions *e, struct cam_text value, char *why,
+			  size_t why_bytes)
+{
+	int err;
+	CAM_AUTOFREE char *text = pattern_text(value, &err);
+	if (!text)
+		return err;
+	err = cam_vec_reserve(&e->v, &e->cap, e->n + 1, sizeof(*e->v), CAM_SELECT_MAX_EXPRESSIONS);
+	if (err)
+		return err;
+	int code = regcomp(&e->v[e->n], text, REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		regerror(code, &e->v[e->n], why, why_bytes);
+		return code == REG_ESPACE ? -ENOMEM : -EINVAL;
+	}
+	e->n++;
+	return 0;
+}
+
+int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
+		      char *why, size_t why_bytes)
+{
+	int err = -EINVAL;
+	why[0] = 0;
+	switch (filter) {
+	case CAM_FILTER_PID:
+		err = add_numbers(&s->pids, value, INT32_MAX);
+		break;
+	case CAM_FILTER_TID:
+		err = add_numbers(&s->tids, value, INT32_MAX);
+		break;
+	case CAM_FILTER_UID:
+		err = add_numbers(&s->uids, value, UINT32_MAX - 1);
+		break;
+	case CAM_FILTER_CPU:
+		err = add_cpus(s, value);
+		break;
+	case CAM_FILTER_COMM:
+		err = add_pattern(&s->comms, value);
+		break;
+	case CAM_FILTER_ETYPE:
+		err = add_pattern(&s->etypes, value);
+		break;
+	case CAM_FILTER_MATCH:
+		err = add_expression(&s->match, value, why, why_bytes);
+		break;
+	case CAM_FILTER_EXCLUDE:
+		err = add_expression(&s->exclude, value, why, why_bytes);
+		break;
+	case CAM_FILTER_MAX:
+		break;
+	}
+	if (!err || why[0])
+		return err;
+	if (err == -E2BIG)
+		return refuse(err, "too many values, or too long", why, why_bytes);
+	if (err == -ERANGE)
+		return refuse(err, "number out of range", why, why_bytes);
+	if (err == -ENOMEM)
+		return refuse(err, "out of memory", why, why_bytes);
+	return refuse(err,
+		      filter == CAM_FILTER_CPU	 ? "not a list of CPUs like 0-3,8"
+		      : filter < CAM_FILTER_COMM ? "not a list of numbers like 1,2"
+						 : "empty, or holds a zero byte",
+		      why, why_bytes);
+}

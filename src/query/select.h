@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A selection: a time range plus filters.
+ *
+ * Filters of one kind add up ("pid 1 or 2"), filters of different kinds narrow ("and"); match
+ * narrows with every pattern, exclude with any. Patterns are POSIX extended regular expressions,
+ * tried on the comm and on each frame's label by itself, unanchored. A comm or event type is
+ * compared as a whole: equal, or by shell wildcards (* ? []).
+ *
+ * Without an event type the selection takes the first one of the first window and counts the
+ * others: samples of different events have no common unit. "*" takes all.
+ */
+#pragma once
+#include "model/cursor.h"
+
+#include <regex.h>
+
+enum cam_filter {
+	CAM_FILTER_PID,	 /* 1,2,3 */
+	CAM_FILTER_TID,	 /* 1,2,3 */
+	CAM_FILTER_UID,	 /* 0,1000 (names are the caller's to look up) */
+	CAM_FILTER_CPU,	 /* 0-3,8 */
+	CAM_FILTER_COMM, /* one name or wildcard */
+	CAM_FILTER_ETYPE,
+	CAM_FILTER_MATCH, /* one expression */
+	CAM_FILTER_EXCLUDE,
+	CAM_FILTER_MAX,
+};
+
+enum cam_select_clock {
+	CAM_SELECT_ALWAYS, /* no time range */
+	CAM_SELECT_CLOCK,  /* from, to on the windows' own clock */
+	CAM_SELECT_WALL,   /* from, to in UTC nanoseconds since 1970 */
+};
+
+enum cam_select_mode {
+	CAM_SELECT_ANY_MODE,
+	CAM_SELECT_USER,   /* sampled while in user space */
+	CAM_SELECT_KERNEL, /* sampled while in the kernel */
+};
+
+#define CAM_SELECT_MAX_VALUES	   1024u
+#define CAM_SELECT_MAX_EXPRESSIONS 15u	 /* of match, and of exclude */
+#define CAM_SELECT_MAX_PATTERN	   1024u /* bytes */
+#define CAM_SELECT_MAX_CPU	   8191u
+
+struct cam_select_values {
+	uint32_t *v;
+	size_t n, cap;
+};
+struct cam_select_patterns {
+	char **v;
+	size_t n, cap;
+};
+struct cam_select_expressions {
+	regex_t *v;
+	size_t n, cap;
+};
+
+struct cam_selection {
+	enum cam_select_clock clock;
+	int64_t from_ns, to_ns; /* half-open */
+	enum cam_select_mode mode;
+	bool with_idle;
+	/* Only through cam_selection_add(). */
+	struct cam_select_values pids, tids, uids;
+	struct cam_select_patterns comms, etypes;
+	struct cam_select_expressions match, exclude;
+	uint64_t *cpus; /* bits; NULL: all */
+};
+
+/* Everything but idle. */
+void cam_selection_init(struct cam_selection *s);
+void cam_selection_free(struct cam_selection *s);
+/*
+ * Adds what a person wrote. -EINVAL: it is not of the form above, -ERANGE: a number or CPU out of
+ * range, -E2BIG: too many or too long, -ENOMEM. `why` (at least 1 byte) then says what is wrong,
+ * without the value itself.
+ */
+int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
+		      char *why, size_t why_bytes);

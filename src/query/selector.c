@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/selector.h"
+
+#include "base/vec.h"
+#include "query/idle.h"
+
+#include <fnmatch.h>
+
+/* Bits of the caches; bit ASKED tells an answer from an empty place. */
+enum {
+	ASKED = 1u << 0,
+	/* functions and stacks */
+	IDLE_ENTERS = 1u << 1,
+	IDLE_LEAVES = 1u << 2,
+	IDLE = 1u << 3,	  /* the stack waits for work */
+	KERNEL = 1u << 4, /* the leaf is kernel code */
+	EXCLUDED = 1u << 5,
+	CODE = 1u << 6, /* not a mark, not inlined: it has a mode of its own */
+	/* comms */
+	TAKEN = 1u << 7,
+	IDLE_COMM = 1u << 8,
+	/* event types */
+	IS_MAIN = 1u << 9,
+	IS_BEFORE = 1u << 10,
+	/* which of the match expressions were found: the bits from here, but the sign */
+	MATCH_SHIFT = 16,
+};
+_Static_assert(CAM_SELECT_MAX_EXPRESSIONS <= 15, "the bits from MATCH_SHIFT to the sign");
+
+/* The place of an id in a cache, which grows to hold it; NULL: no memory. */
+static uint32_t *place_of(struct cam_select_cache *c, uint32_t id, size_t rows)
+{
+	if (id >= c->n) {
+		size_t want = rows > id ? rows : (size_t)id + 1;
+		uint32_t *v = reallocarray(c->v, want, sizeof(*v));
+		if (!v)
+			return NULL;
+		memset(v + c->n, 0, (want - c->n) * sizeof(*v));
+		c->v = v;
+		c->n = want;
+	}
+	return &c->v[id];
+}
+
+static bool found(const regex_t *re, struct cam_text s)
+{
+	regmatch_t where = {.rm_so = 0, .rm_eo = (regoff_t)s.n};
+	return regexec(re, s.p, 1, &where, REG_STARTEND) == 0;
+}
+
+/* The match bits of a name, and EXCLUDED. */
+static uint32_t expressions_on(const struct cam_selection *s, struct cam_text name)
+{
+	uint32_t bits = 0;
+	for (size_t i = 0; i < s->match.n; i++) {
+		if (found(&s->match.v[i], name))
+			bits |= 1u << (MATCH_SHIFT + i);
+	}
+	for (size_t i = 0; i < s->exclude.n && !(bits & EXCLUDED); i++) {
+		if (found(&s->exclude.v[i], name))
+			bits |= EXCLUDED;
+	}
+	return bits;
+}
+
+static bool any_pattern(const struct cam_select_patterns *p, struct cam_text name)
+{
+	char s[4 * CAM_SELECT_MAX_PATTERN];
+	size_t n = name.n < sizeof(s) ? name.n : sizeof(s) - 1;
+	memcpy(s, name.p, n);
+	s[n] = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (!strcmp(p->v[i], s) || fnmatch(p->v[i], s, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t ask_function(const struct cam_selector *x, uint32_t id)
+{
+	const struct cam_tables *t = x->tables;
+	const struct cam_function *f = &t->functions[id];
+	char room[256];
+	struct cam_text label = cam_function_label(t, (struct cam_func_id){id}, room, sizeof(room));
+	uint32_t bits = ASKED | expressions_on(x->selection, label);
+	/* A text without annotations does not say what is kernel: then the name alone decides. */
+	bool maybe_kernel = f->kind == CAM_FUNC_KERNEL || f->kind == CAM_FUNC_INLINED ||
+			    (f->kind == CAM_FUNC_USER && f->module.v < t->n_modules &&
+			     t->modules[f->module.v].kind == CAM_MODULE_UNKNOWN);
+	enum cam_idle_step step = maybe_kernel ? cam_idle_step_of(label) : CAM_IDLE_NEUTRAL;
+	if (step != CAM_IDLE_NEUTRAL)
+		bits |= step == CAM_IDLE_ENTERS ? IDLE_ENTERS : IDLE_LEAVES;
+	if (f->kind != CAM_FUNC_INLINED && f->kind != CAM_FUNC_MARK)
+		bits |= f->kind == CAM_FUNC_KERNEL ? CODE | KERNEL : CODE;
+	return bits;
+}
+
+static int function_bits(struct cam_selector *x, uint32_t id)
+{
+	const struct cam_tables *t = x->tables;
+	if (id >= t->n_functions)
+		return ASKED;
+	uint32_t *v = place_of(&x->functions, id, t->n_functions);
+	if (!v)
+		return -ENOMEM;
+	if (!*v)
+		*v = ask_function(x, id);
+	return (int)(*v & INT32_MAX);
+}
+
+/* What a stack is, from what its parent is and what its leaf says. */
+static uint32_t below(uint32_t parent, uint32_t leaf)
+{
+	uint32_t keep = ~((1u << MATCH_SHIFT) - 1);
+	uint32_t bits = ASKED | ((parent | leaf) & (keep | EXCLUDED));
+	bits |= (leaf & CODE ? leaf : parent) & KERNEL;
+	if (leaf & IDLE_ENTERS || (parent & IDLE && !(leaf & IDLE_LEAVES)))
+		bits |= IDLE;
+	return bits;
+}
+
+/* Up to the nearest ancestor with an answer, then down again. */
+static int stack_bits(struct cam_selector *x, uint32_t id)
+{
+	const struct cam_tree *tree = &x->tables->stacks;
+	uint32_t path[CAM_MAX_STACK_FRAMES + 1];
+	size_t depth = 0;
+	if (id >= tree->n)
+		return ASKED;
+	if (!place_of(&x->stacks, id, tree->n))
+		return -ENOMEM;
+	x->stacks.v[0] = ASKED;
+	for (; !x->stacks.v[id]; id = tree->parent[id]) {
+		if (depth == sizeof(path) / sizeof(path[0]))
+			return ASKED;
+		path[depth++] = id;
+	}
+	uint32_t bits = x->stacks.v[id];
+	while (depth) {
+		id = path[--depth];
+		int leaf = function_bits(x, tree->item[id]);
+		if (leaf < 0)
+			return leaf;
+		bits = below(bits, (uint32_t)leaf);
+		x->stacks.v[id] = bits;
+	}
+	return (int)(bits & INT32_MAX);
+}
+
+static int comm_bits(struct cam_selector *x, uint32_t id)
+{
+	const struct cam_selection *s = x->selection;
+	uint32_t *v = place_of(&x->comms, id, x->tables->strings.n);
+	if (!v)
+		return -ENOMEM;
+	if (!*v) {
+		struct cam_text comm = cam_string(x->tables, (struct cam_str_id){id});
+		*v = ASKED | expressions_on(s, comm);
+		if (!s->comms.n || any_pattern(&s->comms, comm))
+			*v |= TAKEN;
+		if (cam_idle_comm(comm))
+			*v |= IDLE_COMM;
+	}
+	return (int)(*v & INT32_MAX);
+}
+
+static int etype_bits(struct cam_selector *x, uint32_t id)
+{
+	const struct cam_tables *t = x->tables;
+	if (id >= t->n_etypes)
+		return ASKED;
+	uint32_t *v = place_of(&x->etypes, id, t->n_etypes);
+	if (!v)
+		return -ENOMEM;
+	if (!*v) {
+		struct cam_text name = cam_string(t, t->etypes[id].name);
+		*v = ASKED;
+		if (x->selection->etypes.n ? any_pattern(&x->selection->etypes, name)
+					   : cam_text_equal(name, x->main_etype))
+			*v |= IS_MAIN;
+		if (x->before_etype.n && cam_text_equal(name, x->before_etype))
+			*v |= IS_BEFORE;
+	}
+	return (int)*v;
+}
+
+static bool holds(const struct cam_select_values *values, uint32_t v)
+{
+	for (size_t i = 0; i < values->n; i++) {
+		if (values->v[i] == v)
+			return true;
+	}
+	return values->n == 0;
+}
+
+static bool is_idle_task(const struct cam_task *k)
+{
+	return k->pid == 0 || (k->pid == CAM_PID_NONE && k->tid <= 0);
+}
+
+static int task_bits(struct cam_selector *x, uint32_t id)
+{
+	const struct cam_selection *s = x->selection;
+	const struct cam_tables *t = x->tables;
+	if (id >= t->n_tasks)
+		return ASKED;
+	uint32_t *v = place_of(&x->tasks, id, t->n_tasks);
+	if (!v)
+		return -ENOMEM;
+	if (!*v) {
+		const struct cam_task *k = &t->tasks[id];
+		*v = ASKED;
+		if (holds(&s->pids, (uint32_t)k->pid) && holds(&s->tids, (uint32_t)k->tid) &&
+		    holds(&s->uids, k->uid))
+			*v |= TAKEN;
+		if (is_idle_task(k))
+			*v |= IDLE;
+	}
+	return (int)*v;
+}
+
+int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i)
+{
+	const uint64_t *cpus = x->selection->cpus;
+	if (cpus) {
+		uint32_t cpu = b->cpu[i];
+		if (cpu > CAM_SELECT_MAX_CPU || !(cpus[cpu / 64] >> cpu % 64 & 1))
+			return CAM_ROW_NO;
+	}
+	if (!x->by_task)
+		return CAM_ROW_YES;
+	int bits = task_bits(x, b->task[i]);
+	if (bits < 0)
+		return bits;
+	if (!(bits & TAKEN))
+		return CAM_ROW_NO;
+	return bits & IDLE ? CAM_ROW_YES : CAM_ROW_AWAKE;
+}
+
+int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
+			 struct cam_etype_id etype, bool awake)
+{
+	const struct cam_selection *s = x->selection;
+	int ebits = etype_bits(x, etype.v);
+	if (ebits < 0)
+		return ebits;
+	if (!(ebits & (IS_MAIN | IS_BEFORE)))
+		return CAM_VERDICT_OTHER_EVENT;
+	int cbits = comm_bits(x, comm.v), sbits = stack_bits(x, stack.v);
+	if (cbits < 0 || sbits < 0)
+		return -ENOMEM;
+	if (!(cbits & TAKEN) || (cbits | sbits) & EXCLUDED)
+		return CAM_VERDICT_NO;
+	uint32_t wanted = s->match.n ? (1u << s->match.n) - 1 : 0;
+	if (((uint32_t)(cbits | sbits) >> MATCH_SHIFT & wanted) != wanted)
+		return CAM_VERDICT_NO;
+	if (s->mode != CAM_SELECT_ANY_MODE &&
+	    (s->mode == CAM_SELECT_KERNEL) != ((sbits & KERNEL) != 0))
+		return CAM_VERDICT_NO;
+	if (!s->with_idle && !awake && cbits & IDLE_COMM && sbits & IDLE)
+		return CAM_VERDICT_IDLE;
+	return ebits & IS_BEFORE ? CAM_VERDICT_BEFORE : CAM_VERDICT_YES;
+}
+
+struct ranges {
+	struct cam_range *v;
+	size_t n, cap;
+	struct cam_anchor *anchors;
+	size_t n_anchors, cap_anchors;
+};
+
+static int keep_anchor(void *arg, const struct cam_anchor *a)
+{
+	struct ranges *r = arg;
+	if (a->realtime_ns == INT64_MIN)
+		return 0;
+	int err = cam_vec_reserve(&r->anchors, &r->cap_anchors, r->n_anchors + 1,
+				  sizeof(*r->anchors), CAM_MAX_ROWS);
+	if (!err)
+		r->anchors[r->n_anchors++] = *a;
+	return err;
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct cam_anchor *a = x, *b = y;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* Adds the part of [from, to) that lies within the limits; grows the last range if they touch. */
+static int add_range(struct ranges *r, __int128 from, __int128 to, struct cam_range limits)
+{
+	if (from < limits.from_ns)
+		from = limits.from_ns;
+	if (to > limits.to_ns)
+		to = limits.to_ns;
+	if (from >= to)
+		return 0;
+	if (r->n && r->v[r->n - 1].to_ns == (uint64_t)from) {
+		r->v[r->n - 1].to_ns = (uint64_t)to;
+		return 0;
+	}
+	int err = cam_vec_reserve(&r->v, &r->cap, r->n + 1, sizeof(*r->v), CAM_MAX_ROWS);
+	if (!err)
+		r->v[r->n++] = (struct cam_range){(uint64_t)from, (uint64_t)to};
+	return err;
+}
+
+/*
+ * A wall range on the window's clock. Each anchor is good until the next one; the first also for
+ * what came before it. So a wall clock that was stepped back within the window gives two ranges,
+ * one that was stepped over the range none.
+ */
+static int wall_ranges(struct cam_selector *x, struct cam_window *w, struct ranges *r,
+		       struct cam_range window)
+{
+	const struct cam_selection *s = x->selection;
+	int err = w->ops->anchors(w, keep_anchor, r);
+	if (err)
+		return err;
+	if (!r->n_anchors && w->info.realtime_ns != INT64_MIN)
+		err = keep_anchor(r, &(struct cam_anchor){.time_ns = w->info.start_ns,
+							  .realtime_ns = w->info.realtime_ns});
+	if (r->n_anchors)
+		qsort(r->anchors, r->n_anchors, sizeof(*r->anchors), by_time);
+	x->unplaced = !r->n_anchors;
+	for (size_t i = 0; i < r->n_anchors && !err; i++) {
+		const struct cam_anchor *a = &r->anchors[i];
+		struct cam_range good = {
+			i ? a->time_ns : 0,
+			i + 1 < r->n_anchors ? r->anchors[i + 1].time_ns : UINT64_MAX,
+		};
+		if (good.from_ns < window.from_ns)
+			good.from_ns = window.from_ns;
+		if (good.to_ns > window.to_ns)
+			good.to_ns = window.to_ns;
+		__int128 shift = (__int128)a->time_ns - a->realtime_ns;
+		err = add_range(r, s->from_ns + shift, s->to_ns + shift, good);
+	}
+	return err;
+}
+
+static int find_ranges(struct cam_selector *x, struct cam_window *w)
+{
+	const struct cam_selection *s = x->selection;
+	struct cam_range window = {w->info.start_ns, w->info.end_ns};
+	struct ranges r = {0};
+	int err = 0;
+	if (s->clock == CAM_SELECT_ALWAYS) {
+		x->whole = true;
+		err = add_range(&r, 0, UINT64_MAX, CAM_RANGE_ALL);
+	} else if (w->info.clock == CAM_CLOCK_ABSENT) {
+		x->unplaced = true;
+	} else if (s->clock == CAM_SELECT_CLOCK) {
+		err = add_range(&r, s->from_ns, s->to_ns, window);
+	} else {
+		err = wall_ranges(x, w, &r, window);
+	}
+	if (r.n == 1 && s->clock != CAM_SELECT_ALWAYS)
+		x->whole = r.v[0].from_ns == window.from_ns && r.v[0].to_ns == window.to_ns;
+	free(r.anchors);
+	x->ranges = r.v;
+	x->n_ranges = r.n;
+	return err;
+}
+
+/* Whether a comm like the idle task's is also worn by a task that is not one. */
+static bool has_false_idle(const struct cam_tables *t)
+{
+	for (size_t i = 0; i < t->n_tasks; i++) {
+		if (!is_idle_task(&t->tasks[i]) && cam_idle_comm(cam_string(t, t->tasks[i].comm)))
+			return true;
+	}
+	return false;
+}
+
+int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
+		      struct cam_text main_etype, struct cam_text before_etype)
+{
+	*x = (struct cam_selector){
+		.selection = s, .main_etype = main_etype, .before_etype = before_etype};
+	int err = w->ops->tables(w, &x->tables);
+	if (!err)
+		err = find_ranges(x, w);
+	if (!err)
+		x->by_task = s->pids.n || s->tids.n || s->uids.n ||
+			     (!s->with_idle && has_false_idle(x->tables));
+	if (err)
+		cam_selector_close(x);
+	return err;
+}
+
+void cam_selector_close(struct cam_selector *x)
+{
+	free(x->stacks.v);
+	free(x->functions.v);
+	free(x->comms.v);
+	free(x->tasks.v);
+	free(x->etypes.v);
+	free(x->ranges);
+	*x = (struct cam_selector){0};
+}
+
+bool cam_selector_by_totals(const struct cam_selector *x)
+{
+	return x->whole && !x->by_task && !x->selection->cpus;
+}
+
+unsigned cam_selector_columns(const struct cam_selector *x)
+{
+	return (x->by_task ? CAM_COL_TASK : 0u) | (x->selection->cpus ? CAM_COL_CPU : 0u);
+}
+
+uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row)
+{
+	const uint64_t *cpus = x->selection->cpus;
+	if (cpus && row->cpu != CAM_CPU_NONE &&
+	    (row->cpu > CAM_SELECT_MAX_CPU || !(cpus[row->cpu / 64] >> row->cpu % 64 & 1)))
+		return 0;
+	if (x->whole)
+		return row->samples;
+	/* A row that is cut by the selection gives its share, rounded up: never less than was. */
+	__uint128_t inside = 0, length = row->to_ns > row->from_ns ? row->to_ns - row->from_ns : 0;
+	for (size_t i = 0; i < x->n_ranges; i++) {
+		const struct cam_range *r = &x->ranges[i];
+		uint64_t from = r->from_ns > row->from_ns ? r->from_ns : row->from_ns;
+		uint64_t to = r->to_ns < row->to_ns ? r->to_ns : row->to_ns;
+		if (!length && row->from_ns >= r->from_ns && row->from_ns < r->to_ns)
+			return row->samples;
+		if (from < to)
+			inside += to - from;
+	}
+	return length ? (uint64_t)((inside * row->samples + length - 1) / length) : 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A selection made ready for one window: what of it to read, which rows to take, and the verdict
+ * on what they hold.
+ *
+ * Two steps, so that the costly one is made once for each distinct (stack, comm, event type), not
+ * once a sample: cam_selector_row() looks at CPU and task of a row, cam_selector_verdict() at the
+ * rest. Verdicts on functions, stacks and comms are cached by id; the tables may grow while the
+ * window is read. One thread, as the window.
+ */
+#pragma once
+#include "query/select.h"
+
+enum cam_verdict {
+	CAM_VERDICT_NO,
+	CAM_VERDICT_OTHER_EVENT, /* of a type not asked for; not looked at further */
+	CAM_VERDICT_IDLE,	 /* would be a yes, but idle is hidden */
+	CAM_VERDICT_BEFORE,	 /* a yes for the first side of a differential */
+	CAM_VERDICT_YES,
+};
+
+enum cam_row {
+	CAM_ROW_NO,
+	CAM_ROW_YES,
+	CAM_ROW_AWAKE, /* yes, and its task is not the idle one, whatever its comm says */
+};
+
+/* Answers by id, filled in as ids turn up; 0 is "not asked yet". */
+struct cam_select_cache {
+	uint32_t *v;
+	size_t n;
+};
+
+struct cam_selector {
+	const struct cam_selection *selection;
+	const struct cam_tables *tables;
+	struct cam_text main_etype;   /* where the selection names no event type */
+	struct cam_text before_etype; /* empty unless this is a differential */
+	struct cam_select_cache stacks, functions, comms, tasks, etypes;
+	struct cam_range *ranges; /* the times, in order; none: nothing of this window */
+	size_t n_ranges;
+	bool whole;    /* the ranges hold all of the window */
+	bool by_task;  /* rows need their task */
+	bool unplaced; /* a wall time was asked for, and the window has none */
+};
+
+/* The texts are borrowed. Errors as from the window, and -ENOMEM; then nothing is to be closed. */
+int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
+		      struct cam_text main_etype, struct cam_text before_etype);
+void cam_selector_close(struct cam_selector *x);
+/* True: neither times, CPUs nor tasks matter, so what totals() gives is enough. */
+bool cam_selector_by_totals(const struct cam_selector *x);
+/* The columns cam_selector_row() looks at. */
+unsigned cam_selector_columns(const struct cam_selector *x);
+/* Row i of a batch: enum cam_row, or -ENOMEM. */
+int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i);
+/* enum cam_verdict, or -ENOMEM. */
+int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
+			 struct cam_etype_id etype, bool awake);
+/* How many of a ledger row's samples fall into the selection's times and CPUs. */
+uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/units.h"
+#include "query/flame.h"
+#include "query/idle.h"
+#include "support_window.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SEC ((int64_t)CAM_NS_PER_SEC)
+
+static struct cam_source *source_of(struct fake_window *w)
+{
+	return fake_source_new(&w, 1);
+}
+
+/* How many samples the filters take; the selection is freed. */
+static uint64_t taken(struct cam_source *source, struct cam_selection *s, struct cam_seen *seen)
+{
+	struct cam_flame f;
+	assert_int_equal(cam_flame_build(source, s, &(struct cam_flame_options){0}, &f), 0);
+	uint64_t n = f.nodes[0].total;
+	assert_int_equal(n, f.seen.samples);
+	if (seen)
+		*seen = f.seen;
+	cam_flame_free(&f);
+	cam_selection_free(s);
+	return n;
+}
+
+static void add(struct cam_selection *s, enum cam_filter filter, const char *value)
+{
+	char why[128];
+	assert_int_equal(cam_selection_add(s, filter, cam_text_of(value), why, sizeof(why)), 0);
+	assert_string_equal(why, "");
+}
+
+static uint64_t with(struct cam_source *source, enum cam_filter filter, const char *value)
+{
+	struct cam_selection s;
+	cam_selection_init(&s);
+	add(&s, filter, value);
+	return taken(source, &s, NULL);
+}
+
+/* 8 samples: by pid 10 (3), 20 (4), 30 (1); the rest by what the tests ask for. */
+static struct fake_window *mixed_window(void)
+{
+	struct fake_window *w = fake_window_new();
+	struct cam_task_id a = fake_task(w, 10, 11, "web server"), b = fake_task(w, 20, 20, "cc1");
+	struct cam_task_id c = fake_task(w, 30, 30, "cc1plus");
+	w->t.tasks[c.v].uid = 0;
+	fake_sample(w, 1 * SEC, 0, a, fake_place(w, "main;poll;sys_poll@[kernel]"));
+	fake_sample(w, 2 * SEC, 1, a, fake_place(w, "main;serve"));
+	fake_sample(w, 3 * SEC, 9, a, fake_place(w, "main;serve;JIT@[jit]"));
+	fake_sample(w, 4 * SEC, 0, b, fake_place(w, "main;lex"));
+	fake_sample(w, 5 * SEC, 0, b, fake_place(w, "main;lex;page_fault@[kernel]"));
+	fake_sample(w, 6 * SEC, 2, b, fake_place(w, "main;parse"));
+	fake_sample(w, 7 * SEC, 3, b, fake_place(w, "main;parse"));
+	fake_sample(w, 8 * SEC, CAM_CPU_NONE, c, fake_place(w, "main;parse"));
+	return w;
+}
+
+static void test_filters(void **state)
+{
+	(void)state;
+	struct cam_source *src = source_of(mixed_window());
+	assert_int_equal(with(src, CAM_FILTER_PID, "10"), 3);
+	assert_int_equal(with(src, CAM_FILTER_PID, "20,30"), 5);
+	assert_int_equal(with(src, CAM_FILTER_TID, "11"), 3);
+	assert_int_equal(with(src, CAM_FILTER_TID, "10"), 0);
+	assert_int_equal(with(src, CAM_FILTER_UID, "0"), 1);
+	assert_int_equal(with(src, CAM_FILTER_UID, "1000,4294967294"), 7);
+	assert_int_equal(with(src, CAM_FILTER_CPU, "0"), 3);
+	assert_int_equal(with(src, CAM_FILTER_CPU, "0-2,9"), 6);
+	assert_int_equal(with(src, CAM_FILTER_COMM, "cc1"), 4);
+	assert_int_equal(with(src, CAM_FILTER_COMM, "cc1*"), 5);
+	assert_int_equal(with(src, CAM_FILTER_COMM, "web server"), 3);
+	assert_int_equal(with(src, CAM_FILTER_COMM, "web"), 0);
+	assert_int_equal(with(src, CAM_FILTER_ETYPE, "cpu-clock"), 8);
+	assert_int_equal(with(src, CAM_FILTER_ETYPE, "*"), 8);
+	assert_int_equal(with(src, CAM_FILTER_ETYPE, "cycles"), 0);
+	src->ops->close(src);
+}
+
+static void test_expressions(void **state)
+{
+	(void)state;
+	struct cam_source *src = source_of(mixed_window());
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "poll"), 1);
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "^(serve|lex)$"), 4);
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "main"), 8);
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "cc1p"), 1); /* the comm is a frame too */
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "main;lex"), 0);
+	assert_int_equal(with(src, CAM_FILTER_EXCLUDE, "lex|JIT"), 5);
+	assert_int_equal(with(src, CAM_FILTER_EXCLUDE, "web"), 5);
+	struct cam_selection s;
+	cam_selection_init(&s);
+	add(&s, CAM_FILTER_MATCH, "main"); /* both, in whichever frames */
+	add(&s, CAM_FILTER_MATCH, "page");
+	assert_int_equal(taken(src, &s, NULL), 1);
+	for (unsigned i = 0; i < CAM_SELECT_MAX_EXPRESSIONS; i++)
+		add(&s, CAM_FILTER_MATCH, i % 2 ? "main" : "parse");
+	assert_int_equal(taken(src, &s, NULL), 3);
+	add(&s, CAM_FILTER_MATCH, "parse");
+	add(&s, CAM_FILTER_EXCLUDE, "nothing like it");
+	add(&s, CAM_FILTER_EXCLUDE, "plus");
+	assert_int_equal(taken(src, &s, NULL), 2);
+	add(&s, CAM_FILTER_COMM, "cc1"); /* different filters narrow */
+	add(&s, CAM_FILTER_COMM, "cc1plus");
+	add(&s, CAM_FILTER_CPU, "0");
+	add(&s, CAM_FILTER_CPU, "3");
+	assert_int_equal(taken(src, &s, NULL), 3);
+	src->ops->close(src);
+}
+
+static void test_modes(void **state)
+{
+	(void)state;
+	struct cam_source *src = source_of(mixed_window());
+	struct cam_selection s;
+	cam_selection_init(&s);
+	s.mode = CAM_SELECT_KERNEL;
+	assert_int_equal(taken(src, &s, NULL), 2);
+	s.mode = CAM_SELECT_USER;
+	assert_int_equal(taken(src, &s, NULL), 6);
+	src->ops->close(src);
+}
+
+static void test_bad_values(void **state)
+{
+	(void)state;
+	static const struct {
+		enum cam_filter filter;
+		const char *value;
+		int err;
+	} bad[] = {
+		{CAM_FILTER_PID, "", -EINVAL},		 {CAM_FILTER_PID, "1,", -EINVAL},
+		{CAM_FILTER_PID, "-1", -EINVAL},	 {CAM_FILTER_PID, "1 2", -EINVAL},
+		{CAM_FILTER_PID, "x", -EINVAL},		 {CAM_FILTER_PID, "2147483648", -ERANGE},
+		{CAM_FILTER_UID, "4294967295", -ERANGE}, {CAM_FILTER_CPU, "3-1", -EINVAL},
+		{CAM_FILTER_CPU, "0-", -EINVAL},	 {CAM_FILTER_CPU, "8192", -ERANGE},
+		{CAM_FILTER_COMM, "", -EINVAL},		 {CAM_FILTER_MATCH, "(", -EINVAL},
+		{CAM_FILTER_MATCH, "", -EINVAL},	 {CAM_FILTER_EXCLUDE, "[", -EINVAL},
+		{CAM_FILTER_MAX, "x", -EINVAL},
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct cam_selection s;
+		char why[128];
+		cam_selection_init(&s);
+		assert_int_equal(cam_selection_add(&s, bad[i].filter, cam_text_of(bad[i].value),
+						   why, sizeof(why)),
+				 bad[i].err);
+		assert_true(why[0] != 0);
+		cam_selection_free(&s);
+	}
+	struct cam_selection s;
+	char why[128], *long_text = malloc(5000);
+	cam_selection_init(&s);
+	memset(long_text, 'a', 5000);
+	assert_int_equal(cam_selection_add(&s, CAM_FILTER_MATCH, (struct cam_text){long_text, 1025},
+					   why, sizeof(why)),
+			 -E2BIG);
+	assert_int_equal(cam_selection_add(&s, CAM_FILTER_COMM, (struct cam_text){"a\0b", 3}, why,
+					   1),
+			 -EINVAL);
+	for (unsigned i = 0; i < CAM_SELECT_MAX_VALUES; i++)
+		add(&s, CAM_FILTER_PID, "7");
+	assert_int_equal(cam_selection_add(&s, CAM_FILTER_PID, CAM_TEXT("7"), why, sizeof(why)),
+			 -E2BIG);
+	cam_selection_free(&s);
+	free(long_text);
+}
+
+static void test_idle_is_hidden(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *stack;
+		bool idle;
+	} stacks[] = {
+		{"do_idle@[kernel];cpuidle_enter@[kernel];intel_idle@[kernel]", true},
+		{"do_idle@[kernel];default_idle_call@[kernel];pv_native_safe_halt@[kernel]", true},
+		{"do_idle@[kernel];acpi_idle_do_entry@[kernel];raw_local_irq_enable@[kernel]",
+		 true},
+		{"do_idle@[kernel];mwait_idle_with_hints.constprop.0@[kernel]", true},
+		{"do_idle;cpuidle_idle_call;poll_idle", true}, /* a text that says no kinds */
+		{"do_idle@[kernel]", false},
+		{"do_idle@[kernel];schedule_idle@[kernel]", false},
+		{"do_idle@[kernel];intel_idle@[kernel];asm_common_interrupt@[kernel];"
+		 "irq_exit_rcu@[kernel];handle_softirqs@[kernel];net_rx_action@[kernel]",
+		 false},
+		{"cpu_startup_entry@[kernel];default_idle@[kernel];apic_timer_interrupt@[kernel]",
+		 false},
+		{"intel_idle@/usr/bin/mine", false},
+		{"", false},
+	};
+	size_t n = sizeof(stacks) / sizeof(stacks[0]);
+	for (size_t i = 0; i < n; i++) {
+		struct fake_window *w = fake_window_new();
+		struct cam_task_id idle = fake_task(w, 0, 0, "swapper/1");
+		fake_sample(w, SEC, 0, idle, fake_place(w, stacks[i].stack));
+		/* The same stack elsewhere is never idle. */
+		struct cam_task_id other = fake_task(w, 5, 5, "kworker/1");
+		fake_sample(w, SEC, 0, other, fake_place(w, stacks[i].stack));
+		struct cam_source *src = source_of(w);
+		struct cam_selection s;
+		struct cam_seen seen;
+		cam_selection_init(&s);
+		assert_int_equal(taken(src, &s, &seen), stacks[i].idle ? 1 : 2);
+		assert_int_equal(seen.idle, stacks[i].idle);
+		assert_int_equal(w->samples_calls, 0);
+		s.with_idle = true;
+		assert_int_equal(taken(src, &s, &seen), 2);
+		assert_int_equal(seen.idle, 0);
+		src->ops->close(src);
+	}
+}
+
+/* A process that calls itself swapper cannot hide; the real idle task beside it still does. */
+static void test_false_swapper_is_shown(void **state)
+{
+	(void)state;
+	struct fake_window *w = fake_window_new();
+	const char *stack = "do_idle@[kernel];intel_idle@[kernel]";
+	fake_sample(w, SEC, 0, fake_task(w, 0, 0, "swapper"), fake_place(w, stack));
+	fake_sample(w, SEC, 1, fake_task(w, 666, 666, "swapper"), fake_place(w, stack));
+	fake_sample(w, SEC, 2, fake_task(w, CAM_PID_NONE, 0, "swapper"), fake_place(w, stack));
+	struct cam_source *src = source_of(w);
+	struct cam_selection s;
+	struct cam_seen seen;
+	cam_selection_init(&s);
+	assert_int_equal(taken(src, &s, &seen), 1);
+	assert_int_equal(seen.idle, 2);
+	assert_true(w->samples_calls > 0);
+	src->ops->close(src);
+}
+
+static void test_times(void **state)
+{
+	(void)state;
+	struct fake_window *w = mixed_window();
+	struct cam_source *src = source_of(w);
+	struct cam_selection s;
+	struct cam_seen seen;
+	cam_selection_init(&s);
+	s.clock = CAM_SELECT_CLOCK;
+	s.from_ns = 2 * SEC;
+	s.to_ns = 5 * SEC;
+	assert_int_equal(taken(src, &s, &seen), 3);
+	assert_int_equal(seen.observed_ns, 3 * SEC);
+	/* No wall clock: said, not guessed. */
+	s.clock = CAM_SELECT_WALL;
+	s.from_ns = INT64_MIN;
+	s.to_ns = INT64_MAX;
+	assert_int_equal(taken(src, &s, &seen), 0);
+	assert_int_equal(seen.unplaced, 1);
+	assert_int_equal(seen.windows, 0);
+	src->ops->close(src);
+}
+
+static void test_wall_clock_that_was_stepped(void **state)
+{
+	(void)state;
+	struct fake_window *w = mixed_window();
+	/* Wall = clock + 1000 s; at 5 s it is set back by 3 s. */
+	fake_add_anchor(w, &(struct cam_anchor){.time_ns = 5 * SEC, .realtime_ns = 1002 * SEC});
+	fake_add_anchor(w, &(struct cam_anchor){.time_ns = 2 * SEC, .realtime_ns = 1002 * SEC});
+	struct cam_source *src = source_of(w);
+	struct cam_selection s;
+	struct cam_seen seen;
+	cam_selection_init(&s);
+	s.clock = CAM_SELECT_WALL;
+	s.from_ns = 1002 * SEC; /* at 2 s, and again at 5 s */
+	s.to_ns = 1003 * SEC;
+	assert_int_equal(taken(src, &s, &seen), 2);
+	assert_int_equal(seen.observed_ns, 2 * SEC);
+	s.clock = CAM_SELECT_WALL;
+	s.from_ns = 1003 * SEC;
+	s.to_ns = 1005 * SEC; /* 3, 4 and 6, 7 s */
+	assert_int_equal(taken(src, &s, NULL), 4);
+	s.clock = CAM_SELECT_WALL;
+	s.from_ns = 0;
+	s.to_ns = 2000 * SEC; /* all of it: one range, no sample read */
+	w->samples_calls = 0;
+	assert_int_equal(taken(src, &s, NULL), 8);
+	assert_int_equal(w->samples_calls, 0);
+	src->ops->close(src);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_expressions),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_bad_values),
+		cmocka_unit_test(test_idle_is_hidden),
+		cmocka_unit_test(test_false_swapper_is_shown),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_wall_clock_that_was_stepped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -32,7 +32,7 @@
 #define MAX_FACTS	  1024u
 #define MAX_ANCHORS	  4096u
 #define MAX_PENDING	  65536u
-#define STACK_CACHE_SLOTS   65536u
+#define STACK_CACHE_SLOTS 65536u
 
 struct fact {
 	struct cam_buf key, value;
@@ -144,7 +144,7 @@ static int flush(struct cam_collect *c)
 		.n_events = c->n_events,
 		.ledger = c->ledger,
 		.n_ledger = c->n_ledger,
-		.anchors = c->anchors + c->anchors_written,
+		.anchors = c->anchors ? c->anchors + c->anchors_written : NULL,
 		.n_anchors = c->n_anchors - c->anchors_written,
 		.facts = facts,
 		.n_facts = n_facts,

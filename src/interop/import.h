@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What every importer takes and tells: options, and the account of one import.
+ *
+ * An importer reads a cam_input to its end in one pass and calls a cam_sink (door B). It returns
+ * 0 when it came to the end of what can be read, which includes a cut or damaged file: the account
+ * says what was lost, and cam_import_is_partial() whether a result must be called incomplete.
+ * It returns a negative errno where the import must stop: -EFBIG a decompression bomb, -EIO and
+ * other errors of reading, -ENOMEM, and whatever the sink answers that is not a refusal.
+ *
+ * The account is filled as the import goes: clock and time_unit_ns are set before the first
+ * begin() of the sink, so that a receiver may look at them there.
+ */
+#pragma once
+#include "base/text.h"
+#include "interop/input.h"
+#include "model/sink.h"
+
+struct cam_import_options {
+	/*
+	 * How far the local time of "# captured on" lies east of UTC. Without it UTC is assumed, and
+	 * the anchor made from it says that it may be 14 hours off.
+	 */
+	bool zone_known;
+	int32_t zone_offset_s;
+	/*
+	 * The text of tracepoints differs from sample to sample, so keeping it makes memory follow
+	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED.
+	 */
+	bool drop_details;
+	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
+};
+
+#define CAM_IMPORT_TEXT_DROPPED "..."
+
+struct cam_import_stats {
+	uint64_t bytes_in; /* as stored */
+	uint64_t bytes;	   /* of text */
+	uint64_t lines;
+	uint64_t samples; /* taken by the sink */
+
+	/* Samples that are in the file and not in the result. */
+	uint64_t malformed_samples;  /* frames without a header, counts that are no numbers, … */
+	uint64_t unfinished_samples; /* the last one, cut off before its end */
+	uint64_t refused_samples;    /* by the sink: no place in time, no room */
+
+	/* Short of losing a sample. */
+	uint64_t malformed_lines;  /* that fit nowhere; the first is line bad_line (from 1) */
+	uint64_t long_lines;	   /* over CAM_INPUT_LINE_BYTES: cut to CAM_INPUT_HEAD_BYTES */
+	uint64_t truncated_stacks; /* deeper than CAM_MAX_STACK_FRAMES: roots cut off */
+	uint64_t bad_line;
+
+	uint64_t lost_samples;	/* that the file itself says its recorder lost */
+	uint64_t other_records; /* side band: mmap, fork, switch, … : not used */
+
+	enum cam_input_end end; /* of the file */
+	enum cam_clock_kind clock;
+	uint64_t time_unit_ns; /* of the times as printed: 1 or 1000; 0: no times */
+};
+
+/* Whether something of the file is missing from the result. */
+bool cam_import_is_partial(const struct cam_import_stats *st);
+/*
+ * One line that says what was lost and why, for people, without a newline; empty when nothing was.
+ * Never longer than 400 bytes.
+ */
+void cam_import_explain(const struct cam_import_stats *st, char *room, size_t room_bytes);

@@ -18,7 +18,6 @@
  */
 #include "query/merge.h"
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 
 #define UNSET_MODULE (UINT32_MAX - 1)
@@ -120,58 +119,94 @@ static int by_name(const void *x, const void *y, void *arg)
 	return i == j ? 0 : order;
 }
 
-/* ranks[frame] is the frame's place among all, by name. */
-static int rank_frames(const struct cam_tables *t, uint32_t **ranks)
+/* ranks[frame] becomes the frame's place among all, by name; order is room for as many. */
+static void rank_frames(const struct cam_tables *t, uint32_t *ranks, uint32_t *order)
 {
 	size_t n = t->n_functions;
-	CAM_AUTOFREE uint32_t *order = reallocarray(NULL, n, sizeof(*order));
-	*ranks = reallocarray(NULL, n, sizeof(**ranks));
-	if (!order || !*ranks)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, n, sizeof(*order), by_name, (void *)(uintptr_t)t);
 	for (size_t i = 0; i < n; i++)
-		(*ranks)[order[i]] = (uint32_t)i;
-	return 0;
+		ranks[order[i]] = (uint32_t)i;
 }
 
-/* Stable: ids of `from` into `to` by keys[id] < n_keys; NULL `from` is the ids 1 … n. */
-static int counting_sort(const uint32_t *from, uint32_t *to, size_t n, const uint32_t *keys,
-			 const uint32_t *key_of, size_t n_keys)
+/* Stable: the n ids of `from` into `to`, by key; at: room for n_keys + 1 counters. */
+static void counting_sort(const uint32_t *from, uint32_t *to, size_t n, const uint32_t *keys,
+			  uint32_t *at, size_t n_keys)
 {
-	CAM_AUTOFREE uint32_t *at = calloc(n_keys + 1, sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t id = from ? from[i] : (uint32_t)i + 1;
-		at[(key_of ? key_of[keys[id]] : keys[id]) + 1]++;
-	}
+	memset(at, 0, (n_keys + 1) * sizeof(*at));
+	for (size_t i = 0; i < n; i++)
+		at[keys[from[i]] + 1]++;
 	for (size_t k = 0; k < n_keys; k++)
 		at[k + 1] += at[k];
-	for (size_t i = 0; i < n; i++) {
-		uint32_t id = from ? from[i] : (uint32_t)i + 1;
-		to[at[key_of ? key_of[keys[id]] : keys[id]]++] = id;
-	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		to[at[keys[from[i]]]++] = from[i];
+}
+
+/* Room for laying out: arrays of as many numbers as there are nodes, frames, or the more of both. */
+struct room {
+	uint32_t *ranks;    /* frames */
+	uint32_t *counters; /* both */
+	uint32_t *keys, *ids, *families, *sizes, *positions, *next;
+};
+
+static bool make_room(struct room *r, size_t nodes, size_t frames)
+{
+	size_t both = nodes > frames ? nodes : frames;
+	*r = (struct room){
+		.ranks = calloc(frames, sizeof(uint32_t)),
+		.counters = calloc(both + 1, sizeof(uint32_t)),
+		.keys = calloc(both, sizeof(uint32_t)),
+		.ids = calloc(nodes, sizeof(uint32_t)),
+		.families = calloc(nodes, sizeof(uint32_t)),
+		.sizes = calloc(nodes, sizeof(uint32_t)),
+		.positions = calloc(nodes, sizeof(uint32_t)),
+		.next = calloc(nodes, sizeof(uint32_t)),
+	};
+	return r->ranks && r->counters && r->keys && r->ids && r->families && r->sizes &&
+	       r->positions && r->next;
+}
+
+static void free_room(struct room *r)
+{
+	free(r->ranks);
+	free(r->counters);
+	free(r->keys);
+	free(r->ids);
+	free(r->families);
+	free(r->sizes);
+	free(r->positions);
+	free(r->next);
 }
 
 /* All nodes but the root, family by family in order of the parents' ids, each by name. */
-static int sort_families(const struct cam_tables *t, uint32_t *families)
+static void sort_families(const struct cam_tables *t, struct room *r)
 {
 	const struct cam_tree *tree = &t->stacks;
 	size_t n = tree->n - 1;
-	uint32_t *ranks_made = NULL;
-	int err = rank_frames(t, &ranks_made);
-	CAM_AUTOFREE uint32_t *ranks = ranks_made;
-	CAM_AUTOFREE uint32_t *by_rank = reallocarray(NULL, n + 1, sizeof(*by_rank));
-	if (!err && !by_rank)
-		err = -ENOMEM;
-	if (!err)
-		err = counting_sort(NULL, by_rank, n, tree->item, ranks, t->n_functions);
-	if (!err)
-		err = counting_sort(by_rank, families, n, tree->parent, NULL, tree->n);
-	return err;
+	rank_frames(t, r->ranks, r->keys);
+	for (size_t i = 1; i <= n; i++) {
+		r->keys[i] = r->ranks[tree->item[i]];
+		r->families[i - 1] = (uint32_t)i;
+	}
+	counting_sort(r->families, r->ids, n, r->keys, r->counters, t->n_functions);
+	counting_sort(r->ids, r->families, n, tree->parent, r->counters, tree->n);
+}
+
+static void find_positions(const struct cam_tree *tree, struct room *r)
+{
+	size_t n = tree->n;
+	for (size_t i = 0; i < n; i++)
+		r->sizes[i] = 1;
+	for (size_t i = n; i-- > 1;)
+		r->sizes[tree->parent[i]] += r->sizes[i];
+	r->next[0] = 1;
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint32_t id = r->families[i], parent = tree->parent[id];
+		r->positions[id] = r->next[parent];
+		r->next[id] = r->positions[id] + 1;
+		r->next[parent] += r->sizes[id];
+	}
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -179,35 +214,17 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* The position of every node, and the finished nodes at their positions. */
-static int lay_out(struct cam_merge *m, const uint32_t *families, struct cam_flame *out)
+/* Writes the nodes to their positions, and adds up the totals. */
+static void lay_out(const struct cam_merge *m, const struct room *r, struct cam_flame *out)
 {
 	const struct cam_tree *tree = &m->t.stacks;
-	size_t n = tree->n;
-	CAM_AUTOFREE uint32_t *size = reallocarray(NULL, n, sizeof(*size));
-	CAM_AUTOFREE uint32_t *position = calloc(n, sizeof(*position));
-	CAM_AUTOFREE uint32_t *next = reallocarray(NULL, n, sizeof(*next));
-	out->nodes = calloc(n, sizeof(*out->nodes));
-	if (!size || !position || !next || !out->nodes)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		size[i] = 1;
-	for (size_t i = n; i-- > 1;)
-		size[tree->parent[i]] += size[i];
-	next[0] = 1;
-	for (size_t i = 0; i + 1 < n; i++) {
-		uint32_t id = families[i], parent = tree->parent[id];
-		position[id] = next[parent];
-		next[id] = position[id] + 1;
-		next[parent] += size[id];
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct cam_flame_node *node = &out->nodes[position[i]];
-		uint32_t parent = position[tree->parent[i]];
+	for (size_t i = 0; i < tree->n; i++) {
+		uint32_t at = r->positions[i], parent = r->positions[tree->parent[i]];
+		struct cam_flame_node *node = &out->nodes[at];
 		*node = (struct cam_flame_node){
 			.frame = i ? tree->item[i] : m->root_frame,
 			.parent = parent,
-			.end = position[i] + size[i],
+			.end = at + r->sizes[i],
 			.depth = i ? out->nodes[parent].depth + 1 : 0,
 			.module = m->module[i] == UNSET_MODULE ? 0 : m->module[i],
 			.self = m->self[i],
@@ -216,7 +233,8 @@ static int lay_out(struct cam_merge *m, const uint32_t *families, struct cam_fla
 		if (node->depth > out->depth)
 			out->depth = node->depth;
 	}
-	for (size_t i = n; i-- > 0;) {
+	out->n_nodes = tree->n;
+	for (size_t i = out->n_nodes; i-- > 0;) {
 		struct cam_flame_node *node = &out->nodes[i], *parent = &out->nodes[node->parent];
 		node->total = add(node->total, node->self);
 		node->before_total = add(node->before_total, node->before_self);
@@ -225,8 +243,6 @@ static int lay_out(struct cam_merge *m, const uint32_t *families, struct cam_fla
 			parent->before_total = add(parent->before_total, node->before_total);
 		}
 	}
-	out->n_nodes = n;
-	return 0;
 }
 
 static void where(const struct cam_tables *t, struct cam_str_id id, uint32_t *at, uint32_t *n)
@@ -259,14 +275,18 @@ static int hand_over_names(struct cam_merge *m, struct cam_flame *out)
 
 int cam_merge_finish(struct cam_merge *m, struct cam_flame *out)
 {
-	CAM_AUTOFREE uint32_t *families = reallocarray(NULL, m->t.stacks.n, sizeof(*families));
+	struct room room;
+	int err = -ENOMEM;
 	/* The largest tables are no longer needed, and the nodes need the room. */
 	cam_index_free(&m->t.stacks.index);
-	int err = families ? sort_families(&m->t, families) : -ENOMEM;
-	if (!err)
-		err = lay_out(m, families, out);
-	if (!err)
+	out->nodes = calloc(m->t.stacks.n, sizeof(*out->nodes));
+	if (make_room(&room, m->t.stacks.n, m->t.n_functions) && out->nodes) {
+		sort_families(&m->t, &room);
+		find_positions(&m->t.stacks, &room);
+		lay_out(m, &room, out);
 		err = hand_over_names(m, out);
+	}
+	free_room(&room);
 	cam_merge_free(m);
 	return err;
 }

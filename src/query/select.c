@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/select.h"
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 
 #include <stdio.h>
@@ -86,11 +85,8 @@ static int add_numbers(struct cam_select_values *values, struct cam_text s, uint
 	return s.n ? -EINVAL : 0;
 }
 
-static int add_cpus(struct cam_selection *s, struct cam_text text)
+static int take_cpus(struct cam_text text, uint64_t *bits)
 {
-	CAM_AUTOFREE uint64_t *bits = calloc(CPU_WORDS, sizeof(*bits));
-	if (!bits)
-		return -ENOMEM;
 	do {
 		uint32_t from = 0, to;
 		int err = take_number(&text, CAM_SELECT_MAX_CPU, &from);
@@ -104,54 +100,59 @@ static int add_cpus(struct cam_selection *s, struct cam_text text)
 		for (uint32_t c = from; c <= to; c++)
 			bits[c / 64] |= 1ull << c % 64;
 	} while (take_char(&text, ','));
-	if (text.n)
-		return -EINVAL;
-	for (size_t i = 0; s->cpus && i < CPU_WORDS; i++)
-		bits[i] |= s->cpus[i];
-	uint64_t *old = s->cpus;
-	s->cpus = bits;
-	bits = old;
+	return text.n ? -EINVAL : 0;
+}
+
+static int add_cpus(struct cam_selection *s, struct cam_text text)
+{
+	uint64_t bits[CPU_WORDS] = {0};
+	int err = take_cpus(text, bits);
+	if (err)
+		return err;
+	if (!s->cpus)
+		s->cpus = calloc(CPU_WORDS, sizeof(*s->cpus));
+	if (!s->cpus)
+		return -ENOMEM;
+	for (size_t i = 0; i < CPU_WORDS; i++)
+		s->cpus[i] |= bits[i];
 	return 0;
 }
 
-/* The pattern as a C string; NULL with *err where it is not one. */
-static char *pattern_text(struct cam_text value, int *err)
+/* Checks a pattern; it is used as a C string. */
+static int check_pattern(struct cam_text value)
 {
-	*err = -EINVAL;
 	if (!value.n || memchr(value.p, 0, value.n))
-		return NULL;
-	*err = -E2BIG;
-	if (value.n > CAM_SELECT_MAX_PATTERN)
-		return NULL;
-	*err = -ENOMEM;
-	return strndup(value.p, value.n);
+		return -EINVAL;
+	return value.n > CAM_SELECT_MAX_PATTERN ? -E2BIG : 0;
 }
 
 static int add_pattern(struct cam_select_patterns *patterns, struct cam_text value)
 {
-	int err;
-	CAM_AUTOFREE char *text = pattern_text(value, &err);
-	if (!text)
-		return err;
-	err = cam_vec_reserve(&patterns->v, &patterns->cap, patterns->n + 1, sizeof(*patterns->v),
-			      CAM_SELECT_MAX_VALUES);
+	int err = check_pattern(value);
+	if (!err)
+		err = cam_vec_reserve(&patterns->v, &patterns->cap, patterns->n + 1,
+				      sizeof(*patterns->v), CAM_SELECT_MAX_VALUES);
 	if (err)
 		return err;
+	char *text = strndup(value.p, value.n);
+	if (!text)
+		return -ENOMEM;
 	patterns->v[patterns->n++] = text;
-	text = NULL;
 	return 0;
 }
 
 static int add_expression(struct cam_select_expressions *e, struct cam_text value, char *why,
 			  size_t why_bytes)
 {
-	int err;
-	CAM_AUTOFREE char *text = pattern_text(value, &err);
-	if (!text)
-		return err;
-	err = cam_vec_reserve(&e->v, &e->cap, e->n + 1, sizeof(*e->v), CAM_SELECT_MAX_EXPRESSIONS);
+	char text[CAM_SELECT_MAX_PATTERN + 1];
+	int err = check_pattern(value);
+	if (!err)
+		err = cam_vec_reserve(&e->v, &e->cap, e->n + 1, sizeof(*e->v),
+				      CAM_SELECT_MAX_EXPRESSIONS);
 	if (err)
 		return err;
+	memcpy(text, value.p, value.n);
+	text[value.n] = 0;
 	int code = regcomp(&e->v[e->n], text, REG_EXTENDED | REG_NOSUB);
 	if (code) {
 		regerror(code, &e->v[e->n], why, why_bytes);

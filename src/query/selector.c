@@ -42,47 +42,60 @@ static uint32_t *place_of(struct cam_select_cache *c, uint32_t id, size_t rows)
 	return &c->v[id];
 }
 
-static bool found(const regex_t *re, struct cam_text s)
+/* Patterns work on C strings: a copy, which a zero byte in the name ends. NULL: no memory. */
+static const char *c_string(struct cam_selector *x, struct cam_text name)
 {
-	regmatch_t where = {.rm_so = 0, .rm_eo = (regoff_t)s.n};
-	return regexec(re, s.p, 1, &where, REG_STARTEND) == 0;
+	cam_buf_clear(&x->name);
+	cam_buf_put(&x->name, name.p, name.n);
+	cam_buf_put_u8(&x->name, 0);
+	return cam_buf_error(&x->name) ? NULL : (const char *)x->name.data;
 }
 
 /* The match bits of a name, and EXCLUDED. */
-static uint32_t expressions_on(const struct cam_selection *s, struct cam_text name)
+static int expressions_on(struct cam_selector *x, struct cam_text name)
 {
+	const struct cam_selection *s = x->selection;
 	uint32_t bits = 0;
+	if (!s->match.n && !s->exclude.n)
+		return 0;
+	const char *text = c_string(x, name);
+	if (!text)
+		return -ENOMEM;
 	for (size_t i = 0; i < s->match.n; i++) {
-		if (found(&s->match.v[i], name))
+		if (regexec(&s->match.v[i], text, 0, NULL, 0) == 0)
 			bits |= 1u << (MATCH_SHIFT + i);
 	}
 	for (size_t i = 0; i < s->exclude.n && !(bits & EXCLUDED); i++) {
-		if (found(&s->exclude.v[i], name))
+		if (regexec(&s->exclude.v[i], text, 0, NULL, 0) == 0)
 			bits |= EXCLUDED;
 	}
-	return bits;
+	return (int)bits;
 }
 
-static bool any_pattern(const struct cam_select_patterns *p, struct cam_text name)
+/* 1, 0 or -ENOMEM. */
+static int any_pattern(struct cam_selector *x, const struct cam_select_patterns *p,
+		       struct cam_text name)
 {
-	char s[4 * CAM_SELECT_MAX_PATTERN];
-	size_t n = name.n < sizeof(s) ? name.n : sizeof(s) - 1;
-	memcpy(s, name.p, n);
-	s[n] = 0;
+	const char *text = c_string(x, name);
+	if (!text)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
-		if (!strcmp(p->v[i], s) || fnmatch(p->v[i], s, 0) == 0)
-			return true;
+		if (!strcmp(p->v[i], text) || fnmatch(p->v[i], text, 0) == 0)
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
-static uint32_t ask_function(const struct cam_selector *x, uint32_t id)
+static int ask_function(struct cam_selector *x, uint32_t id)
 {
 	const struct cam_tables *t = x->tables;
 	const struct cam_function *f = &t->functions[id];
 	char room[256];
 	struct cam_text label = cam_function_label(t, (struct cam_func_id){id}, room, sizeof(room));
-	uint32_t bits = ASKED | expressions_on(x->selection, label);
+	int bits = expressions_on(x, label);
+	if (bits < 0)
+		return bits;
+	bits |= ASKED;
 	/* A text without annotations does not say what is kernel: then the name alone decides. */
 	bool maybe_kernel = f->kind == CAM_FUNC_KERNEL || f->kind == CAM_FUNC_INLINED ||
 			    (f->kind == CAM_FUNC_USER && f->module.v < t->n_modules &&
@@ -103,9 +116,10 @@ static int function_bits(struct cam_selector *x, uint32_t id)
 	uint32_t *v = place_of(&x->functions, id, t->n_functions);
 	if (!v)
 		return -ENOMEM;
-	if (!*v)
-		*v = ask_function(x, id);
-	return (int)(*v & INT32_MAX);
+	int bits = *v ? (int)*v : ask_function(x, id);
+	if (bits > 0)
+		*v = (uint32_t)bits;
+	return bits;
 }
 
 /* What a stack is, from what its parent is and what its leaf says. */
@@ -144,7 +158,7 @@ static int stack_bits(struct cam_selector *x, uint32_t id)
 		bits = below(bits, (uint32_t)leaf);
 		x->stacks.v[id] = bits;
 	}
-	return (int)(bits & INT32_MAX);
+	return (int)bits;
 }
 
 static int comm_bits(struct cam_selector *x, uint32_t id)
@@ -153,15 +167,16 @@ static int comm_bits(struct cam_selector *x, uint32_t id)
 	uint32_t *v = place_of(&x->comms, id, x->tables->strings.n);
 	if (!v)
 		return -ENOMEM;
-	if (!*v) {
-		struct cam_text comm = cam_string(x->tables, (struct cam_str_id){id});
-		*v = ASKED | expressions_on(s, comm);
-		if (!s->comms.n || any_pattern(&s->comms, comm))
-			*v |= TAKEN;
-		if (cam_idle_comm(comm))
-			*v |= IDLE_COMM;
-	}
-	return (int)(*v & INT32_MAX);
+	if (*v)
+		return (int)*v;
+	struct cam_text comm = cam_string(x->tables, (struct cam_str_id){id});
+	int bits = expressions_on(x, comm);
+	int taken = s->comms.n ? any_pattern(x, &s->comms, comm) : 1;
+	if (bits < 0 || taken < 0)
+		return -ENOMEM;
+	bits |= ASKED | (taken ? TAKEN : 0) | (cam_idle_comm(comm) ? IDLE_COMM : 0);
+	*v = (uint32_t)bits;
+	return bits;
 }
 
 static int etype_bits(struct cam_selector *x, uint32_t id)
@@ -172,15 +187,16 @@ static int etype_bits(struct cam_selector *x, uint32_t id)
 	uint32_t *v = place_of(&x->etypes, id, t->n_etypes);
 	if (!v)
 		return -ENOMEM;
-	if (!*v) {
-		struct cam_text name = cam_string(t, t->etypes[id].name);
-		*v = ASKED;
-		if (x->selection->etypes.n ? any_pattern(&x->selection->etypes, name)
-					   : cam_text_equal(name, x->main_etype))
-			*v |= IS_MAIN;
-		if (x->before_etype.n && cam_text_equal(name, x->before_etype))
-			*v |= IS_BEFORE;
-	}
+	if (*v)
+		return (int)*v;
+	struct cam_text name = cam_string(t, t->etypes[id].name);
+	int named = x->selection->etypes.n ? any_pattern(x, &x->selection->etypes, name)
+					   : cam_text_equal(name, x->main_etype);
+	if (named < 0)
+		return named;
+	*v = ASKED | (named ? IS_MAIN : 0);
+	if (x->before_etype.n && cam_text_equal(name, x->before_etype))
+		*v |= IS_BEFORE;
 	return (int)*v;
 }
 
@@ -377,8 +393,10 @@ static bool has_false_idle(const struct cam_tables *t)
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
 		      struct cam_text main_etype, struct cam_text before_etype)
 {
-	*x = (struct cam_selector){
-		.selection = s, .main_etype = main_etype, .before_etype = before_etype};
+	*x = (struct cam_selector){.selection = s,
+				   .main_etype = main_etype,
+				   .before_etype = before_etype,
+				   .name = CAM_BUF(CAM_MAX_STRING_BYTES)};
 	int err = w->ops->tables(w, &x->tables);
 	if (!err)
 		err = find_ranges(x, w);
@@ -398,6 +416,7 @@ void cam_selector_close(struct cam_selector *x)
 	free(x->tasks.v);
 	free(x->etypes.v);
 	free(x->ranges);
+	cam_buf_free(&x->name);
 	*x = (struct cam_selector){0};
 }
 

@@ -9,6 +9,7 @@
  * window is read. One thread, as the window.
  */
 #pragma once
+#include "base/buf.h"
 #include "query/select.h"
 
 enum cam_verdict {
@@ -37,6 +38,7 @@ struct cam_selector {
 	struct cam_text main_etype;   /* where the selection names no event type */
 	struct cam_text before_etype; /* empty unless this is a differential */
 	struct cam_select_cache stacks, functions, comms, tasks, etypes;
+	struct cam_buf name;	  /* the one being looked at, as a C string */
 	struct cam_range *ranges; /* the times, in order; none: nothing of this window */
 	size_t n_ranges;
 	bool whole;    /* the ranges hold all of the window */

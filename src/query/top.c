@@ -11,19 +11,15 @@
  */
 #include "query/top.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #define UNSET_MODULE (UINT32_MAX - 1)
 
-static int walk(const struct cam_flame *f, struct cam_top_row *rows)
+/* open: per frame, how many of the nodes on the path are of it; path: room for the deepest. */
+static void walk(const struct cam_flame *f, struct cam_top_row *rows, uint32_t *open,
+		 uint32_t *path)
 {
-	CAM_AUTOFREE uint32_t *open = calloc(f->n_frames, sizeof(*open));
-	CAM_AUTOFREE uint32_t *path = calloc(f->depth + 1ul, sizeof(*path));
-	if (!open || !path)
-		return -ENOMEM;
 	size_t depth = 0;
 	for (size_t i = 0; i < f->n_nodes; i++) {
 		const struct cam_flame_node *n = &f->nodes[i];
@@ -38,7 +34,6 @@ static int walk(const struct cam_flame *f, struct cam_top_row *rows)
 				      : CAM_MODULE_SEVERAL;
 		path[depth++] = (uint32_t)i;
 	}
-	return 0;
 }
 
 static int heavier(const void *x, const void *y, void *arg)
@@ -61,14 +56,18 @@ int cam_top_build(const struct cam_flame *flame, size_t limit, struct cam_top *o
 {
 	*out = (struct cam_top){.flame = flame};
 	struct cam_top_row *rows = calloc(flame->n_frames, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < flame->n_frames; i++)
+	uint32_t *open = calloc(flame->n_frames, sizeof(*open));
+	uint32_t *path = calloc(flame->depth + 1ul, sizeof(*path));
+	bool good = rows && open && path;
+	for (size_t i = 0; good && i < flame->n_frames; i++)
 		rows[i] = (struct cam_top_row){.frame = (uint32_t)i, .module = UNSET_MODULE};
-	int err = walk(flame, rows);
-	if (err) {
+	if (good)
+		walk(flame, rows, open, path);
+	free(open);
+	free(path);
+	if (!good) {
 		free(rows);
-		return err;
+		return -ENOMEM;
 	}
 	/* Processes and the root are no functions; neither is what only the baseline saw. */
 	size_t n = 0;

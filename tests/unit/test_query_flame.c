@@ -479,7 +479,8 @@ static void check_top_row(const char *text, struct cam_text name, uint64_t self,
 		const char *space = memrchr(line, ' ', strcspn(line, "\n"));
 		bool found = false, leaf = false;
 		for (const char *p = memchr(line, ';', (size_t)(space - line)); p && p < space;) {
-			const char *end = memchr(++p, ';', (size_t)(space - p));
+			p++;
+			const char *end = memchr(p, ';', (size_t)(space - p));
 			size_t n = (size_t)((end ? end : space) - p);
 			leaf = n == name.n && !memcmp(p, name.p, n);
 			found |= leaf;

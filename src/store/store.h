@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The store: a directory of sealed windows (*.pcw), the journal of the open one and journals that
- * wait for sealing (*.pcj), the annex of late events (events.pcj), pins, a lock.
+ * wait for sealing (*.pcj), the annex of late events (events.pcj), pins, a lock. name.h has the
+ * names.
  *
  * One writer (the lock), any number of readers, no coordination between them: a reader opens
  * what it finds, a deleted window lives on for whoever holds it open. Sealed files never change.
+ * A crash at any point loses no sealed window; seal.c says why.
+ *
+ * The io is borrowed, and must outlive what is made with it. A store belongs to one thread.
  */
 #pragma once
 #include "model/cursor.h"
@@ -13,49 +17,92 @@
 
 struct cam_store;
 
+/* Zeros mean "no limit". */
 struct cam_retention {
-	uint64_t keep_ns;	 /* age, by recorded time; 0: no limit */
-	uint64_t max_bytes;	 /* 0: no limit */
-	uint64_t min_free_bytes; /* of the file system */
-	uint64_t max_pinned_bytes;
+	uint64_t keep_ns;	   /* age, by recorded time: retain.c */
+	uint64_t max_bytes;	   /* of what is not pinned */
+	uint64_t min_free_bytes;   /* of the file system; beats every pin */
+	uint64_t max_pinned_bytes; /* the first pins win; what does not fit is not pinned */
 };
 
-/* For reading. Takes a snapshot of the list. */
+/* What happened since the store was opened, beyond what was asked. */
+struct cam_store_counts {
+	uint32_t recovered;    /* journals of a crash, sealed when the store was opened */
+	uint32_t empty;	       /* journals of a crash with nothing in them, removed */
+	uint32_t set_aside;    /* journals without a readable header, renamed to *.bad */
+	uint32_t unsealed;     /* journals that could not be sealed now and wait */
+	uint32_t rewritten;    /* files written anew after a failed write or sync */
+	uint32_t failed_syncs; /* of files and of the directory */
+};
+
+/*
+ * For reading. Takes a snapshot of the list: sealed windows and journals alike, in order of (boot,
+ * start), boots in the order in which they were recorded. Opening one that has been deleted since
+ * answers -ENOENT; one that has been sealed since is found under its new name. Late events of the
+ * annex are among the events of the window they fall into. What a newer perfcam wrote is left out,
+ * and so is what cannot be read at all: cam_store_verify() names them. Its windows are closed
+ * before it is.
+ */
 int cam_store_open_read(struct cam_io *io, struct cam_source **out);
 
 /*
- * For writing: takes the lock (-EWOULDBLOCK: *holder has it), removes temporary files, seals what
- * a crash left unsealed (recovery is sealing).
+ * For writing: takes the lock (-EWOULDBLOCK: *holder has it; 0 where that is not known), removes
+ * temporary files, seals what a crash left unsealed (recovery is sealing). A journal that cannot
+ * be sealed now waits; it does not keep the store from opening.
  */
 int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder);
+/* An open window stays as it is, for the next writer to recover. */
 void cam_store_close(struct cam_store *s);
+const struct cam_store_counts *cam_store_counts(const struct cam_store *s);
 
 /*
  * Door C into this store: begin() opens a journal file, append() writes blocks and syncs the file
- * at most sync_ns of samples apart (0: only at the end), end() closes it; unsealed journals are
- * sealed by cam_store_seal_pending(). After a failed sync the file is abandoned and its content
- * rewritten into a new one.
+ * at most sync_ns of recorded time apart (0: only at the end), end() closes it; unsealed journals
+ * are sealed by cam_store_seal_pending(). Each call makes another door, for another window at
+ * the same time; they are the store's and die with it. NULL: no memory.
+ *
+ * A block that append() refused may be offered again. A failed sync is no refusal: the file is
+ * abandoned and its content written into a new one, if need be before the next block. end() may be
+ * called again after an error; begin() gives the window up instead and leaves its journal to be
+ * sealed as it is.
  */
 struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns);
+/* Goes on after an error, with the next journal; answers the first one. */
 int cam_store_seal_pending(struct cam_store *s, unsigned *sealed);
-/* Deletes at most what the limits need, oldest first; never pinned ones, nor the newest 10 min. */
+/*
+ * The next generation of a sealed window: the same window (boot, sequence, start, end, number of
+ * samples; else -EINVAL) with better names. Replaces the file; who has the old one open keeps it.
+ */
+int cam_store_replace(struct cam_store *s, const char *name, struct cam_window *better);
+/*
+ * Deletes at most what the limits need, oldest first; never the newest 10 min, nor a pinned one
+ * (but for free space). Journals count too; one that is being written stays.
+ */
 int cam_store_retain(struct cam_store *s, const struct cam_retention *r, unsigned *deleted);
 
-/* A pin keeps what lies in it: wall-clock nanoseconds, may lie in the future. */
+/* A pin keeps what lies in it: wall-clock nanoseconds, half-open, may lie in the future. */
 struct cam_pin {
 	int64_t from_ns, to_ns;
 	char note[64];
 };
 typedef int cam_pin_fn(void *arg, const struct cam_pin *p);
+/* Durable when it returns. A second pin of the same range changes the note. */
 int cam_store_pin(struct cam_store *s, const struct cam_pin *p);
+/* -ENOENT: no pin has exactly this range. */
 int cam_store_unpin(struct cam_store *s, int64_t from_ns, int64_t to_ns);
+/* -EBADMSG, after the pins that are readable: some are not (then nothing but a lack of free space
+ * deletes anything, until the next pin or unpin writes the file anew). */
 int cam_store_pins(struct cam_io *io, cam_pin_fn *fn, void *arg);
-/* A late event: to the annex, merged by readers into the windows it falls into. */
+/* What all pins keep now: to refuse a pin whose budget is used up. */
+int cam_store_pinned_bytes(struct cam_io *io, uint64_t *bytes);
+
+/* A late event: to the annex, merged by readers into the windows it falls into. Durable when it
+ * returns 0; after an error it may be offered again. -E2BIG: too long, or the annex is full. */
 int cam_store_add_event(struct cam_store *s, const struct cam_boot_id *boot, uint64_t time_ns,
 			uint64_t uncertainty_ns, enum cam_severity severity, struct cam_text source,
 			struct cam_text text);
 
-/* What `perfcam verify` reports, one call per file. */
+/* What `perfcam verify` reports, one call per file, in order of their names. */
 struct cam_verify_report {
 	const char *name;
 	const char *kind;    /* "window", "journal", "annex", "pins", "temporary", "foreign" */
@@ -63,7 +110,8 @@ struct cam_verify_report {
 	uint64_t bytes, samples;
 	uint64_t damaged_chunks, damaged_bytes, damaged_samples;
 	uint64_t torn_bytes;
-	uint64_t from_ns, to_ns; /* of what is damaged; 0, 0: none */
+	uint64_t from_ns, to_ns; /* of what is damaged, on the window's clock; 0, 0: none, or all */
 };
 typedef int cam_verify_fn(void *arg, const struct cam_verify_report *r);
+/* Reads every byte, changes nothing. */
 int cam_store_verify(struct cam_io *io, cam_verify_fn *fn, void *arg);

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From the samples of a window to counted lines, in two steps.
+ *
+ * Making a line's text costs a hundred times what counting a sample does, so samples are counted
+ * by ids first (root as printed, stack, event type) and only distinct triples become lines. Ids
+ * are the window's; lines are not: different functions, tasks and windows may give the same
+ * text, and meet in folded_lines.c.
+ *
+ * Invariants:
+ *  1. A triple's counts become lines when the table of triples is full or the window ends, so
+ *     its size is bounded whatever the window holds.
+ *  2. The event type to count is chosen when the first triples of the first window that has any
+ *     become lines: of the types seen there the one with the lowest id, which is the one the
+ *     source named first. Samples that name no type (see collapse.h) count always.
+ *  3. A frame's names are made once per function, or once per location where the text depends
+ *     on the address or its offset: with addresses, or where printing and reading a frame back
+ *     does not cut off the offset. Stacks of functions are several times fewer than of locations.
+ *  4. Names depend on the root by one bit, Java or not: so there are two lists of them.
+ *
+ * Example: samples (task 1 "cc1", stack main;lex) ×2 and (task 2 "cc1", main;lex) ×1 are one
+ * triple of count 3, hence one walk over two frames, and the line "cc1;main;lex 3".
+ */
+#include "interop/folded_out.h"
+
+#include "base/vec.h"
+#include "interop/folded_lines.h"
+
+#define MAX_TRIPLES	  (1u << 18)
+#define DEFAULT_MAX_BYTES ((size_t)512 << 20)
+
+struct cam_folded {
+	struct cam_folded_options o;
+	struct cam_folded_lines lines;
+	struct cam_folded_stats st;
+	bool have_event, have_other;
+	struct cam_str_id event, other; /* of lines.names */
+	struct cam_buf scratch, text;
+};
+
+struct triple {
+	uint32_t root; /* node of lines, times 2, plus 1 if Java */
+	uint32_t stack;
+	uint32_t event; /* string of lines.names, CAM_NONE: of no type */
+	uint64_t weight, samples;
+};
+
+/* The names of a frame: names[from .. from + n); from = 0: not yet made. */
+struct frame {
+	uint32_t from, n;
+};
+
+struct fold {
+	struct cam_folded *f;
+	const struct cam_tables *t;
+	const struct cam_tree *tree;
+	struct cam_collapse_rules rules;
+	bool places, has_time;
+	uint32_t *roots; /* per task, as in a triple; CAM_NONE: not yet made */
+	struct frame *frames[2];
+	size_t n_items;
+	struct cam_str_id *names;
+	size_t n_names, cap_names;
+	uint32_t *events;      /* per event type: what its samples without a detail are of */
+	uint64_t *plain;       /* per event type: how many of those there are */
+	uint32_t detail_event; /* the first type read from a detail; CAM_NONE */
+	struct triple *triples;
+	size_t n_triples, cap_triples;
+	struct cam_index index;
+	uint32_t *path; /* of one stack */
+	size_t cap_path;
+};
+
+int cam_folded_new(const struct cam_folded_options *o, struct cam_folded **out)
+{
+	struct cam_folded *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->o = *o;
+	if (!f->o.max_bytes)
+		f->o.max_bytes = DEFAULT_MAX_BYTES;
+	f->scratch = CAM_BUF(f->o.max_bytes);
+	f->text = CAM_BUF(f->o.max_bytes);
+	int err = cam_folded_lines_init(&f->lines, f->o.max_bytes);
+	if (!err && o->event_type.n) {
+		err = cam_string_intern(&f->lines.names, o->event_type, &f->event);
+		f->have_event = true;
+	}
+	if (err) {
+		cam_folded_free(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+void cam_folded_free(struct cam_folded *f)
+{
+	if (!f)
+		return;
+	cam_folded_lines_free(&f->lines);
+	cam_buf_free(&f->scratch);
+	cam_buf_free(&f->text);
+	free(f);
+}
+
+struct cam_folded_stats cam_folded_stats(const struct cam_folded *f)
+{
+	struct cam_folded_stats st = f->st;
+	if (f->have_event)
+		st.event = cam_string(&f->lines.names, f->event);
+	if (f->have_other)
+		st.other = cam_string(&f->lines.names, f->other);
+	return st;
+}
+
+/* The next piece of a text up to ';', interned; *rest.p is NULL behind the last one. */
+static int next_name(struct cam_folded *f, struct cam_text *rest, struct cam_str_id *out)
+{
+	const char *end = memchr(rest->p, ';', rest->n);
+	size_t n = end ? (size_t)(end - rest->p) : rest->n;
+	int err = cam_string_intern(&f->lines.names, (struct cam_text){rest->p, n}, out);
+	*rest = end ? (struct cam_text){end + 1, rest->n - n - 1} : (struct cam_text){NULL, 0};
+	return err;
+}
+
+/* The text collected last; never NULL. */
+static struct cam_text text_of(const struct cam_buf *b)
+{
+	return b->len ? (struct cam_text){(char *)b->data, b->len} : CAM_TEXT("");
+}
+
+static int make_root(struct fold *d, struct cam_text comm, int32_t pid, int32_t tid, uint32_t *out)
+{
+	struct cam_folded *f = d->f;
+	uint32_t node = 0;
+	struct cam_str_id name;
+	cam_buf_clear(&f->text);
+	cam_collapse_task(&d->rules, comm, pid, tid, &f->text);
+	int err = cam_buf_error(&f->text);
+	struct cam_text text = text_of(&f->text), rest = text;
+	if (d->rules.mode == CAM_COLLAPSE_VERBATIM && !text.n)
+		rest.p = NULL;
+	while (rest.p && !err) {
+		err = next_name(f, &rest, &name);
+		if (!err)
+			err = cam_folded_lines_node(&f->lines, node, name, &node);
+	}
+	*out = node << 1 | cam_collapse_is_java(text);
+	return err;
+}
+
+static void describe_function(const struct cam_tables *t, uint32_t func,
+			      struct cam_collapse_frame *out)
+{
+	const struct cam_function *fn = &t->functions[func];
+	out->name = cam_string(t, fn->name);
+	out->kind = fn->kind;
+	if (fn->module.v < t->n_modules)
+		out->module = cam_string(t, t->modules[fn->module.v].path);
+	out->address = fn->start;
+}
+
+static struct cam_collapse_frame describe_item(const struct fold *d, uint32_t item)
+{
+	const struct cam_tables *t = d->t;
+	struct cam_collapse_frame frame = {.offset = CAM_OFFSET_NONE};
+	if (!d->places) {
+		describe_function(t, item, &frame);
+		return frame;
+	}
+	const struct cam_location *loc = &t->locations[item];
+	if (loc->func.v < t->n_functions)
+		describe_function(t, loc->func.v, &frame);
+	if (loc->module.v && loc->module.v < t->n_modules)
+		frame.module = cam_string(t, t->modules[loc->module.v].path);
+	frame.address = loc->address;
+	frame.offset = loc->func_offset;
+	return frame;
+}
+
+/* Invariants 3 and 4. */
+static int make_frame(struct fold *d, uint32_t item, bool java, struct frame *out)
+{
+	struct cam_folded *f = d->f;
+	struct cam_collapse_frame frame = describe_item(d, item);
+	frame.java = java;
+	cam_buf_clear(&f->text);
+	cam_buf_clear(&f->scratch);
+	size_t n = cam_collapse_frame(&d->rules, &frame, &f->scratch, &f->text), done = 0;
+	int err = cam_buf_error(&f->text) ? cam_buf_error(&f->text) : cam_buf_error(&f->scratch);
+	struct cam_text rest = text_of(&f->text);
+	size_t from = d->n_names;
+	for (; n && rest.p && !err; done++) {
+		err = cam_vec_reserve(&d->names, &d->cap_names, from + done + 1, sizeof(*d->names),
+				      UINT32_MAX);
+		if (!err)
+			err = next_name(f, &rest, &d->names[from + done]);
+	}
+	if (err)
+		return err;
+	f->st.left_out_frames += !n;
+	if (d->rules.addrs && !d->places && !frame.name.n)
+		f->st.entry_addresses++;
+	d->n_names += done;
+	*out = (struct frame){(uint32_t)from, (uint32_t)done};
+	return 0;
+}
+
+/* The items of a stack, leaf first. */
+static int read_path(struct fold *d, uint32_t stack, size_t *depth)
+{
+	size_t n = 0;
+	for (uint32_t node = stack; node; node = d->tree->parent[node]) {
+		int err = cam_vec_reserve(&d->path, &d->cap_path, n + 1, sizeof(*d->path),
+					  CAM_MAX_ROWS);
+		if (err)
+			return err;
+		if (d->tree->item[node] >= d->n_items)
+			return -EBADMSG;
+		d->path[n++] = d->tree->item[node];
+	}
+	*depth = n;
+	return 0;
+}
+
+static int find_line(struct fold *d, const struct triple *x, uint32_t *out)
+{
+	size_t depth = 0;
+	uint32_t node = x->root >> 1;
+	struct frame *frames = d->frames[x->root & 1];
+	int err = read_path(d, x->stack, &depth);
+	while (depth && !err) {
+		uint32_t item = d->path[--depth];
+		struct frame *frame = &frames[item];
+		if (!frame->from)
+			err = make_frame(d, item, x->root & 1, frame);
+		for (uint32_t i = 0; i < frame->n && !err; i++)
+			err = cam_folded_lines_node(&d->f->lines, node, d->names[frame->from + i],
+						    &node);
+	}
+	/* A line has a name, if only an empty one. */
+	if (!err && !node)
+		err = cam_folded_lines_node(&d->f->lines, 0, (struct cam_str_id){0}, &node);
+	*out = node;
+	return err;
+}
+
+/* Invariant 2. */
+static void choose_event(struct fold *d)
+{
+	struct cam_folded *f = d->f;
+	for (size_t i = 0; i < d->t->n_etypes && !f->have_event; i++) {
+		if (!d->plain[i] || d->events[i] == CAM_NONE)
+			continue;
+		f->event.v = d->events[i];
+		f->have_event = true;
+	}
+	if (!f->have_event && d->detail_event != CAM_NONE) {
+		f->event.v = d->detail_event;
+		f->have_event = true;
+	}
+}
+
+static int count_triple(struct fold *d, const struct triple *x)
+{
+	struct cam_folded *f = d->f;
+	uint32_t node;
+	if (x->event != CAM_NONE && x->event != f->event.v) {
+		f->st.filtered += x->samples;
+		if (!f->have_other)
+			f->other.v = x->event;
+		f->have_other = true;
+		return 0;
+	}
+	int err = find_line(d, x, &node);
+	if (!err)
+		err = cam_folded_lines_add(&f->lines, node, x->weight);
+	if (err == -E2BIG) {
+		f->st.dropped += x->samples;
+		return 0;
+	}
+	if (err)
+		return err;
+	f->st.counted += x->samples;
+	if (__builtin_add_overflow(f->st.weight, x->weight, &f->st.weight))
+		f->st.weight = UINT64_MAX;
+	return 0;
+}
+
+/* Invariant 1. */
+static int flush(struct fold *d)
+{
+	int err = 0;
+	choose_event(d);
+	for (size_t i = 0; i < d->n_triples && !err; i++)
+		err = count_triple(d, &d->triples[i]);
+	d->n_triples = 0;
+	cam_index_free(&d->index);
+	d->index = (struct cam_index){0};
+	return err;
+}
+
+static bool same_triple(const void *rows, uint32_t id, const void *key)
+{
+	const struct triple *a = (const struct triple *)rows + id, *b = key;
+	return a->root == b->root && a->stack == b->stack && a->event == b->event;
+}
+
+static int add_triple(struct fold *d, const struct triple *x)
+{
+	uint64_t hash = cam_hash_u64((uint64_t)x->root << 32 | x->stack, x->event);
+	uint32_t at = cam_index_find(&d->index, hash, same_triple, d->triples, x);
+	if (at != CAM_INDEX_NONE) {
+		struct triple *y = &d->triples[at];
+		y->samples += x->samples;
+		if (__builtin_add_overflow(y->weight, x->weight, &y->weight))
+			y->weight = UINT64_MAX;
+		return 0;
+	}
+	int err = d->n_triples == MAX_TRIPLES ? flush(d) : 0;
+	if (!err)
+		err = cam_vec_reserve(&d->triples, &d->cap_triples, d->n_triples + 1,
+				      sizeof(*d->triples), MAX_TRIPLES);
+	if (!err)
+		err = cam_index_reserve(&d->index);
+	if (err)
+		return err;
+	cam_index_add(&d->index, hash, (uint32_t)d->n_triples);
+	d->triples[d->n_triples++] = *x;
+	return 0;
+}
+
+static uint64_t number_of(struct cam_text digits)
+{
+	uint64_t v = 0;
+	for (size_t i = 0; i < digits.n; i++)
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (unsigned)(digits.p[i] - '0'), &v))
+			return UINT64_MAX;
+	return v;
+}
+
+/* The event and weight of a sample with a text of its own behind the event. */
+static int judge_detail(struct fold *d, uint32_t detail, struct triple *x)
+{
+	struct cam_collapse_event e;
+	struct cam_str_id name;
+	x->event = CAM_NONE;
+	x->weight = 1;
+	if (!cam_collapse_event(CAM_TEXT(""), d->has_time,
+				cam_string(d->t, (struct cam_str_id){detail}), &e))
+		return 0;
+	int err = cam_string_intern(&d->f->lines.names, e.name, &name);
+	if (err)
+		return err;
+	x->event = name.v;
+	if (d->detail_event == CAM_NONE)
+		d->detail_event = name.v;
+	uint64_t period = number_of(e.period);
+	if (d->f->o.weight == CAM_FOLDED_PERIOD && period)
+		x->weight = period;
+	return 0;
+}
+
+static int count_sample(struct fold *d, const struct cam_batch *b, size_t i)
+{
+	uint32_t task = b->task[i], etype = b->etype[i];
+	struct triple x = {.stack = d->places ? b->place[i] : b->stack[i], .samples = 1};
+	bool text = d->rules.mode == CAM_COLLAPSE_TEXT;
+	if (task >= d->t->n_tasks || etype >= d->t->n_etypes || x.stack >= d->tree->n)
+		return -EBADMSG;
+	d->f->st.samples++;
+	int err = 0;
+	if (d->roots[task] == CAM_NONE) {
+		const struct cam_task *k = &d->t->tasks[task];
+		err = make_root(d, cam_string(d->t, k->comm), k->pid, k->tid, &d->roots[task]);
+	}
+	x.root = d->roots[task];
+	if (!err && text && b->detail[i]) {
+		err = judge_detail(d, b->detail[i], &x);
+	} else {
+		x.event = d->events[etype];
+		x.weight = b->weight && x.event != CAM_NONE ? b->weight[i] : 1;
+		if (text && !x.weight)
+			x.weight = 1;
+		d->plain[etype]++;
+	}
+	if (!err)
+		return add_triple(d, &x);
+	d->roots[task] = CAM_NONE;
+	if (err != -E2BIG)
+		return err;
+	d->f->st.dropped++;
+	return 0;
+}
+
+static int count_batch(void *arg, const struct cam_batch *b)
+{
+	int err = 0;
+	for (size_t i = 0; i < b->n && !err; i++)
+		err = count_sample(arg, b, i);
+	return err;
+}
+
+static int count_samples(struct fold *d, struct cam_window *w, struct cam_range range)
+{
+	unsigned columns = CAM_COL_TASK | CAM_COL_ETYPE;
+	columns |= d->places ? CAM_COL_PLACE : CAM_COL_STACK;
+	if (d->rules.mode == CAM_COLLAPSE_TEXT)
+		columns |= CAM_COL_DETAIL;
+	if (d->f->o.weight == CAM_FOLDED_PERIOD)
+		columns |= CAM_COL_WEIGHT;
+	return w->ops->samples(w, range, columns, count_batch, d);
+}
+
+static int count_total(void *arg, const struct cam_total *t)
+{
+	struct fold *d = arg;
+	struct triple x = {.stack = t->stack.v, .weight = t->samples, .samples = t->samples};
+	if (t->etype.v >= d->t->n_etypes || x.stack >= d->tree->n)
+		return -EBADMSG;
+	int err = make_root(d, cam_string(d->t, t->comm), CAM_PID_NONE, CAM_PID_NONE, &x.root);
+	d->f->st.samples += t->samples;
+	x.event = d->events[t->etype.v];
+	d->plain[t->etype.v] += t->samples;
+	if (!err)
+		return add_triple(d, &x);
+	if (err != -E2BIG)
+		return err;
+	d->f->st.dropped += t->samples;
+	return 0;
+}
+
+static int find_format(void *arg, const struct cam_fact *fact)
+{
+	struct fold *d = arg;
+	if (cam_text_equal(cam_string(d->t, fact->key), CAM_TEXT("format")) &&
+	    cam_text_equal(cam_string(d->t, fact->value), CAM_TEXT("folded")))
+		d->rules.mode = CAM_COLLAPSE_VERBATIM;
+	return 0;
+}
+
+/* Whether a frame's text depends on more than its function. */
+static bool needs_places(const struct fold *d)
+{
+	const struct cam_tables *t = d->t;
+	if (d->rules.addrs)
+		return true;
+	if (d->rules.mode != CAM_COLLAPSE_TEXT)
+		return false;
+	for (size_t i = 0; i < t->n_modules; i++) {
+		struct cam_text path = cam_string(t, t->modules[i].path);
+		if (memmem(path.p, path.n, " (", 2))
+			return true;
+	}
+	for (size_t i = 0; i < t->n_functions; i++) {
+		struct cam_text name = cam_string(t, t->functions[i].name);
+		if (memmem(name.p, name.n, "+0x", 3))
+			return true;
+	}
+	return false;
+}
+
+static int prepare_events(struct fold *d)
+{
+	const struct cam_tables *t = d->t;
+	d->events = reallocarray(NULL, t->n_etypes + 1, sizeof(*d->events));
+	d->plain = calloc(t->n_etypes + 1, sizeof(*d->plain));
+	if (!d->events || !d->plain)
+		return -ENOMEM;
+	d->detail_event = CAM_NONE;
+	for (size_t i = 0; i < t->n_etypes; i++) {
+		struct cam_collapse_event e = {.name = cam_string(t, t->etypes[i].name)};
+		struct cam_str_id name = {CAM_NONE};
+		int err = 0;
+		if (d->rules.mode != CAM_COLLAPSE_TEXT ||
+		    cam_collapse_event(e.name, d->has_time, CAM_TEXT(""), &e))
+			err = cam_string_intern(&d->f->lines.names, e.name, &name);
+		if (err)
+			return err;
+		d->events[i] = name.v;
+	}
+	return 0;
+}
+
+static int prepare(struct fold *d, struct cam_window *w)
+{
+	d->rules = d->f->o.rules;
+	d->rules.mode = w->info.imported ? CAM_COLLAPSE_TEXT : CAM_COLLAPSE_LIVE;
+	d->has_time = w->info.clock != CAM_CLOCK_ABSENT;
+	int err = w->ops->tables(w, &d->t);
+	if (!err && w->info.imported)
+		err = w->ops->facts(w, find_format, d);
+	if (err)
+		return err;
+	d->places = w->info.has_places && needs_places(d);
+	d->tree = d->places ? &d->t->places : &d->t->stacks;
+	d->n_items = d->places ? d->t->n_locations : d->t->n_functions;
+	d->roots = reallocarray(NULL, d->t->n_tasks + 1, sizeof(*d->roots));
+	d->frames[0] = calloc(d->n_items + 1, sizeof(struct frame));
+	d->frames[1] = calloc(d->n_items + 1, sizeof(struct frame));
+	if (!d->roots || !d->frames[0] || !d->frames[1])
+		return -ENOMEM;
+	memset(d->roots, 0xff, (d->t->n_tasks + 1) * sizeof(*d->roots));
+	d->n_names = 1; /* so that from = 0 is none */
+	err = cam_vec_reserve(&d->names, &d->cap_names, d->n_names, sizeof(*d->names), UINT32_MAX);
+	return err ? err : prepare_events(d);
+}
+
+static void release(struct fold *d)
+{
+	free(d->roots);
+	free(d->frames[0]);
+	free(d->frames[1]);
+	free(d->names);
+	free(d->events);
+	free(d->plain);
+	free(d->triples);
+	free(d->path);
+	cam_index_free(&d->index);
+}
+
+/* The window's own totals answer what depends on neither thread, period, address nor time. */
+static bool totals_suffice(const struct fold *d, struct cam_range range)
+{
+	return d->rules.mode == CAM_COLLAPSE_LIVE && !d->places && !d->rules.with_pid &&
+	       !d->rules.with_tid && d->f->o.weight == CAM_FOLDED_SAMPLES && range.from_ns == 0 &&
+	       range.to_ns == UINT64_MAX;
+}
+
+int cam_folded_add(struct cam_folded *f, struct cam_window *w, struct cam_range range)
+{
+	struct fold d = {.f = f};
+	int err = prepare(&d, w);
+	if (!err)
+		err = totals_suffice(&d, range) ? w->ops->totals(w, count_total, &d)
+						: count_samples(&d, w, range);
+	if (d.t && d.plain) {
+		int late = flush(&d);
+		err = err ? err : late;
+	}
+	release(&d);
+	f->st.windows++;
+	f->st.damage.chunks += w->damage.chunks;
+	f->st.damage.bytes += w->damage.bytes;
+	f->st.damage.samples += w->damage.samples;
+	f->st.damage.stacks += w->damage.stacks;
+	return err;
+}
+
+int cam_folded_write(struct cam_folded *f, struct cam_out *out)
+{
+	return cam_folded_lines_write(&f->lines, out, &f->st.lines);
+}

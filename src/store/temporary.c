@@ -2,7 +2,7 @@
 #include "store/temporary.h"
 
 #include "base/vec.h"
-#include "store/io.h"
+#include "store/borrowed.h"
 #include "store/journal.h"
 
 #define MAX_WINDOWS 100000u
@@ -21,35 +21,6 @@ struct cam_temporary {
 	struct held *windows;
 	size_t n, cap;
 	size_t max_table_bytes;
-};
-
-/* A window closes its file; this one stays open for the next reader. */
-struct borrowed {
-	struct cam_file file;
-	struct cam_file *real;
-};
-
-static ssize_t borrowed_pread(struct cam_file *f, void *bytes, size_t n, uint64_t at)
-{
-	struct cam_file *real = ((struct borrowed *)f)->real;
-	return real->ops->pread(real, bytes, n, at);
-}
-
-static int64_t borrowed_size(struct cam_file *f)
-{
-	struct cam_file *real = ((struct borrowed *)f)->real;
-	return real->ops->size(real);
-}
-
-static void borrowed_close(struct cam_file *f)
-{
-	free(f);
-}
-
-static const struct cam_io_ops borrowed_ops = {
-	.pread = borrowed_pread,
-	.size = borrowed_size,
-	.close = borrowed_close,
 };
 
 static int temporary_begin(struct cam_journal *j, const struct cam_tables *t,
@@ -110,12 +81,9 @@ static int source_open(struct cam_source *s, size_t i, struct cam_window **out)
 	struct cam_temporary *t = of_source(s);
 	if (i >= t->n)
 		return -EINVAL;
-	struct borrowed *b = calloc(1, sizeof(*b));
-	if (!b)
-		return -ENOMEM;
-	b->file.ops = &borrowed_ops;
-	b->real = t->windows[i].file;
-	return cam_journal_open(&b->file, t->max_table_bytes, out);
+	struct cam_file *file;
+	int err = cam_file_borrow(t->windows[i].file, &file);
+	return err ? err : cam_journal_open(file, t->max_table_bytes, out);
 }
 
 static int source_info(struct cam_source *s, size_t i, const struct cam_window_info **out)

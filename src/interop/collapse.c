@@ -366,17 +366,16 @@ static size_t put_pieces(const struct cam_collapse_rules *r, const struct cam_co
  */
 static struct cam_text print_frame(const struct cam_collapse_frame *f, struct cam_buf *scratch)
 {
-	struct cam_text module = f->module;
+	bool inlined = f->kind == CAM_FUNC_INLINED, bare = !f->module.n && !f->name.n && !inlined;
+	struct cam_text unknown = inlined ? CAM_TEXT("inlined") : CAM_TEXT("[unknown]");
 	cam_buf_clear(scratch);
 	cam_buf_printf(scratch, "%" PRIx64 " ", f->address);
-	put(scratch, f->name.n ? f->name : CAM_TEXT("[unknown]"));
-	if (f->name.n && f->offset != CAM_OFFSET_NONE)
+	put(scratch, f->name.n || f->blank ? f->name : CAM_TEXT("[unknown]"));
+	if (f->offset != CAM_OFFSET_NONE)
 		cam_buf_printf(scratch, "+0x%" PRIx64, f->offset);
-	if (!module.n)
-		module = f->kind == CAM_FUNC_INLINED ? CAM_TEXT("inlined") : CAM_TEXT("[unknown]");
-	if (f->module.n || f->name.n) {
+	if (!bare) {
 		cam_buf_put(scratch, " (", 2);
-		put(scratch, module);
+		put(scratch, f->module.n ? f->module : unknown);
 		cam_buf_put_u8(scratch, ')');
 	}
 	if (!cam_buf_reserve(scratch, scratch->len + 64))

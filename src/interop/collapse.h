@@ -45,6 +45,7 @@ struct cam_collapse_frame {
 	uint64_t address;
 	uint64_t offset; /* in the function, CAM_OFFSET_NONE: not printed */
 	enum cam_func_kind kind;
+	bool blank; /* the name was printed, and it is empty */
 	bool java;
 };
 

@@ -12,7 +12,8 @@
  *     its size is bounded whatever the window holds.
  *  2. The event type to count is chosen when the first triples of the first window that has any
  *     become lines: of the types seen there the one with the lowest id, which is the one the
- *     source named first. Samples that name no type (see collapse.h) count always.
+ *     source named first; or one that a detail names, if it came earlier. Samples that name no
+ *     type (see collapse.h) count always.
  *  3. A frame's names are made once per function, or once per location where the text depends
  *     on the address or its offset: with addresses, or where printing and reading a frame back
  *     does not cut off the offset. Stacks of functions are several times fewer than of locations.
@@ -63,7 +64,9 @@ struct fold {
 	size_t n_names, cap_names;
 	uint32_t *events;      /* per event type: what its samples without a detail are of */
 	uint64_t *plain;       /* per event type: how many of those there are */
-	uint32_t detail_event; /* the first type read from a detail; CAM_NONE */
+	uint64_t *first_ns;    /* and when the first was; only where the mode is text */
+	uint32_t detail_event; /* the first type read from a detail, CAM_NONE, and when */
+	uint64_t detail_ns;
 	struct triple *triples;
 	size_t n_triples, cap_triples;
 	struct cam_index index;
@@ -156,6 +159,7 @@ static void describe_function(const struct cam_tables *t, uint32_t func,
 	const struct cam_function *fn = &t->functions[func];
 	out->name = cam_string(t, fn->name);
 	out->kind = fn->kind;
+	out->blank = !out->name.n && fn->source == CAM_NAME_IMPORTED;
 	if (fn->module.v < t->n_modules)
 		out->module = cam_string(t, t->modules[fn->module.v].path);
 	out->address = fn->start;
@@ -250,16 +254,18 @@ static int find_line(struct fold *d, const struct triple *x, uint32_t *out)
 static void choose_event(struct fold *d)
 {
 	struct cam_folded *f = d->f;
-	for (size_t i = 0; i < d->t->n_etypes && !f->have_event; i++) {
+	uint32_t chosen = d->detail_event;
+	if (f->have_event)
+		return;
+	for (size_t i = 0; i < d->t->n_etypes; i++) {
 		if (!d->plain[i] || d->events[i] == CAM_NONE)
 			continue;
-		f->event.v = d->events[i];
-		f->have_event = true;
+		if (chosen == CAM_NONE || d->first_ns[i] < d->detail_ns)
+			chosen = d->events[i];
+		break;
 	}
-	if (!f->have_event && d->detail_event != CAM_NONE) {
-		f->event.v = d->detail_event;
-		f->have_event = true;
-	}
+	f->event.v = chosen;
+	f->have_event = chosen != CAM_NONE;
 }
 
 static int count_triple(struct fold *d, const struct triple *x)
@@ -342,7 +348,7 @@ static uint64_t number_of(struct cam_text digits)
 }
 
 /* The event and weight of a sample with a text of its own behind the event. */
-static int judge_detail(struct fold *d, uint32_t detail, struct triple *x)
+static int judge_detail(struct fold *d, uint32_t detail, uint64_t time_ns, struct triple *x)
 {
 	struct cam_collapse_event e;
 	struct cam_str_id name;
@@ -355,8 +361,10 @@ static int judge_detail(struct fold *d, uint32_t detail, struct triple *x)
 	if (err)
 		return err;
 	x->event = name.v;
-	if (d->detail_event == CAM_NONE)
+	if (d->detail_event == CAM_NONE || time_ns < d->detail_ns) {
 		d->detail_event = name.v;
+		d->detail_ns = time_ns;
+	}
 	uint64_t period = number_of(e.period);
 	if (d->f->o.weight == CAM_FOLDED_PERIOD && period)
 		x->weight = period;
@@ -378,13 +386,15 @@ static int count_sample(struct fold *d, const struct cam_batch *b, size_t i)
 	}
 	x.root = d->roots[task];
 	if (!err && text && b->detail[i]) {
-		err = judge_detail(d, b->detail[i], &x);
+		err = judge_detail(d, b->detail[i], b->time_ns[i], &x);
 	} else {
 		x.event = d->events[etype];
 		x.weight = b->weight && x.event != CAM_NONE ? b->weight[i] : 1;
 		if (text && !x.weight)
 			x.weight = 1;
 		d->plain[etype]++;
+		if (text && b->time_ns[i] < d->first_ns[etype])
+			d->first_ns[etype] = b->time_ns[i];
 	}
 	if (!err)
 		return add_triple(d, &x);
@@ -408,7 +418,7 @@ static int count_samples(struct fold *d, struct cam_window *w, struct cam_range 
 	unsigned columns = CAM_COL_TASK | CAM_COL_ETYPE;
 	columns |= d->places ? CAM_COL_PLACE : CAM_COL_STACK;
 	if (d->rules.mode == CAM_COLLAPSE_TEXT)
-		columns |= CAM_COL_DETAIL;
+		columns |= CAM_COL_DETAIL | CAM_COL_TIME;
 	if (d->f->o.weight == CAM_FOLDED_PERIOD)
 		columns |= CAM_COL_WEIGHT;
 	return w->ops->samples(w, range, columns, count_batch, d);
@@ -455,8 +465,10 @@ static bool needs_places(const struct fold *d)
 			return true;
 	}
 	for (size_t i = 0; i < t->n_functions; i++) {
-		struct cam_text name = cam_string(t, t->functions[i].name);
-		if (memmem(name.p, name.n, "+0x", 3))
+		const struct cam_function *fn = &t->functions[i];
+		struct cam_text name = cam_string(t, fn->name);
+		if (memmem(name.p, name.n, "+0x", 3) ||
+		    (!name.n && fn->source == CAM_NAME_IMPORTED))
 			return true;
 	}
 	return false;
@@ -466,9 +478,11 @@ static int prepare_events(struct fold *d)
 {
 	const struct cam_tables *t = d->t;
 	d->events = reallocarray(NULL, t->n_etypes + 1, sizeof(*d->events));
+	d->first_ns = reallocarray(NULL, t->n_etypes + 1, sizeof(*d->first_ns));
 	d->plain = calloc(t->n_etypes + 1, sizeof(*d->plain));
-	if (!d->events || !d->plain)
+	if (!d->events || !d->first_ns || !d->plain)
 		return -ENOMEM;
+	memset(d->first_ns, 0xff, (t->n_etypes + 1) * sizeof(*d->first_ns));
 	d->detail_event = CAM_NONE;
 	for (size_t i = 0; i < t->n_etypes; i++) {
 		struct cam_collapse_event e = {.name = cam_string(t, t->etypes[i].name)};
@@ -516,6 +530,7 @@ static void release(struct fold *d)
 	free(d->names);
 	free(d->events);
 	free(d->plain);
+	free(d->first_ns);
 	free(d->triples);
 	free(d->path);
 	cam_index_free(&d->index);
@@ -536,7 +551,7 @@ int cam_folded_add(struct cam_folded *f, struct cam_window *w, struct cam_range 
 	if (!err)
 		err = totals_suffice(&d, range) ? w->ops->totals(w, count_total, &d)
 						: count_samples(&d, w, range);
-	if (d.t && d.plain) {
+	if (d.t && d.first_ns && d.plain) {
 		int late = flush(&d);
 		err = err ? err : late;
 	}

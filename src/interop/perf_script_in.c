@@ -157,7 +157,7 @@ static int define_frame(struct reader *r, const struct cam_perf_frame *f, struct
 		return err;
 	func.module = loc.module;
 	func.kind = f->inlined ? CAM_FUNC_INLINED : cam_frame_func_kind(kind, f->address);
-	if (f->name.n && !cam_text_equal(f->name, CAM_TEXT("[unknown]"))) {
+	if (f->blank_name || (f->name.n && !cam_text_equal(f->name, CAM_TEXT("[unknown]")))) {
 		func.source = CAM_NAME_IMPORTED;
 		err = r->sink->string(r->sink, f->name, &func.name);
 	}

@@ -13,7 +13,8 @@
  *  - detail: a tracepoint's text.
  *  - location: the address as printed (0 where none is), the name without +0xOFFSET, the offset.
  *  - function: CAM_NAME_IMPORTED; a name "[unknown]" or none is the unnamed function (empty name,
- *    CAM_NAME_NONE) of its module. "a->b" chains stay one name.
+ *    CAM_NAME_NONE) of its module; an empty name that was printed (two blanks before the module) is
+ *    shown like it, and CAM_NAME_IMPORTED. "a->b" chains stay one name.
  *  - module: the path as printed ("[unknown]" too); no module where none is printed; "(inlined)"
  *    is a function of kind CAM_FUNC_INLINED in no module.
  *

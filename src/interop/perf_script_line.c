@@ -363,12 +363,14 @@ bool cam_perf_frame_parse(struct cam_text line, struct cam_perf_frame *f)
 	if (open) {
 		f->module = span(open + 1, s.p + s.n - 1);
 		s = trim(s.p, open);
+		f->blank_name = rest && open - rest > 1;
 		f->inlined = cam_text_equal(f->module, CAM_TEXT("inlined"));
 		if (f->inlined)
 			f->module.n = 0;
 	}
 	f->name = s;
 	split_offset(f);
+	f->blank_name &= !f->name.n;
 	return f->has_address || s.n;
 }
 

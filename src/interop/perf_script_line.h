@@ -19,6 +19,7 @@ struct cam_perf_frame {
 	bool inlined;		/* "(inlined)" stands where the module should */
 	uint64_t address;	/* 0 without */
 	struct cam_text name;	/* without +0xOFFSET; empty: none printed; may be "[unknown]" */
+	bool blank_name;	/* a name was printed, and it is empty: old perf does that */
 	uint64_t offset;	/* CAM_OFFSET_NONE: none printed */
 	struct cam_text module; /* without the parentheses; empty: none printed */
 };

@@ -39,6 +39,7 @@ void cam_import_explain(const struct cam_import_stats *st, char *room, size_t ro
 		{st->refused_samples, "samples without a place"},
 		{st->long_lines, "lines cut for length"},
 		{st->truncated_stacks, "stacks cut for depth"},
+		{st->rounded_counts, "counts rounded"},
 		{st->malformed_lines, "lines not understood"},
 	};
 	struct cam_buf b = CAM_BUF(400);

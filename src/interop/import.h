@@ -8,6 +8,8 @@
  * It returns a negative errno where the import must stop: -EFBIG a decompression bomb, -EIO and
  * other errors of reading, -ENOMEM, and whatever the sink answers that is not a refusal.
  *
+ * Each import says the fact "format" ("perf script", "folded") before its first sample.
+ *
  * The account is filled as the import goes: clock and time_unit_ns are set before the first
  * begin() of the sink, so that a receiver may look at them there.
  */
@@ -48,6 +50,7 @@ struct cam_import_stats {
 	uint64_t malformed_lines;  /* that fit nowhere; the first is line bad_line (from 1) */
 	uint64_t long_lines;	   /* over CAM_INPUT_LINE_BYTES: cut to CAM_INPUT_HEAD_BYTES */
 	uint64_t truncated_stacks; /* deeper than CAM_MAX_STACK_FRAMES: roots cut off */
+	uint64_t rounded_counts;   /* folded: fractions where the first lines had none */
 	uint64_t bad_line;
 
 	uint64_t lost_samples;	/* that the file itself says its recorder lost */

@@ -22,7 +22,7 @@
  */
 #include "interop/perf_script_in.h"
 
-#include "interop/frame_kind.h"
+#include "interop/frame.h"
 #include "interop/line_cache.h"
 #include "interop/perf_script_line.h"
 #include "interop/perf_script_meta.h"
@@ -166,16 +166,6 @@ static int define_frame(struct reader *r, const struct cam_perf_frame *f, struct
 	return err ? err : r->sink->location(r->sink, &loc, out);
 }
 
-static int define_truncated(struct reader *r, struct cam_loc_id *out)
-{
-	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
-	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	int err = r->sink->string(r->sink, CAM_TEXT("[truncated]"), &func.name);
-	if (!err)
-		err = r->sink->function(r->sink, &func, &loc.func);
-	return err ? err : r->sink->location(r->sink, &loc, out);
-}
-
 static int push_frame(struct reader *r, struct cam_loc_id id)
 {
 	if (r->sample.n_frames < CAM_MAX_STACK_FRAMES) {
@@ -185,7 +175,7 @@ static int push_frame(struct reader *r, struct cam_loc_id id)
 	if (r->truncated)
 		return 0;
 	r->truncated = true;
-	int err = define_truncated(r, &r->frames[CAM_MAX_STACK_FRAMES - 1]);
+	int err = cam_frame_truncated(r->sink, &r->frames[CAM_MAX_STACK_FRAMES - 1]);
 	return err ? refuse(r, err) : 0;
 }
 
@@ -382,9 +372,10 @@ static int open_sample(struct reader *r, const struct cam_perf_head *h)
 	return finish_sample(r);
 }
 
+/* "PERF_RECORD_LOST lost 12", "PERF_RECORD_COMM: sh:1/1": other records than samples. */
 static bool is_side_band(const struct cam_perf_head *h)
 {
-	return !h->event.n && cam_text_starts(h->text, CAM_TEXT("PERF_RECORD_"));
+	return cam_text_starts(h->event.n ? h->event : h->text, CAM_TEXT("PERF_RECORD_"));
 }
 
 static bool parse_head(const struct reader *r, struct cam_text line, struct cam_perf_head *h)
@@ -621,7 +612,9 @@ static int read_all(struct reader *r)
 	if (err)
 		return err;
 	decide_shape(r);
-	err = read_lines(r);
+	err = cam_sink_fact(r->sink, CAM_TEXT("format"), CAM_TEXT("perf script"));
+	if (!err)
+		err = read_lines(r);
 	return err ? err : finish_text(r);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "base/out.h"
 #include "interop/perf_script_in.h"
+#include "support_input.h"
 #include "support_sink.h"
 
 #include <errno.h>
@@ -17,22 +18,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-struct source {
-	const char *p;
-	size_t left, step;
-};
-
-static ssize_t read_source(void *arg, void *room, size_t n)
-{
-	struct source *s = arg;
-	n = n < s->left ? n : s->left;
-	n = s->step && n > s->step ? s->step : n;
-	memcpy(room, s->p, n);
-	s->p += n;
-	s->left -= n;
-	return (ssize_t)n;
-}
 
 struct result {
 	struct record_sink *r;
@@ -52,10 +37,8 @@ static void read_input(struct result *res, struct cam_input *in, const struct ca
 
 static void read_text_stepped(struct result *res, const char *text, size_t step)
 {
-	struct source s = {text, strlen(text), step};
-	struct cam_input *in;
-	assert_int_equal(cam_input_open_fn(&in, read_source, &s, NULL), 0);
-	read_input(res, in, NULL);
+	struct memory_source s = {.step = step};
+	read_input(res, input_of(&s, text, strlen(text)), NULL);
 }
 
 static struct result read_text(const char *text)
@@ -63,16 +46,6 @@ static struct result read_text(const char *text)
 	struct result res = {0};
 	read_text_stepped(&res, text, 0);
 	return res;
-}
-
-static int open_data(const char *name)
-{
-	char path[1024];
-	snprintf(path, sizeof(path), "%s/%s", getenv("PERFCAM_TEST_DATA"), name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fail_msg("cannot open %s", path);
-	return fd;
 }
 
 static struct result read_data(const char *name)
@@ -115,20 +88,6 @@ static void print_samples(struct cam_buf *out, const struct record_sink *r, bool
 	assert_int_equal(cam_buf_error(out), 0);
 }
 
-static void slurp(struct cam_buf *out, const char *name)
-{
-	struct cam_input *in;
-	int fd = open_data(name);
-	assert_int_equal(cam_input_open_fd(&in, fd, NULL), 0);
-	while (cam_input_more(in)) {
-		cam_buf_put(out, in->p, (size_t)(in->end - in->p));
-		in->p = in->end;
-	}
-	cam_input_close(in);
-	close(fd);
-	assert_int_equal(cam_buf_error(out), 0);
-}
-
 static void same_bytes(const struct cam_buf *a, const struct cam_buf *b)
 {
 	assert_int_equal(a->len, b->len);
@@ -143,10 +102,9 @@ static void reading_and_printing_gives_perfs_bytes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++) {
-		struct cam_buf want = CAM_BUF(64u << 20), got = CAM_BUF(64u << 20);
 		char name[64];
 		snprintf(name, sizeof(name), "%s.raw.gz", fixtures[i]);
-		slurp(&want, name);
+		struct cam_buf want = slurp_data(name), got = CAM_BUF(64u << 20);
 		struct result res = read_data(name);
 		print_samples(&got, res.r, true);
 		same_bytes(&got, &want);
@@ -181,8 +139,7 @@ static void two_prints_of_a_recording_give_the_same_samples(void **state)
 static void neither_block_nor_window_bounds_show(void **state)
 {
 	(void)state;
-	struct cam_buf text = CAM_BUF(64u << 20), want = CAM_BUF(64u << 20);
-	slurp(&text, "nginx-997.stacks.gz");
+	struct cam_buf text = slurp_data("nginx-997.stacks.gz"), want = CAM_BUF(64u << 20);
 	cam_buf_put_u8(&text, 0);
 	struct result whole = read_text((const char *)text.data);
 	print_samples(&want, whole.r, false);

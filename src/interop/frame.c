@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/frame_kind.h"
+#include "interop/frame.h"
 
 /* Mappings of a process without a file; every other name in brackets is a kernel module's. */
 static enum cam_module_kind bracket_kind(struct cam_text path)
@@ -62,4 +62,14 @@ enum cam_func_kind cam_frame_func_kind(enum cam_module_kind module, uint64_t add
 	if (module == CAM_MODULE_UNKNOWN && address >> 63)
 		return CAM_FUNC_KERNEL;
 	return CAM_FUNC_USER;
+}
+
+int cam_frame_truncated(struct cam_sink *sink, struct cam_loc_id *out)
+{
+	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
+	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
+	int err = sink->string(sink, CAM_TEXT("[truncated]"), &func.name);
+	if (!err)
+		err = sink->function(sink, &func, &loc.func);
+	return err ? err : sink->location(sink, &loc, out);
 }

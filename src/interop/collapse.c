@@ -401,12 +401,28 @@ static bool read_live(const struct cam_collapse_frame *f, struct cam_buf *scratc
 	return true;
 }
 
+/* The importer of folded stacks has taken these off. */
+static const char *kind_mark(enum cam_func_kind kind)
+{
+	switch (kind) {
+	case CAM_FUNC_KERNEL:
+		return "_[k]";
+	case CAM_FUNC_JIT:
+		return "_[j]";
+	case CAM_FUNC_INLINED:
+		return "_[i]";
+	default:
+		return "";
+	}
+}
+
 size_t cam_collapse_frame(const struct cam_collapse_rules *r, const struct cam_collapse_frame *f,
 			  struct cam_buf *scratch, struct cam_buf *out)
 {
 	struct reading found;
 	if (r->mode == CAM_COLLAPSE_VERBATIM) {
 		put_escaped(out, f->name);
+		put(out, cam_text_of(kind_mark(f->kind)));
 		return 1;
 	}
 	if (r->mode == CAM_COLLAPSE_LIVE)

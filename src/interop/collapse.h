@@ -7,7 +7,7 @@
  * from such a text (or could be printed as one) follow it to the byte, including where it loses
  * something: that is CAM_COLLAPSE_TEXT. perfcam's own recordings have no text behind them:
  * CAM_COLLAPSE_LIVE applies the same tidying and loses nothing. Windows from files that were
- * folded already are passed on: CAM_COLLAPSE_VERBATIM.
+ * folded already are passed on, whatever marks are asked for: CAM_COLLAPSE_VERBATIM.
  *
  * Output stays on one line: control characters (but tab) in names come out as \x0a and the like.
  * Printable text is never changed by this.

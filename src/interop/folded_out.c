@@ -142,8 +142,6 @@ static int make_root(struct fold *d, struct cam_text comm, int32_t pid, int32_t 
 	cam_collapse_task(&d->rules, comm, pid, tid, &f->text);
 	int err = cam_buf_error(&f->text);
 	struct cam_text text = text_of(&f->text), rest = text;
-	if (d->rules.mode == CAM_COLLAPSE_VERBATIM && !text.n)
-		rest.p = NULL;
 	while (rest.p && !err) {
 		err = next_name(f, &rest, &name);
 		if (!err)
@@ -243,9 +241,6 @@ static int find_line(struct fold *d, const struct triple *x, uint32_t *out)
 			err = cam_folded_lines_node(&d->f->lines, node, d->names[frame->from + i],
 						    &node);
 	}
-	/* A line has a name, if only an empty one. */
-	if (!err && !node)
-		err = cam_folded_lines_node(&d->f->lines, 0, (struct cam_str_id){0}, &node);
 	*out = node;
 	return err;
 }

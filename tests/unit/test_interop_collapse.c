@@ -206,7 +206,10 @@ static void live_frames_lose_nothing(void **state)
 		{{LIVE}, {NAMED("f"), .kind = CAM_FUNC_INLINED}, "f"},
 		{{LIVE}, {NAMED("a;b(c)"), IN("/bin/a")}, "a:b"},
 		{{VERBATIM}, {NAMED("f(int) const")}, "f(int) const"},
-		{{VERBATIM, .mark_kernel = true}, {NAMED("->"), .kind = CAM_FUNC_KERNEL}, "->"},
+		{{VERBATIM}, {NAMED("->"), .kind = CAM_FUNC_KERNEL}, "->_[k]"},
+		{{VERBATIM}, {NAMED("f"), .kind = CAM_FUNC_JIT}, "f_[j]"},
+		{{VERBATIM}, {NAMED("f"), .kind = CAM_FUNC_INLINED}, "f_[i]"},
+		{{VERBATIM, .mark_kernel = true}, {NAMED("f"), IN("[x]")}, "f"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_frame(&cases[i]);

@@ -233,7 +233,7 @@ static void folded_files_are_passed_on(void **state)
 	add(fw, fake_task(fw, -1, -1, "a b"), fake_place(fw, "f(int);->;(g)"), e, 12, "");
 	add(fw, fake_task(fw, -1, -1, ""), fake_place(fw, "x y"), e, 3, "");
 	struct cam_folded_options o = {.rules = {.with_pid = true}};
-	check(fw, &o, "a b;f(int);->;(g) 12\nx y 3\n");
+	check(fw, &o, ";x y 3\na b;f(int);->;(g) 12\n");
 	fake_window_free(fw);
 }
 

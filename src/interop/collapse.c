@@ -464,7 +464,7 @@ bool cam_collapse_event(struct cam_text event, bool has_time, struct cam_text de
 	while (digits && is_digit(detail.p[digits - 1]))
 		digits--;
 	size_t colon = digits;
-	while (digits < before && colon && is_space(detail.p[colon - 1]))
+	while (colon && is_space(detail.p[colon - 1]))
 		colon--;
 	/* "EVENT: " itself ends in the colon asked for. */
 	if (colon && detail.p[colon - 1] != ':')

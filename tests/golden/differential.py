@@ -7,6 +7,7 @@
 Each text is folded by both under every set of options; the outputs must be equal, byte for byte.
 With FILEs those are compared instead. Texts are well formed, as perf prints them, and avoid only
 what README.md lists as different on purpose. Prints TAP: one case per set of options.
+tests/cli/test_folded_random.py uses the same texts where there is no peer.
 """
 import argparse
 import os
@@ -185,4 +186,5 @@ def main():
     sys.exit(1 if any(wrong) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

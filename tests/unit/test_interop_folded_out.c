@@ -222,6 +222,26 @@ static void samples_with_a_text_are_of_no_type(void **state)
 	fake_window_free(fw);
 }
 
+/* The first event met is counted, even if it is a text that reads like one. */
+static void a_text_may_name_the_event(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		struct fake_window *fw = fake_window_new();
+		struct cam_etype_id cycles = fake_etype(fw, "cycles", 0, true);
+		struct cam_task_id a = fake_task(fw, 10, 10, "cc1");
+		fw->w.info.imported = true;
+		if (late)
+			add(fw, a, fake_place(fw, "work"), cycles, 1000, "");
+		add(fw, a, fake_place(fw, "odd"), cycles, 3, "x: 40 other:");
+		if (!late)
+			add(fw, a, fake_place(fw, "work"), cycles, 1000, "");
+		struct cam_folded_options o = {0};
+		check(fw, &o, late ? "cc1;work 1000\n" : "cc1;odd 40\n");
+		fake_window_free(fw);
+	}
+}
+
 static void folded_files_are_passed_on(void **state)
 {
 	(void)state;
@@ -422,6 +442,7 @@ int main(void)
 		cmocka_unit_test(only_one_event_type_is_counted),
 		cmocka_unit_test(the_first_window_chooses_the_event),
 		cmocka_unit_test(samples_with_a_text_are_of_no_type),
+		cmocka_unit_test(a_text_may_name_the_event),
 		cmocka_unit_test(folded_files_are_passed_on),
 		cmocka_unit_test(addresses_come_from_places_or_function_starts),
 		cmocka_unit_test(java_names_depend_on_the_root),

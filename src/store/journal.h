@@ -5,8 +5,9 @@
  *
  * Block: length, type, sequence, crc32c, payload (zstd where it pays). The file's header is its
  * first block and is never rewritten; recovery is a scan to the last good block. What a block uses
- * it defines, or it was defined in the last 10 s of samples: a bad block in the middle costs at
- * most those seconds.
+ * it defines, or its epoch has defined before. An epoch is 10 s of samples, and goes on, to 60 s at
+ * most, while it has cost more than 18 bytes a sample. A bad block in the middle costs its samples,
+ * and up to the end of its epoch the stacks it was the first to use: those are [damaged].
  */
 #pragma once
 #include "model/cursor.h"
@@ -15,11 +16,22 @@
 
 struct cam_journal_writer;
 
-/* Writes into an empty file (borrowed). `compress` false for temporary files. */
+/*
+ * Writes into an empty file (borrowed). `compress` false for temporary files. All calls get the
+ * same tables, which only grow. Each block is one pwrite(): a crash tears at most that one; after an
+ * error the same or another block may be offered, and goes to the same place. Syncing is the
+ * caller's.
+ */
 int cam_journal_writer_new(struct cam_file *file, bool compress, struct cam_journal_writer **out);
 void cam_journal_writer_free(struct cam_journal_writer *w);
 int cam_journal_writer_begin(struct cam_journal_writer *w, const struct cam_tables *t,
 			     const struct cam_window_head *head);
+/*
+ * Instead of begin: goes on behind the last good block of a journal that has not ended (the annex,
+ * after a restart; a torn tail is written over). The tables may be new ones. -EBADMSG: not a
+ * journal; -EINVAL: it has ended.
+ */
+int cam_journal_writer_resume(struct cam_journal_writer *w);
 int cam_journal_writer_append(struct cam_journal_writer *w, const struct cam_tables *t,
 			      const struct cam_block *block);
 /* The last block: says that the window ended, where, and that it ended on purpose. */
@@ -30,7 +42,13 @@ uint64_t cam_journal_writer_bytes(const struct cam_journal_writer *w);
 /*
  * Opens a journal for reading (takes the file over, also on error): every good block up to now, as
  * a window. A torn or bad tail is not damage (it is what a crash leaves): it is
- * cut, and info.clean_end is false. A bad block with good ones after it is damage. -EBADMSG: not
- * even the header is good. max_table_bytes bounds the tables.
+ * cut, and info.clean_end is false. A bad block with good ones after it is damage, and a row of the
+ * ledger (CAM_CAUSE_DAMAGED). -EBADMSG: not even the header is good; -EPROTONOSUPPORT: made by a
+ * newer perfcam in a way this one cannot read; -E2BIG: the tables would pass max_table_bytes.
+ *
+ * Samples come in the order in which they were appended, not sorted by second, CPU and time as
+ * those of sealed windows are.
  */
 int cam_journal_open(struct cam_file *file, size_t max_table_bytes, struct cam_window **out);
+/* Of a window that cam_journal_open() gave: bytes behind the last good block. */
+uint64_t cam_journal_torn_bytes(const struct cam_window *w);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Payloads of data blocks → rows with ids of the reader's own tables. Private to journal_*.c.
+ *
+ * Nothing in a payload is believed: a right crc says only that it is as it was written. -EBADMSG:
+ * the block is malformed, and leaves no ids behind; -E2BIG, -ENOMEM: of the tables, final.
+ */
+#pragma once
+#include "base/buf.h"
+#include "model/journal.h"
+#include "store/journal_format.h"
+
+#include <sys/types.h>
+
+#define CAM_JOURNAL_RUNS 16u
+
+/* Blocks that are missing leave holes: runs of local ids, with where they begin in ids. */
+struct cam_journal_runs {
+	struct cam_journal_run {
+		uint32_t local;
+		size_t first;
+	} v[CAM_JOURNAL_RUNS];
+	unsigned n;
+	uint32_t next; /* the next definition's local id */
+};
+
+/* Local ids of an epoch → own ids; CAM_NONE where a definition was lost. */
+struct cam_journal_map {
+	uint32_t *ids;
+	size_t n, cap;
+	struct cam_journal_runs runs;
+	/* As before the last block. */
+	size_t saved_n;
+	struct cam_journal_runs saved;
+};
+
+struct cam_journal_decode {
+	struct cam_tables *t;
+	void *zstd;
+	struct cam_buf plain;
+	uint64_t epoch; /* 0: none yet */
+	struct cam_journal_map maps[CAM_JT_MAX];
+	uint16_t *depth;	 /* by own place */
+	uint64_t *function_base; /* by own function */
+	size_t depth_cap, function_base_cap;
+	/* What stands for definitions that were lost; CAM_NONE until one is needed. */
+	uint32_t lost_string, lost_place, lost_task, lost_etype;
+};
+
+/* A block while its rows are taken from it, in this order: samples, events, facts. */
+struct cam_journal_view {
+	uint64_t epoch, samples_before;
+	uint8_t flags;
+	uint64_t base[CAM_JT_MAX], n[CAM_JT_MAX];
+	uint64_t left[CAM_JN_MAX]; /* rows not yet taken */
+	struct cam_rd columns[CAM_JC_MAX];
+	uint32_t next[CAM_JT_MAX]; /* the local id that code 0 means next */
+	/* Samples. */
+	struct cam_rd chain_lengths;
+	uint64_t unit, step;
+	uint64_t last_time[CAM_JOURNAL_SLOTS];
+	struct cam_sample one; /* where a column holds one value for all, and the row before */
+	bool begun;
+	uint64_t last_anchor, last_event, last_ledger;
+};
+
+int cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t);
+void cam_journal_decode_free(struct cam_journal_decode *d);
+/* Before another walk over the blocks. */
+void cam_journal_decode_rewind(struct cam_journal_decode *d);
+
+/* Decompresses and takes the definitions. The payload is borrowed as long as the view. */
+int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
+			     const uint8_t *payload, struct cam_journal_view *v);
+
+/* Forgets the ids of the last block, whose rows turned out malformed. */
+void cam_journal_decode_drop(struct cam_journal_decode *d);
+
+/* Up to max rows: their number, 0: no more. *lost counts those whose stack is not known. */
+ssize_t cam_journal_decode_samples(struct cam_journal_decode *d, struct cam_journal_view *v,
+				   struct cam_sample *rows, size_t max, uint64_t *lost);
+/* 1: a row; 0: no more. */
+int cam_journal_decode_anchor(struct cam_journal_view *v, struct cam_anchor *a);
+int cam_journal_decode_ledger(struct cam_journal_view *v, struct cam_ledger_row *r);
+int cam_journal_decode_event(struct cam_journal_decode *d, struct cam_journal_view *v,
+			     struct cam_event *e);
+int cam_journal_decode_fact(struct cam_journal_decode *d, struct cam_journal_view *v,
+			    struct cam_fact *f);

@@ -19,7 +19,6 @@
  */
 #include "interop/folded_lines.h"
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 
 #include <inttypes.h>
@@ -177,7 +176,7 @@ static void link_children(struct walk *k)
 int cam_folded_lines_write(const struct cam_folded_lines *l, struct cam_out *out, uint64_t *lines)
 {
 	size_t n = l->names.stacks.n;
-	CAM_AUTOFREE uint32_t *links = calloc(n, 2 * sizeof(*links));
+	uint32_t *links = calloc(n, 2 * sizeof(*links));
 	*lines = 0;
 	if (!links)
 		return -ENOMEM;
@@ -195,5 +194,6 @@ int cam_folded_lines_write(const struct cam_folded_lines *l, struct cam_out *out
 	*lines = k.lines;
 	free(k.todo);
 	free(k.path);
+	free(links);
 	return err ? err : out->error;
 }

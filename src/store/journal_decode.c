@@ -11,6 +11,8 @@
  *  3. Maps stay within three entries for each row of the own table (and some): a payload that
  *     defines the same row for ever is malformed.
  *  4. After an error of a block the maps are as they were before it.
+ *  5. A successor (code 1 of items) is known if it was set since the last gap: what a missing
+ *     block may have changed is not guessed at, it is CAM_NONE.
  *
  * Example: blocks 1 and 3 of an epoch, block 2 lost. Block 1 defined local places 1..10, block 3
  * says its first is 15: two runs, 1.. and 15..; 11 to 14 are CAM_NONE.
@@ -45,6 +47,7 @@ void cam_journal_decode_free(struct cam_journal_decode *d)
 		free(d->maps[i].ids);
 	free(d->depth);
 	free(d->function_base);
+	free(d->successors);
 }
 
 static void map_reset(struct cam_journal_map *m)
@@ -57,6 +60,7 @@ static void map_reset(struct cam_journal_map *m)
 void cam_journal_decode_rewind(struct cam_journal_decode *d)
 {
 	d->epoch = 0;
+	d->generation++;
 	for (size_t i = 0; i < CAM_JT_MAX; i++)
 		map_reset(&d->maps[i]);
 }
@@ -262,6 +266,7 @@ static int get_functions(struct cam_journal_decode *d, struct cam_journal_view *
 	struct cam_rd *kinds = &v->columns[CAM_JC_FUNCTION_KIND];
 	struct cam_rd *modules = &v->columns[CAM_JC_FUNCTION_MODULE];
 	struct cam_rd *names = &v->columns[CAM_JC_FUNCTION_NAME];
+	uint8_t last_kind[CAM_JOURNAL_SLOTS] = {0};
 	int err = 0;
 	for (uint64_t i = 0; i < v->n[CAM_JT_FUNCTION] && !err; i++) {
 		struct cam_function f = {0};
@@ -271,7 +276,9 @@ static int get_functions(struct cam_journal_decode *d, struct cam_journal_view *
 		f.name.v = own_ref(d, v, names, CAM_JT_STRING);
 		uint64_t packed = cam_rd_varint(kinds);
 		uint64_t base = last[slot] = get_zigzag_from(bases, last[slot]);
-		uint64_t kind = packed & 7, source = packed >> 3 & 15, start = packed >> 7;
+		uint64_t start = packed >> 7;
+		last_kind[slot] ^= packed & 127;
+		unsigned kind = last_kind[slot] & 7, source = last_kind[slot] >> 3;
 		if (start == CAM_JS_OWN)
 			f.start = cam_rd_varint(bases);
 		else if (start == CAM_JS_BASE)
@@ -368,6 +375,23 @@ static int get_locations(struct cam_journal_decode *d, struct cam_journal_view *
 	return err;
 }
 
+/* The next item of a chain, below `above` (CAM_NONE: the root, or lost); CAM_NONE: not known. */
+static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, uint32_t *item,
+		    struct cam_journal_successor *before)
+{
+	struct cam_rd *r = &v->columns[CAM_JC_CHAIN_ITEM];
+	uint64_t code = cam_rd_varint(r);
+	if (r->error)
+		return -EBADMSG;
+	if (code == 1)
+		*item = before && before->generation == d->generation ? before->own : CAM_NONE;
+	else
+		*item = own_id(d, r, CAM_JT_LOCATION, code ? code - 2 : v->next[CAM_JT_LOCATION]++);
+	if (before)
+		*before = (struct cam_journal_successor){*item, d->generation};
+	return r->error;
+}
+
 /* The place below `parent`, checked for depth. */
 static int get_place(struct cam_journal_decode *d, uint32_t parent, uint32_t item, uint32_t *own)
 {
@@ -383,27 +407,44 @@ static int get_place(struct cam_journal_decode *d, uint32_t parent, uint32_t ite
 	return err;
 }
 
+static int reserve_chains(struct cam_journal_decode *d)
+{
+	size_t had = d->successors_cap;
+	int err = cam_vec_reserve(&d->successors, &d->successors_cap, d->t->n_locations,
+				  sizeof(*d->successors), CAM_MAX_ROWS);
+	if (!err && d->successors_cap > had)
+		memset(d->successors + had, 0, (d->successors_cap - had) * sizeof(*d->successors));
+	if (!err)
+		err = cam_vec_reserve(&d->depth, &d->depth_cap, 1, sizeof(*d->depth), CAM_MAX_ROWS);
+	if (!err)
+		d->depth[0] = 0;
+	return err;
+}
+
 static int get_chains(struct cam_journal_decode *d, struct cam_journal_view *v)
 {
 	struct cam_rd *parents = &v->columns[CAM_JC_CHAIN_PARENT];
 	struct cam_rd *lengths = &v->columns[CAM_JC_CHAIN_LENGTH];
-	struct cam_rd *items = &v->columns[CAM_JC_CHAIN_ITEM];
 	struct cam_journal_map *places = &d->maps[CAM_JT_PLACE];
 	uint64_t end = places->runs.next + v->n[CAM_JT_PLACE];
-	int err = cam_vec_reserve(&d->depth, &d->depth_cap, 1, sizeof(*d->depth), CAM_MAX_ROWS);
+	int err = reserve_chains(d);
 	if (err)
 		return err;
-	d->depth[0] = 0;
 	for (uint64_t i = 0; i < v->left[CAM_JN_CHAIN] && !err; i++) {
 		uint64_t local = cam_rd_varint(parents), n = cam_rd_varint(lengths);
 		uint32_t place = own_id(d, parents, CAM_JT_PLACE, local);
 		if (parents->error || lengths->error || n == 0 || n > end - places->runs.next)
 			return -EBADMSG;
+		struct cam_journal_successor *before = NULL;
+		if (place == 0)
+			before = &d->root_successor;
+		else if (place != CAM_NONE)
+			before = &d->successors[d->t->places.item[place]];
 		for (; n && !err; n--) {
-			uint32_t item = own_ref(d, v, items, CAM_JT_LOCATION);
-			if (items->error)
-				return -EBADMSG;
-			if (place != CAM_NONE && item != CAM_NONE)
+			uint32_t item;
+			err = get_item(d, v, &item, before);
+			before = item == CAM_NONE ? NULL : &d->successors[item];
+			if (!err && place != CAM_NONE && item != CAM_NONE)
 				err = get_place(d, place, item, &place);
 			else
 				place = CAM_NONE;
@@ -568,7 +609,7 @@ void cam_journal_decode_drop(struct cam_journal_decode *d)
 }
 
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
-			     const uint8_t *payload, struct cam_journal_view *v)
+			     const uint8_t *payload, bool after_gap, struct cam_journal_view *v)
 {
 	int err = decompress(d, head, &payload);
 	if (!err)
@@ -582,6 +623,7 @@ int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_jour
 		cam_journal_decode_rewind(d);
 		d->epoch = v->epoch;
 	}
+	d->generation += after_gap;
 	save(d);
 	for (size_t i = 0; i < CAM_JT_MAX && !err; i++)
 		err = map_go_on(&d->maps[i], v->base[i]);

@@ -42,7 +42,12 @@ struct cam_journal_decode {
 	struct cam_journal_map maps[CAM_JT_MAX];
 	uint16_t *depth;	 /* by own place */
 	uint64_t *function_base; /* by own function */
-	size_t depth_cap, function_base_cap;
+	/* By own location, and of the root: what last stood below it, if of this generation. */
+	struct cam_journal_successor {
+		uint32_t own, generation;
+	} * successors, root_successor;
+	uint32_t generation; /* of the epoch, and since the last gap */
+	size_t depth_cap, function_base_cap, successors_cap;
 	/* What stands for definitions that were lost; CAM_NONE until one is needed. */
 	uint32_t lost_string, lost_place, lost_task, lost_etype;
 };
@@ -69,9 +74,12 @@ void cam_journal_decode_free(struct cam_journal_decode *d);
 /* Before another walk over the blocks. */
 void cam_journal_decode_rewind(struct cam_journal_decode *d);
 
-/* Decompresses and takes the definitions. The payload is borrowed as long as the view. */
+/*
+ * Decompresses and takes the definitions. The payload is borrowed as long as the view. after_gap:
+ * blocks are missing between the one before and this.
+ */
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
-			     const uint8_t *payload, struct cam_journal_view *v);
+			     const uint8_t *payload, bool after_gap, struct cam_journal_view *v);
 
 /* Forgets the ids of the last block, whose rows turned out malformed. */
 void cam_journal_decode_drop(struct cam_journal_decode *d);

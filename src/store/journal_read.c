@@ -28,7 +28,14 @@
 #define MAX_GAPS   4096u
 #define ROWS	   1024u
 
-enum { HAS_ANCHORS = 1, HAS_EVENTS = 2, HAS_LEDGER = 4, HAS_FACTS = 8, HAS_UNTIMED = 16 };
+enum {
+	HAS_ANCHORS = 1,
+	HAS_EVENTS = 2,
+	HAS_LEDGER = 4,
+	HAS_FACTS = 8,
+	HAS_UNTIMED = 16,
+	AFTER_GAP = 32
+};
 
 struct entry {
 	uint64_t at;
@@ -60,6 +67,7 @@ struct walk {
 	struct cam_journal_scan scan;
 	struct cam_journal_decode decode;
 	struct cam_journal_view view;
+	bool gap; /* the block before could not be read, this time */
 };
 
 static struct journal *journal_of(struct cam_window *w)
@@ -102,7 +110,14 @@ static int walk_to(struct journal *j, struct walk *k, const struct entry *e)
 	struct cam_journal_head head;
 	const uint8_t *payload;
 	int got = cam_journal_scan_read(&k->scan, e->at, &head, &payload);
-	int err = got > 0 ? cam_journal_decode_block(&k->decode, &head, payload, &k->view) : got;
+	int err = got;
+	if (got > 0) {
+		err = cam_journal_decode_block(&k->decode, &head, payload,
+					       k->gap || e->has & AFTER_GAP, &k->view);
+		k->gap = err == -EBADMSG;
+	} else if (got == 0) {
+		k->gap = true;
+	}
 	if (got == 0 || err == -EBADMSG) {
 		j->w.damage.chunks++;
 		j->w.damage.samples += e->samples;
@@ -290,7 +305,10 @@ static int take_data(struct journal *j, struct opening *o, const struct cam_jour
 {
 	struct walk *k = o->walk;
 	struct found f = {.entry = {.at = span->at, .from_ns = UINT64_MAX}};
-	int err = cam_journal_decode_block(&k->decode, &span->head, span->payload, &k->view);
+	if (o->missing)
+		f.entry.has = AFTER_GAP;
+	int err = cam_journal_decode_block(&k->decode, &span->head, span->payload, o->missing,
+					   &k->view);
 	f.entry.epoch = k->view.epoch;
 	if (!err)
 		err = find_samples(o, &f);

@@ -19,8 +19,10 @@
  *  3. New rows are referred to by code 0, "the next new one", others by local id + 1. New rows of a
  *     table are numbered in the order in which the tables before them mention them, so that a reader
  *     who decodes in the order of the columns counts along.
- *  4. A block that could not be written leaves no trace: its marks are taken back, the next one goes
- *     to the same place with the same sequence.
+ *  4. A block that could not be written leaves no trace: the next one goes to the same place with
+ *     the same sequence, and starts an epoch.
+ *  5. The item of a new place that last followed the same item above it in this epoch is code 1:
+ *     callers mostly call what they called before.
  *
  * Example: two samples of the stacks a;b and a;c in a fresh epoch. Places: chain (parent 0, length 2,
  * items 0 0), chain (parent 1, length 1, item 0). The samples' place column is 0 0: each the leaf of
@@ -62,6 +64,9 @@ struct cam_journal_writer {
 	struct table tables[CAM_JT_MAX];
 	uint64_t *function_base;
 	size_t function_base_cap;
+	uint32_t *successor; /* by location: the mark of the one that last stood below it */
+	size_t successor_cap;
+	uint32_t root_successor;
 
 	uint64_t epoch;
 	bool epoch_starts; /* with the next block that gets written */
@@ -74,6 +79,7 @@ struct cam_journal_writer {
 	uint8_t flags;
 	size_t n_chains;
 	uint64_t last_address[CAM_JOURNAL_SLOTS];
+	uint8_t last_kind[CAM_JOURNAL_SLOTS];
 	int error; /* of this block */
 };
 
@@ -117,6 +123,7 @@ void cam_journal_writer_free(struct cam_journal_writer *w)
 	cam_buf_free(&w->plain);
 	cam_buf_free(&w->out);
 	free(w->function_base);
+	free(w->successor);
 	free(w);
 }
 
@@ -237,8 +244,15 @@ static int reserve_marks(struct cam_journal_writer *w, const struct cam_tables *
 		if (tab->cap > had)
 			memset(tab->mark + had, 0, (tab->cap - had) * sizeof(*tab->mark));
 	}
-	return cam_vec_reserve(&w->function_base, &w->function_base_cap, t->n_functions,
-			       sizeof(*w->function_base), CAM_MAX_ROWS);
+	size_t had = w->successor_cap;
+	int err = cam_vec_reserve(&w->successor, &w->successor_cap, t->n_locations,
+				  sizeof(*w->successor), CAM_MAX_ROWS);
+	if (!err && w->successor_cap > had)
+		memset(w->successor + had, 0, (w->successor_cap - had) * sizeof(*w->successor));
+	if (!err)
+		err = cam_vec_reserve(&w->function_base, &w->function_base_cap, t->n_functions,
+				      sizeof(*w->function_base), CAM_MAX_ROWS);
+	return err;
 }
 
 /* The times a block's samples span; false: none carries a time. */
@@ -291,21 +305,10 @@ static void start_block(struct cam_journal_writer *w)
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		cam_buf_clear(&w->columns[i]);
 	memset(w->last_address, 0, sizeof(w->last_address));
+	memset(w->last_kind, 0, sizeof(w->last_kind));
 	w->flags = 0;
 	w->n_chains = 0;
 	w->error = 0;
-}
-
-/* As if the block had never been offered. */
-static void take_back(struct cam_journal_writer *w)
-{
-	for (size_t i = 0; i < CAM_JT_MAX; i++) {
-		struct table *tab = &w->tables[i];
-		for (size_t k = 0; k < tab->n; k++)
-			tab->mark[tab->rows[k]] = 0;
-		tab->next = tab->block_next;
-		tab->n = 0;
-	}
 }
 
 static inline bool is_defined(const struct table *tab, uint32_t row)
@@ -347,6 +350,22 @@ static void put_ref(struct cam_journal_writer *w, enum cam_journal_column column
 	put(w, column, refer(w, which, row));
 }
 
+/* 0: the next new location; 1: the one that last followed `above`; else local id + 2. */
+static void put_item(struct cam_journal_writer *w, uint32_t above, uint32_t item)
+{
+	struct table *locations = &w->tables[CAM_JT_LOCATION];
+	uint32_t *before = above == CAM_NONE ? &w->root_successor : &w->successor[above];
+	if (!is_defined(locations, item)) {
+		define(w, locations, item);
+		put(w, CAM_JC_CHAIN_ITEM, 0);
+	} else if (*before == locations->mark[item]) {
+		put(w, CAM_JC_CHAIN_ITEM, 1);
+	} else {
+		put(w, CAM_JC_CHAIN_ITEM, locations->mark[item] - locations->base + 2);
+	}
+	*before = locations->mark[item];
+}
+
 /* The part of a place's path that the epoch does not know, as a chain below what it knows. */
 static void put_chain(struct cam_journal_writer *w, const struct cam_tables *t, uint32_t place)
 {
@@ -363,9 +382,12 @@ static void put_chain(struct cam_journal_writer *w, const struct cam_tables *t, 
 	put(w, CAM_JC_CHAIN_PARENT, places->mark[place] - places->base);
 	put(w, CAM_JC_CHAIN_LENGTH, n);
 	w->n_chains++;
+	uint32_t above = t->places.item[place];
 	while (n--) {
-		put_ref(w, CAM_JC_CHAIN_ITEM, CAM_JT_LOCATION, t->places.item[path[n]]);
+		uint32_t item = t->places.item[path[n]];
+		put_item(w, above, item);
 		define(w, places, path[n]);
+		above = item;
 	}
 }
 
@@ -494,13 +516,17 @@ static int add_named(struct cam_journal_writer *w, const struct cam_tables *t,
 	return 0;
 }
 
+static uint32_t slot_of(const struct cam_journal_writer *w, uint32_t module)
+{
+	const struct table *modules = &w->tables[CAM_JT_MODULE];
+	return (modules->mark[module] - modules->base) % CAM_JOURNAL_SLOTS;
+}
+
 /* Against the last address of the same module. */
 static void put_address(struct cam_journal_writer *w, enum cam_journal_column column,
 			uint32_t module, uint64_t address)
 {
-	const struct table *modules = &w->tables[CAM_JT_MODULE];
-	uint64_t *last =
-		&w->last_address[(modules->mark[module] - modules->base) % CAM_JOURNAL_SLOTS];
+	uint64_t *last = &w->last_address[slot_of(w, module)];
 	put(w, column, cam_zigzag((int64_t)(address - *last)));
 	*last = address;
 }
@@ -522,8 +548,10 @@ static void put_functions(struct cam_journal_writer *w, const struct cam_tables 
 					       : f->start == base ? CAM_JS_BASE
 								  : CAM_JS_OWN;
 		put_ref(w, CAM_JC_FUNCTION_MODULE, CAM_JT_MODULE, f->module.v);
-		put(w, CAM_JC_FUNCTION_KIND,
-		    (unsigned)f->kind | (unsigned)f->source << 3 | (unsigned)start << 7);
+		uint8_t *kind = &w->last_kind[slot_of(w, f->module.v)];
+		uint8_t packed = (uint8_t)(f->kind | f->source << 3);
+		put(w, CAM_JC_FUNCTION_KIND, (unsigned)(packed ^ *kind) | (unsigned)start << 7);
+		*kind = packed;
 		put_address(w, CAM_JC_FUNCTION_BASE, f->module.v, base);
 		if (start == CAM_JS_OWN)
 			put(w, CAM_JC_FUNCTION_BASE, f->start);
@@ -763,7 +791,7 @@ int cam_journal_writer_append(struct cam_journal_writer *w, const struct cam_tab
 	if (!err)
 		err = write_block(w, CAM_JOURNAL_DATA);
 	if (err) {
-		take_back(w);
+		w->epoch_starts = true;
 		return err;
 	}
 	if (w->epoch_starts) {

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Decoding, the mirror of journal_write.c: the same tables in the same order, with the same
- * predictors; local ids become ids of the reader's own tables by interning what they define.
- *
- * Invariants
- *  1. Each loop reads at least a byte a turn: work is bounded by the payload's bytes.
- *  2. A local id below `next` that is in no run was defined by a block that is missing: CAM_NONE.
- *     Whatever builds on CAM_NONE is CAM_NONE; samples come out under [damaged]. A local id at or
- *     above `next` is malformed.
- *  3. Maps stay within three entries for each row of the own table (and some): a payload that
- *     defines the same row for ever is malformed.
- *  4. After an error of a block the maps are as they were before it.
- *  5. A successor (code 1 of items) is known if it was set since the last gap: what a missing
- *     block may have changed is not guessed at, it is CAM_NONE.
- *
- * Example: blocks 1 and 3 of an epoch, block 2 lost. Block 1 defined local places 1..10, block 3
- * says its first is 15: two runs, 1.. and 15..; 11 to 14 are CAM_NONE.
- */
 #include "store/journal_decode.h"
 
-#include "base/vec.h"
+#include "store/journal_define.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <zstd.h>
-
-#define MAP_SLACK 65536u
 
 int cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t)
 {
@@ -48,498 +30,6 @@ void cam_journal_decode_free(struct cam_journal_decode *d)
 	free(d->depth);
 	free(d->function_base);
 	free(d->successors);
-}
-
-static void map_reset(struct cam_journal_map *m)
-{
-	m->n = 0;
-	m->runs.next = 1;
-	m->runs.n = 0;
-}
-
-void cam_journal_decode_rewind(struct cam_journal_decode *d)
-{
-	d->epoch = 0;
-	d->generation++;
-	for (size_t i = 0; i < CAM_JT_MAX; i++)
-		map_reset(&d->maps[i]);
-}
-
-/* Definitions go on at `local`: at once, or behind a hole. */
-static int map_go_on(struct cam_journal_map *m, uint64_t local)
-{
-	if (local < m->runs.next || local > UINT32_MAX)
-		return -EBADMSG;
-	if (m->runs.n && local == m->runs.next)
-		return 0;
-	if (m->runs.n == CAM_JOURNAL_RUNS) {
-		/* So many holes: the oldest run is given up, as if it had been lost. */
-		memmove(m->runs.v, m->runs.v + 1, sizeof(m->runs.v) - sizeof(m->runs.v[0]));
-		m->runs.n--;
-	}
-	m->runs.v[m->runs.n++] = (struct cam_journal_run){(uint32_t)local, m->n};
-	m->runs.next = (uint32_t)local;
-	return 0;
-}
-
-static int map_add(struct cam_journal_map *m, uint32_t own, size_t rows)
-{
-	if (m->n >= rows * 3 + MAP_SLACK || m->runs.next == UINT32_MAX)
-		return -EBADMSG;
-	int err = cam_vec_reserve(&m->ids, &m->cap, m->n + 1, sizeof(*m->ids), SIZE_MAX / 8);
-	if (err)
-		return err;
-	m->ids[m->n++] = own;
-	m->runs.next++;
-	return 0;
-}
-
-static inline uint32_t map_get(const struct cam_journal_map *m, uint32_t local)
-{
-	size_t end = m->n;
-	for (unsigned i = m->runs.n; i-- > 0;) {
-		const struct cam_journal_run *r = &m->runs.v[i];
-		if (local >= r->local)
-			return local - r->local < end - r->first
-				       ? m->ids[r->first + (local - r->local)]
-				       : CAM_NONE;
-		end = r->first;
-	}
-	return CAM_NONE;
-}
-
-/* Local id 0 is row 0 where tables have one that means nothing. */
-static inline uint32_t own_id(struct cam_journal_decode *d, struct cam_rd *r,
-			      enum cam_journal_table which, uint64_t local)
-{
-	const struct cam_journal_map *m = &d->maps[which];
-	if (local >= m->runs.next) {
-		r->error = -EBADMSG;
-		return CAM_NONE;
-	}
-	if (local == 0 &&
-	    (which == CAM_JT_STRING || which == CAM_JT_MODULE || which == CAM_JT_PLACE))
-		return 0;
-	return map_get(m, (uint32_t)local);
-}
-
-/* What the next code of a column refers to: 0 is the next new row. */
-static uint32_t own_ref(struct cam_journal_decode *d, struct cam_journal_view *v, struct cam_rd *r,
-			enum cam_journal_table which)
-{
-	uint64_t code = cam_rd_varint(r);
-	if (r->error)
-		return CAM_NONE;
-	return own_id(d, r, which, code ? code - 1 : v->next[which]++);
-}
-
-static uint64_t get_zigzag_from(struct cam_rd *r, uint64_t before)
-{
-	return before + (uint64_t)cam_rd_zigzag(r);
-}
-
-static int lost_string(struct cam_journal_decode *d, uint32_t *own)
-{
-	struct cam_str_id id = {d->lost_string};
-	int err = id.v == CAM_NONE ? cam_string_intern(d->t, CAM_TEXT("[damaged]"), &id) : 0;
-	d->lost_string = *own = id.v;
-	return err;
-}
-
-/* A string that samples, events and facts refer to: never CAM_NONE. */
-static int string_ref(struct cam_journal_decode *d, struct cam_journal_view *v, struct cam_rd *r,
-		      struct cam_str_id *out)
-{
-	out->v = own_ref(d, v, r, CAM_JT_STRING);
-	if (out->v == CAM_NONE && !r->error)
-		return lost_string(d, &out->v);
-	return r->error;
-}
-
-static int lost_place(struct cam_journal_decode *d, uint32_t *own)
-{
-	struct cam_function f = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	struct cam_location l = {.func_offset = CAM_OFFSET_NONE};
-	struct cam_place_id place = {d->lost_place};
-	struct cam_loc_id loc;
-	int err = 0;
-	if (place.v == CAM_NONE) {
-		err = lost_string(d, &f.name.v);
-		if (!err)
-			err = cam_function_intern(d->t, &f, &l.func);
-		if (!err)
-			err = cam_location_intern(d->t, &l, &loc);
-		if (!err)
-			err = cam_place_intern(d->t, &loc, 1, &place);
-	}
-	if (!err)
-		d->lost_place = *own = place.v;
-	return err;
-}
-
-static int lost_task(struct cam_journal_decode *d, uint32_t *own)
-{
-	struct cam_task k = {.pid = CAM_PID_NONE, .tid = CAM_PID_NONE, .uid = CAM_UID_NONE};
-	struct cam_task_id id = {d->lost_task};
-	int err = id.v == CAM_NONE ? lost_string(d, &k.comm.v) : 0;
-	if (!err && id.v == CAM_NONE)
-		err = cam_task_intern(d->t, &k, &id);
-	if (!err)
-		d->lost_task = *own = id.v;
-	return err;
-}
-
-static int lost_etype(struct cam_journal_decode *d, uint32_t *own)
-{
-	struct cam_etype e = {0};
-	struct cam_etype_id id = {d->lost_etype};
-	int err = id.v == CAM_NONE ? lost_string(d, &e.name.v) : 0;
-	if (!err && id.v == CAM_NONE)
-		err = cam_etype_intern(d->t, &e, &id);
-	if (!err)
-		d->lost_etype = *own = id.v;
-	return err;
-}
-
-static int get_strings(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	struct cam_rd *lengths = &v->columns[CAM_JC_STRING_LENGTH];
-	struct cam_rd *bytes = &v->columns[CAM_JC_STRING_BYTES];
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_STRING] && !err; i++) {
-		uint64_t n = cam_rd_varint(lengths);
-		struct cam_str_id own;
-		if (lengths->error || n > cam_rd_left(bytes))
-			return -EBADMSG;
-		const char *p = (const char *)cam_rd_bytes(bytes, (size_t)n);
-		err = cam_string_intern(d->t, (struct cam_text){p, (size_t)n}, &own);
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_STRING], own.v, d->t->strings.n);
-	}
-	return err;
-}
-
-static int get_modules(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	struct cam_rd *r = &v->columns[CAM_JC_MODULE];
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_MODULE] && !err; i++) {
-		struct cam_module m;
-		struct cam_module_id own = {CAM_NONE};
-		m.path.v = own_ref(d, v, r, CAM_JT_STRING);
-		m.key.v = own_ref(d, v, r, CAM_JT_STRING);
-		m.build_id.v = own_ref(d, v, r, CAM_JT_STRING);
-		uint64_t kind = cam_rd_varint(r);
-		if (r->error || kind >= CAM_MODULE_MAX)
-			return -EBADMSG;
-		m.kind = (enum cam_module_kind)kind;
-		if (m.path.v != CAM_NONE && m.key.v != CAM_NONE && m.build_id.v != CAM_NONE)
-			err = cam_module_intern(d->t, &m, &own);
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_MODULE], own.v, d->t->n_modules);
-	}
-	return err;
-}
-
-/* What the next module code of a column refers to, and the slot for its addresses. */
-static uint32_t module_ref(struct cam_journal_decode *d, struct cam_journal_view *v,
-			   struct cam_rd *r, uint32_t *slot)
-{
-	uint64_t code = cam_rd_varint(r);
-	uint64_t local = code ? code - 1 : v->next[CAM_JT_MODULE]++;
-	*slot = (uint32_t)(local % CAM_JOURNAL_SLOTS);
-	return r->error ? CAM_NONE : own_id(d, r, CAM_JT_MODULE, local);
-}
-
-static int note_function_base(struct cam_journal_decode *d, uint32_t own, uint64_t base)
-{
-	int err = cam_vec_reserve(&d->function_base, &d->function_base_cap, d->t->n_functions,
-				  sizeof(*d->function_base), CAM_MAX_ROWS);
-	if (!err)
-		d->function_base[own] = base;
-	return err;
-}
-
-static int get_functions(struct cam_journal_decode *d, struct cam_journal_view *v, uint64_t *last)
-{
-	struct cam_rd *bases = &v->columns[CAM_JC_FUNCTION_BASE];
-	struct cam_rd *kinds = &v->columns[CAM_JC_FUNCTION_KIND];
-	struct cam_rd *modules = &v->columns[CAM_JC_FUNCTION_MODULE];
-	struct cam_rd *names = &v->columns[CAM_JC_FUNCTION_NAME];
-	uint8_t last_kind[CAM_JOURNAL_SLOTS] = {0};
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_FUNCTION] && !err; i++) {
-		struct cam_function f = {0};
-		struct cam_func_id own = {CAM_NONE};
-		uint32_t slot;
-		f.module.v = module_ref(d, v, modules, &slot);
-		f.name.v = own_ref(d, v, names, CAM_JT_STRING);
-		uint64_t packed = cam_rd_varint(kinds);
-		uint64_t base = last[slot] = get_zigzag_from(bases, last[slot]);
-		uint64_t start = packed >> 7;
-		last_kind[slot] ^= packed & 127;
-		unsigned kind = last_kind[slot] & 7, source = last_kind[slot] >> 3;
-		if (start == CAM_JS_OWN)
-			f.start = cam_rd_varint(bases);
-		else if (start == CAM_JS_BASE)
-			f.start = base;
-		if (modules->error || names->error || kinds->error || bases->error ||
-		    kind >= CAM_FUNC_KIND_MAX || source >= CAM_NAME_MAX || start >= CAM_JS_MAX)
-			return -EBADMSG;
-		f.kind = (enum cam_func_kind)kind;
-		f.source = (enum cam_name_source)source;
-		if (f.module.v != CAM_NONE && f.name.v != CAM_NONE) {
-			err = cam_function_intern(d->t, &f, &own);
-			if (!err)
-				err = note_function_base(d, own.v, base);
-		}
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_FUNCTION], own.v, d->t->n_functions);
-	}
-	return err;
-}
-
-/* Whether the location has a function; which: CAM_NONE if that was lost. */
-static bool location_function(struct cam_journal_decode *d, struct cam_journal_view *v,
-			      struct cam_rd *r, uint32_t *own)
-{
-	uint64_t code = cam_rd_varint(r);
-	*own = CAM_NONE;
-	if (r->error || code == 1)
-		return false;
-	*own = own_id(d, r, CAM_JT_FUNCTION, code ? code - 2 : v->next[CAM_JT_FUNCTION]++);
-	return true;
-}
-
-/* One location; *known is false where a part of it was lost. */
-static int get_location(struct cam_journal_decode *d, struct cam_journal_view *v, uint64_t *last,
-			struct cam_location *l, bool *known)
-{
-	struct cam_rd *functions = &v->columns[CAM_JC_LOCATION_FUNCTION];
-	struct cam_rd *flag_column = &v->columns[CAM_JC_LOCATION_FLAGS];
-	struct cam_rd *modules = &v->columns[CAM_JC_LOCATION_MODULE];
-	struct cam_rd *addresses = &v->columns[CAM_JC_LOCATION_ADDRESS];
-	struct cam_rd *offsets = &v->columns[CAM_JC_LOCATION_OFFSET];
-	const unsigned own = CAM_JL_OWN_MODULE | CAM_JL_OWN_ADDRESS;
-	bool named = location_function(d, v, functions, &l->func.v);
-	uint64_t flags = cam_rd_varint(flag_column);
-	/* What has no function must say its module and address itself. */
-	if (functions->error || flag_column->error || flags & ~(uint64_t)CAM_JL_ALL ||
-	    (!named && (flags & own) != own))
-		return -EBADMSG;
-	uint32_t slot = 0;
-	*known = !named || l->func.v != CAM_NONE;
-	l->module.v = CAM_NONE;
-	if (flags & CAM_JL_OWN_MODULE)
-		l->module.v = module_ref(d, v, modules, &slot);
-	else if (*known)
-		l->module = d->t->functions[l->func.v].module;
-	*known &= l->module.v != CAM_NONE;
-	l->late = flags & CAM_JL_LATE;
-	uint64_t offset = flags & CAM_JL_NO_OFFSET ? 0 : cam_rd_varint(offsets);
-	l->func_offset = flags & CAM_JL_NO_OFFSET ? CAM_OFFSET_NONE : offset;
-	uint64_t from = !named ? last[slot] : *known ? d->function_base[l->func.v] + offset : 0;
-	l->address = flags & CAM_JL_OWN_ADDRESS ? get_zigzag_from(addresses, from) : from;
-	if (!named)
-		last[slot] = l->address;
-	return modules->error || addresses->error || offsets->error ? -EBADMSG : 0;
-}
-
-static int intern_location(struct cam_journal_decode *d, const struct cam_location *l,
-			   struct cam_loc_id *own)
-{
-	if (!l->late || l->func.v == CAM_NONE)
-		return cam_location_intern(d->t, l, own);
-	struct cam_location born = *l;
-	born.func.v = CAM_NONE;
-	born.func_offset = CAM_OFFSET_NONE;
-	int err = cam_location_intern(d->t, &born, own);
-	if (!err)
-		cam_location_name(d->t, *own, l->func, l->func_offset);
-	return err;
-}
-
-static int get_locations(struct cam_journal_decode *d, struct cam_journal_view *v, uint64_t *last)
-{
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_LOCATION] && !err; i++) {
-		struct cam_location l = {0};
-		struct cam_loc_id own = {CAM_NONE};
-		bool known;
-		err = get_location(d, v, last, &l, &known);
-		if (!err && known)
-			err = intern_location(d, &l, &own);
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_LOCATION], own.v, d->t->n_locations);
-	}
-	return err;
-}
-
-/* The next item of a chain, below `above` (CAM_NONE: the root, or lost); CAM_NONE: not known. */
-static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, uint32_t *item,
-		    struct cam_journal_successor *before)
-{
-	struct cam_rd *r = &v->columns[CAM_JC_CHAIN_ITEM];
-	uint64_t code = cam_rd_varint(r);
-	if (r->error)
-		return -EBADMSG;
-	if (code == 1)
-		*item = before && before->generation == d->generation ? before->own : CAM_NONE;
-	else
-		*item = own_id(d, r, CAM_JT_LOCATION, code ? code - 2 : v->next[CAM_JT_LOCATION]++);
-	if (before)
-		*before = (struct cam_journal_successor){*item, d->generation};
-	return r->error;
-}
-
-/* The place below `parent`, checked for depth. */
-static int get_place(struct cam_journal_decode *d, uint32_t parent, uint32_t item, uint32_t *own)
-{
-	struct cam_tables *t = d->t;
-	if (d->depth[parent] >= CAM_MAX_STACK_FRAMES)
-		return -EBADMSG;
-	int err = cam_tree_intern(t, &t->places, parent, item, own);
-	if (!err)
-		err = cam_vec_reserve(&d->depth, &d->depth_cap, t->places.n, sizeof(*d->depth),
-				      CAM_MAX_ROWS);
-	if (!err)
-		d->depth[*own] = (uint16_t)(d->depth[parent] + 1);
-	return err;
-}
-
-static int reserve_chains(struct cam_journal_decode *d)
-{
-	size_t had = d->successors_cap;
-	int err = cam_vec_reserve(&d->successors, &d->successors_cap, d->t->n_locations,
-				  sizeof(*d->successors), CAM_MAX_ROWS);
-	if (!err && d->successors_cap > had)
-		memset(d->successors + had, 0, (d->successors_cap - had) * sizeof(*d->successors));
-	if (!err)
-		err = cam_vec_reserve(&d->depth, &d->depth_cap, 1, sizeof(*d->depth), CAM_MAX_ROWS);
-	if (!err)
-		d->depth[0] = 0;
-	return err;
-}
-
-static int get_chains(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	struct cam_rd *parents = &v->columns[CAM_JC_CHAIN_PARENT];
-	struct cam_rd *lengths = &v->columns[CAM_JC_CHAIN_LENGTH];
-	struct cam_journal_map *places = &d->maps[CAM_JT_PLACE];
-	uint64_t end = places->runs.next + v->n[CAM_JT_PLACE];
-	int err = reserve_chains(d);
-	if (err)
-		return err;
-	for (uint64_t i = 0; i < v->left[CAM_JN_CHAIN] && !err; i++) {
-		uint64_t local = cam_rd_varint(parents), n = cam_rd_varint(lengths);
-		uint32_t place = own_id(d, parents, CAM_JT_PLACE, local);
-		if (parents->error || lengths->error || n == 0 || n > end - places->runs.next)
-			return -EBADMSG;
-		struct cam_journal_successor *before = NULL;
-		if (place == 0)
-			before = &d->root_successor;
-		else if (place != CAM_NONE)
-			before = &d->successors[d->t->places.item[place]];
-		for (; n && !err; n--) {
-			uint32_t item;
-			err = get_item(d, v, &item, before);
-			before = item == CAM_NONE ? NULL : &d->successors[item];
-			if (!err && place != CAM_NONE && item != CAM_NONE)
-				err = get_place(d, place, item, &place);
-			else
-				place = CAM_NONE;
-			if (!err)
-				err = map_add(places, place, d->t->places.n);
-		}
-	}
-	return err ? err : places->runs.next == end ? 0 : -EBADMSG;
-}
-
-static bool fits_i32(int64_t v)
-{
-	return v >= INT32_MIN && v <= INT32_MAX;
-}
-
-static int get_task(struct cam_journal_decode *d, struct cam_journal_view *v, struct cam_task *k)
-{
-	struct cam_rd *r = &v->columns[CAM_JC_TASK_DEFINITION];
-	uint64_t flags = cam_rd_varint(r);
-	int64_t pid = (int64_t)get_zigzag_from(r, (uint64_t)(int64_t)k->pid), tid = pid;
-	uint64_t uid = k->uid;
-	int err = 0;
-	if (!(flags & CAM_JK_SAME_PID))
-		tid = (int64_t)get_zigzag_from(r, (uint64_t)pid);
-	if (!(flags & CAM_JK_SAME_UID))
-		uid = cam_rd_varint(r);
-	if (!(flags & CAM_JK_SAME_COMM))
-		err = string_ref(d, v, r, &k->comm);
-	if (!(flags & CAM_JK_SAME_EXE) && !err)
-		err = string_ref(d, v, r, &k->exe);
-	if (!(flags & CAM_JK_SAME_CGROUP) && !err)
-		err = string_ref(d, v, r, &k->cgroup);
-	k->start_ns = flags & CAM_JK_NO_START ? 0 : get_zigzag_from(r, k->start_ns);
-	if (err || r->error || flags & ~(uint64_t)CAM_JK_ALL || !fits_i32(pid) || !fits_i32(tid) ||
-	    uid > UINT32_MAX)
-		return err ? err : -EBADMSG;
-	k->pid = (int32_t)pid;
-	k->tid = (int32_t)tid;
-	k->uid = (uint32_t)uid;
-	return 0;
-}
-
-static int get_tasks(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	struct cam_task k = {0};
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_TASK] && !err; i++) {
-		struct cam_task_id own;
-		err = get_task(d, v, &k);
-		if (!err)
-			err = cam_task_intern(d->t, &k, &own);
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_TASK], own.v, d->t->n_tasks);
-	}
-	return err;
-}
-
-static int get_etypes(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	struct cam_rd *r = &v->columns[CAM_JC_ETYPE_DEFINITION];
-	int err = 0;
-	for (uint64_t i = 0; i < v->n[CAM_JT_ETYPE] && !err; i++) {
-		struct cam_etype e;
-		struct cam_etype_id own;
-		err = string_ref(d, v, r, &e.name);
-		e.period_ns = cam_rd_varint(r);
-		uint64_t has_weight = cam_rd_varint(r);
-		e.has_weight = has_weight;
-		if (!err && (r->error || has_weight > 1))
-			err = -EBADMSG;
-		if (!err)
-			err = cam_etype_intern(d->t, &e, &own);
-		if (!err)
-			err = map_add(&d->maps[CAM_JT_ETYPE], own.v, d->t->n_etypes);
-	}
-	return err;
-}
-
-static int get_definitions(struct cam_journal_decode *d, struct cam_journal_view *v)
-{
-	uint64_t last[CAM_JOURNAL_SLOTS] = {0};
-	int err = get_strings(d, v);
-	if (!err)
-		err = get_modules(d, v);
-	if (!err)
-		err = get_functions(d, v, last);
-	if (!err)
-		err = get_locations(d, v, last);
-	if (!err)
-		err = get_chains(d, v);
-	if (!err)
-		err = get_tasks(d, v);
-	if (!err)
-		err = get_etypes(d, v);
-	return err;
 }
 
 static int decompress(struct cam_journal_decode *d, const struct cam_journal_head *head,
@@ -590,22 +80,9 @@ static int parse_view(struct cam_journal_view *v, const uint8_t *payload, size_t
 	return r.error || cam_rd_left(&r) || v->epoch == 0 || v->flags & ~CAM_JF_ALL ? -EBADMSG : 0;
 }
 
-static void save(struct cam_journal_decode *d)
-{
-	for (size_t i = 0; i < CAM_JT_MAX; i++) {
-		struct cam_journal_map *m = &d->maps[i];
-		m->saved_n = m->n;
-		m->saved = m->runs;
-	}
-}
-
 void cam_journal_decode_drop(struct cam_journal_decode *d)
 {
-	for (size_t i = 0; i < CAM_JT_MAX; i++) {
-		struct cam_journal_map *m = &d->maps[i];
-		m->n = m->saved_n;
-		m->runs = m->saved;
-	}
+	cam_journal_define_drop(d);
 }
 
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
@@ -620,18 +97,11 @@ int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_jour
 	if (err)
 		return err;
 	if (v->epoch != d->epoch) {
-		cam_journal_decode_rewind(d);
+		cam_journal_define_rewind(d);
 		d->epoch = v->epoch;
 	}
 	d->generation += after_gap;
-	save(d);
-	for (size_t i = 0; i < CAM_JT_MAX && !err; i++)
-		err = map_go_on(&d->maps[i], v->base[i]);
-	if (!err)
-		err = get_definitions(d, v);
-	if (err)
-		cam_journal_decode_drop(d);
-	return err;
+	return cam_journal_define_all(d, v);
 }
 
 static int begin_samples(struct cam_journal_view *v)
@@ -652,10 +122,10 @@ static int begin_samples(struct cam_journal_view *v)
 static int get_etype_id(struct cam_journal_decode *d, struct cam_journal_view *v)
 {
 	struct cam_rd *r = &v->columns[CAM_JC_ETYPE];
-	v->one.etype.v = own_ref(d, v, r, CAM_JT_ETYPE);
+	v->one.etype.v = cam_journal_define_ref(d, v, r, CAM_JT_ETYPE);
 	if (r->error)
 		return r->error;
-	return v->one.etype.v == CAM_NONE ? lost_etype(d, &v->one.etype.v) : 0;
+	return v->one.etype.v == CAM_NONE ? cam_journal_define_lost_etype(d, &v->one.etype.v) : 0;
 }
 
 /* The columns that may hold one value for all. */
@@ -670,14 +140,14 @@ static int get_shared(struct cam_journal_decode *d, struct cam_journal_view *v, 
 			return -EBADMSG;
 	}
 	if (first || !(v->flags & CAM_JF_ONE_WEIGHT)) {
-		v->one.weight = get_zigzag_from(weights, v->one.weight);
+		v->one.weight = cam_journal_define_delta(weights, v->one.weight);
 		if (weights->error)
 			return -EBADMSG;
 	}
 	if (first || !(v->flags & CAM_JF_ONE_ETYPE))
 		err = get_etype_id(d, v);
 	if (!err && (first || !(v->flags & CAM_JF_ONE_DETAIL)))
-		err = string_ref(d, v, &v->columns[CAM_JC_DETAIL], &v->one.detail);
+		err = cam_journal_define_string(d, v, &v->columns[CAM_JC_DETAIL], &v->one.detail);
 	return err;
 }
 
@@ -697,11 +167,11 @@ static int get_sample_place(struct cam_journal_decode *d, struct cam_journal_vie
 	}
 	if (r->error)
 		return r->error;
-	v->one.place.v = own_id(d, r, CAM_JT_PLACE, local);
+	v->one.place.v = cam_journal_define_own(d, r, CAM_JT_PLACE, local);
 	if (r->error || v->one.place.v != CAM_NONE)
 		return r->error;
 	++*lost;
-	return lost_place(d, &v->one.place.v);
+	return cam_journal_define_lost_place(d, &v->one.place.v);
 }
 
 static int get_sample_task(struct cam_journal_decode *d, struct cam_journal_view *v)
@@ -711,10 +181,11 @@ static int get_sample_task(struct cam_journal_decode *d, struct cam_journal_view
 	uint32_t *next = &v->next[CAM_JT_TASK];
 	if (r->error || distance > *next)
 		return -EBADMSG;
-	v->one.task.v = own_id(d, r, CAM_JT_TASK, distance ? *next - distance : (*next)++);
+	v->one.task.v =
+		cam_journal_define_own(d, r, CAM_JT_TASK, distance ? *next - distance : (*next)++);
 	if (r->error)
 		return r->error;
-	return v->one.task.v == CAM_NONE ? lost_task(d, &v->one.task.v) : 0;
+	return v->one.task.v == CAM_NONE ? cam_journal_define_lost_task(d, &v->one.task.v) : 0;
 }
 
 ssize_t cam_journal_decode_samples(struct cam_journal_decode *d, struct cam_journal_view *v,
@@ -734,7 +205,7 @@ ssize_t cam_journal_decode_samples(struct cam_journal_decode *d, struct cam_jour
 		if (err)
 			return err;
 		uint64_t *before = &v->last_time[v->one.cpu % CAM_JOURNAL_SLOTS];
-		*before = get_zigzag_from(times, *before + v->step);
+		*before = cam_journal_define_delta(times, *before + v->step);
 		if (times->error)
 			return -EBADMSG;
 		v->one.time_ns = *before * v->unit;
@@ -749,10 +220,10 @@ int cam_journal_decode_anchor(struct cam_journal_view *v, struct cam_anchor *a)
 	if (!v->left[CAM_JN_ANCHOR])
 		return 0;
 	v->left[CAM_JN_ANCHOR]--;
-	a->time_ns = v->last_anchor = get_zigzag_from(r, v->last_anchor);
-	a->raw_ns = get_zigzag_from(r, a->time_ns);
-	a->boottime_ns = get_zigzag_from(r, a->time_ns);
-	a->sched_ns = get_zigzag_from(r, a->time_ns);
+	a->time_ns = v->last_anchor = cam_journal_define_delta(r, v->last_anchor);
+	a->raw_ns = cam_journal_define_delta(r, a->time_ns);
+	a->boottime_ns = cam_journal_define_delta(r, a->time_ns);
+	a->sched_ns = cam_journal_define_delta(r, a->time_ns);
 	a->realtime_ns = cam_rd_zigzag(r);
 	a->uncertainty_ns = cam_rd_varint(r);
 	return r->error ? r->error : 1;
@@ -766,8 +237,8 @@ int cam_journal_decode_ledger(struct cam_journal_view *v, struct cam_ledger_row 
 	v->left[CAM_JN_LEDGER]--;
 	uint64_t cause = cam_rd_varint(r), cpu = cam_rd_varint(r);
 	row->cpu = (uint32_t)cpu - 1;
-	row->from_ns = v->last_ledger = get_zigzag_from(r, v->last_ledger);
-	row->to_ns = get_zigzag_from(r, row->from_ns);
+	row->from_ns = v->last_ledger = cam_journal_define_delta(r, v->last_ledger);
+	row->to_ns = cam_journal_define_delta(r, row->from_ns);
 	row->samples = cam_rd_varint(r);
 	if (r->error || cause >= CAM_CAUSE_MAX || cpu > UINT32_MAX)
 		return -EBADMSG;
@@ -782,12 +253,12 @@ int cam_journal_decode_event(struct cam_journal_decode *d, struct cam_journal_vi
 	if (!v->left[CAM_JN_EVENT])
 		return 0;
 	v->left[CAM_JN_EVENT]--;
-	e->time_ns = v->last_event = get_zigzag_from(r, v->last_event);
+	e->time_ns = v->last_event = cam_journal_define_delta(r, v->last_event);
 	e->uncertainty_ns = cam_rd_varint(r);
 	uint64_t severity = cam_rd_varint(r);
-	int err = string_ref(d, v, r, &e->source);
+	int err = cam_journal_define_string(d, v, r, &e->source);
 	if (!err)
-		err = string_ref(d, v, r, &e->text);
+		err = cam_journal_define_string(d, v, r, &e->text);
 	if (!err && severity >= CAM_SEVERITY_MAX)
 		err = -EBADMSG;
 	e->severity = (enum cam_severity)(severity % CAM_SEVERITY_MAX);
@@ -801,8 +272,8 @@ int cam_journal_decode_fact(struct cam_journal_decode *d, struct cam_journal_vie
 	if (!v->left[CAM_JN_FACT])
 		return 0;
 	v->left[CAM_JN_FACT]--;
-	int err = string_ref(d, v, r, &f->key);
+	int err = cam_journal_define_string(d, v, r, &f->key);
 	if (!err)
-		err = string_ref(d, v, r, &f->value);
+		err = cam_journal_define_string(d, v, r, &f->value);
 	return err ? err : 1;
 }

@@ -71,8 +71,6 @@ struct cam_journal_view {
 
 int cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t);
 void cam_journal_decode_free(struct cam_journal_decode *d);
-/* Before another walk over the blocks. */
-void cam_journal_decode_rewind(struct cam_journal_decode *d);
 
 /*
  * Decompresses and takes the definitions. The payload is borrowed as long as the view. after_gap:

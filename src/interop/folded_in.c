@@ -83,13 +83,11 @@ static bool take_count(struct cam_text *s, struct count *out)
 	size_t start = end;
 	while (start && !is_blank(s->p[start - 1]))
 		start--;
-	/* A count follows a stack, with a blank between them. */
+	/* One blank stands before a count; any other belongs to the name, which may end in one. */
 	if (start == 0 || !parse_count((struct cam_text){s->p + start, end - start}, out))
 		return false;
-	while (start && is_blank(s->p[start - 1]))
-		start--;
-	s->n = start;
-	return start > 0;
+	s->n = start - 1;
+	return s->n > 0;
 }
 
 static bool parse_line(struct cam_text text, bool two, struct line *out)

@@ -85,18 +85,23 @@ static int refuse(struct reader *r, int err)
 	return 0;
 }
 
+static void note_bad_line(struct reader *r)
+{
+	if (!r->st->bad_line)
+		r->st->bad_line = r->st->lines;
+}
+
 static void malformed_line(struct reader *r)
 {
-	if (!r->st->malformed_lines++)
-		r->st->bad_line = r->st->lines;
+	r->st->malformed_lines++;
+	note_bad_line(r);
 }
 
 static void malformed_sample(struct reader *r)
 {
 	r->st->malformed_samples++;
 	r->unreported++;
-	if (!r->st->bad_line)
-		r->st->bad_line = r->st->lines;
+	note_bad_line(r);
 }
 
 static int report_malformed(struct reader *r, uint64_t until_ns)

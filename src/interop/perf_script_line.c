@@ -309,10 +309,21 @@ static const char *parse_address(const char *p, const char *end, uint64_t *out)
 	return p;
 }
 
+/* The last " (" of s; `path`: only one that a path or a name in brackets follows. */
+static const char *last_open(struct cam_text s, bool path)
+{
+	for (size_t i = s.n; i-- > 1;) {
+		if (s.p[i] == '(' && is_blank(s.p[i - 1]) &&
+		    (!path || s.p[i + 1] == '/' || s.p[i + 1] == '['))
+			return s.p + i;
+	}
+	return NULL;
+}
+
 /*
  * Where "(MODULE)" at the end of s begins, or NULL. Names and modules may both hold parentheses,
  * "f(int) (/a/b (deleted))": the one that closes at the end is the module's. If they do not
- * balance, the last " (" is taken.
+ * balance, the last " (" is taken. "f(int)" has none.
  */
 static const char *find_module(struct cam_text s)
 {
@@ -321,13 +332,9 @@ static const char *find_module(struct cam_text s)
 		depth += s.p[i] == ')';
 		if (s.p[i] != '(' || --depth)
 			continue;
-		return i == 0 || is_blank(s.p[i - 1]) ? s.p + i : NULL;
+		return i == 0 || is_blank(s.p[i - 1]) ? s.p + i : last_open(s, true);
 	}
-	for (size_t i = s.n; i-- > 1;) {
-		if (s.p[i] == '(' && is_blank(s.p[i - 1]))
-			return s.p + i;
-	}
-	return NULL;
+	return last_open(s, false);
 }
 
 /* "name+0x1f" → "name", 0x1f. */

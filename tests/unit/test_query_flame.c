@@ -408,7 +408,8 @@ static size_t oracle_paths(const char *text, struct path **out)
 		for (const char *p = line; p <= space; p++) {
 			if (*p != ';' && p != space)
 				continue;
-			paths = reallocarray(paths, n + 1, sizeof(*paths));
+			if ((n & (n - 1)) == 0) /* a power of two: full */
+				paths = reallocarray(paths, n ? 2 * n : 1, sizeof(*paths));
 			paths[n++] = (struct path){strndup(line, (size_t)(p - line)),
 						   strtoull(space + 1, NULL, 10)};
 		}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The constant parts of pictures, made from flame.css and flame.js by embed.py. */
+#pragma once
+
+extern const char cam_embedded_flame_css[];
+/* The same bytes in every SVG; docs/svg.md has their SHA-256. */
+extern const char cam_embedded_flame_js[];

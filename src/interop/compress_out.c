@@ -137,7 +137,7 @@ int cam_compress_out_finish(struct cam_compress_out *c)
 {
 	int err = cam_out_finish(&c->stream);
 	if (!err)
-		err = compress_bytes(c, NULL, 0, true);
+		err = compress_bytes(c, "", 0, true);
 	int finished = cam_out_finish(c->to);
 	return err ? err : finished;
 }

@@ -27,5 +27,15 @@ struct cam_buf zstd_of(const void *bytes, size_t n);
 /* n times the byte c, compressed by gzip: a bomb is made of these. */
 struct cam_buf gzip_of_many(char c, size_t n);
 
+/* The address sanitizer keeps freed memory for a while: what it may add to a peak. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZER_SLACK_KIB (512 << 10)
+#endif
+#endif
+#ifndef SANITIZER_SLACK_KIB
+#define SANITIZER_SLACK_KIB 0
+#endif
+
 /* Runs fn in a child; how much its peak memory grew in it, in KiB. Fails if it does not return 0. */
 long peak_growth_kib(int (*fn)(void *arg), void *arg);

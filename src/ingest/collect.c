@@ -174,6 +174,8 @@ int cam_collect_finish(struct cam_collect *c)
 	if (err)
 		return err;
 	c->open = false;
+	if (c->to->keep)
+		c->to->keep(c->to, &c->tables);
 	cam_tables_free(&c->tables);
 	return 0;
 }
@@ -210,7 +212,8 @@ static int open_window(struct cam_collect *c, uint64_t time_ns)
 	struct cam_window_head head = {
 		.clock = time_ns == CAM_TIME_NONE ? CAM_CLOCK_ABSENT : c->options.clock,
 		.start_ns = time_ns,
-		.time_unit_ns = 1,
+		/* A guess from the first sample; sealing falls back to 1 where it is wrong. */
+		.time_unit_ns = time_ns % CAM_NS_PER_US == 0 ? CAM_NS_PER_US : 1,
 		.keep_places = c->options.imported,
 		.imported = c->options.imported,
 	};

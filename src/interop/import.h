@@ -30,6 +30,11 @@ struct cam_import_options {
 	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED.
 	 */
 	bool drop_details;
+	/*
+	 * Nor is an address of user space the same in two processes. With this set their locations
+	 * have address 0: for views that print none, many times fewer stacks are different.
+	 */
+	bool drop_addresses;
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 };
 

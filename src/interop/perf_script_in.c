@@ -154,7 +154,8 @@ static int define_module(struct reader *r, struct cam_text path, enum cam_module
 
 static int define_frame(struct reader *r, const struct cam_perf_frame *f, struct cam_loc_id *out)
 {
-	struct cam_location loc = {.address = f->address, .func_offset = f->offset};
+	bool drop = r->options->drop_addresses && f->address >> 60 == 0;
+	struct cam_location loc = {.address = drop ? 0 : f->address, .func_offset = f->offset};
 	struct cam_function func = {.source = CAM_NAME_NONE};
 	enum cam_module_kind kind;
 	int err = define_module(r, f->module, &kind, &loc.module);
@@ -191,6 +192,24 @@ static void follow(struct reader *r, uint32_t row)
 	r->row = row;
 }
 
+/*
+ * How much of a frame line its cache need not know: blanks and the address, where addresses are
+ * dropped. Kernel addresses (16 digits) stay: they are the same for all, and tell a kind.
+ */
+static size_t forgotten(const struct reader *r, const char *p, const char *end)
+{
+	if (!r->options->drop_addresses)
+		return 0;
+	const char *q = p;
+	while (q < end && (*q == ' ' || *q == '\t'))
+		q++;
+	const char *digits = q;
+	while (q < end && ((*q >= '0' && *q <= '9') || (*q >= 'a' && *q <= 'f')))
+		q++;
+	bool user = q > digits && q - digits < 16 && q < end && *q == ' ';
+	return user ? (size_t)(q - p) : 0;
+}
+
 /* The id of a frame line of which nothing current is known; CAM_NONE for a source line. */
 static int define_line(struct reader *r, struct cam_text line, struct cam_loc_id *out)
 {
@@ -208,6 +227,7 @@ static int define_line(struct reader *r, struct cam_text line, struct cam_loc_id
  */
 static int take_frame(struct reader *r, struct cam_text line, uint32_t row, uint64_t hash)
 {
+	size_t skip = forgotten(r, line.p, line.p + line.n);
 	if (r->state != OPEN)
 		return 0;
 	uint32_t generation = r->sink->generation;
@@ -220,7 +240,8 @@ static int take_frame(struct reader *r, struct cam_text line, uint32_t row, uint
 			return refuse(r, err);
 		uint64_t resets = r->lines.resets;
 		if (!row)
-			row = cam_line_cache_add(&r->lines, line, hash);
+			row = cam_line_cache_add(
+				&r->lines, (struct cam_text){line.p + skip, line.n - skip}, hash);
 		if (r->lines.resets != resets)
 			r->row = 0;
 		if (row) {
@@ -297,7 +318,7 @@ static int define_detail(struct reader *r, struct cam_text text)
 	r->sample.detail.v = 0;
 	if (!text.n)
 		return 0;
-	if (r->options && r->options->drop_details)
+	if (r->options->drop_details)
 		text = CAM_TEXT(CAM_IMPORT_TEXT_DROPPED);
 	return r->sink->string(r->sink, text, &r->sample.detail);
 }
@@ -419,6 +440,15 @@ static bool has_address(struct cam_text line)
 	return cam_perf_frame_parse(line, &f) && f.has_address && (f.module.n || f.inlined);
 }
 
+/* The row of a line (with its newline) in the cache, 0: none; and the hash to add it with. */
+static uint32_t find_line(const struct reader *r, struct cam_text line, uint64_t *hash)
+{
+	size_t skip = forgotten(r, line.p, line.p + line.n);
+	struct cam_text key = {line.p + skip, line.n - skip};
+	*hash = cam_hash(key.p, key.n);
+	return cam_line_cache_find(&r->lines, key, *hash);
+}
+
 /* Starts with a blank: a frame; or a head, padded on the left or with an empty comm. */
 static int indented_line(struct reader *r, struct cam_text line)
 {
@@ -426,8 +456,7 @@ static int indented_line(struct reader *r, struct cam_text line)
 	uint64_t hash = 0;
 	if (open) {
 		struct cam_text with_end = {line.p, line.n + 1};
-		hash = cam_hash(with_end.p, with_end.n);
-		uint32_t row = cam_line_cache_find(&r->lines, with_end, hash);
+		uint32_t row = find_line(r, with_end, &hash);
 		if (row || line.p[0] == '\t' || has_address(line))
 			return take_frame(r, with_end, row, hash);
 	} else if (line.p[0] == '\t' && r->state != CLOSED) {
@@ -444,8 +473,8 @@ static int flush_line(struct reader *r, struct cam_text line)
 {
 	if (r->frames_flush_left && r->state == OPEN) {
 		struct cam_text with_end = {line.p, line.n + 1};
-		uint64_t hash = cam_hash(with_end.p, with_end.n);
-		uint32_t row = cam_line_cache_find(&r->lines, with_end, hash);
+		uint64_t hash;
+		uint32_t row = find_line(r, with_end, &hash);
 		if (row)
 			return take_frame(r, with_end, row, hash);
 	}
@@ -454,9 +483,11 @@ static int flush_line(struct reader *r, struct cam_text line)
 		return taken < 0 ? taken : 0;
 	if (has_address(line)) {
 		struct cam_text with_end = {line.p, line.n + 1};
+		uint64_t hash;
+		uint32_t row = find_line(r, with_end, &hash);
 		r->frames_flush_left = true;
 		stray_frame(r);
-		return take_frame(r, with_end, 0, cam_hash(with_end.p, with_end.n));
+		return take_frame(r, with_end, row, hash);
 	}
 	if (r->state == CLOSED || !cam_perf_is_source_line(line))
 		malformed_line(r);
@@ -513,11 +544,12 @@ static int take_expected(struct reader *r)
 	while (r->state == OPEN) {
 		uint32_t next = c->rows[r->row].next;
 		const struct cam_line_row *row = &c->rows[next];
-		if (!next || row->generation != r->sink->generation ||
-		    (size_t)(in->end - in->p) < row->n ||
-		    memcmp(in->p, c->bytes + row->at, row->n) != 0)
+		if (!next || row->generation != r->sink->generation)
 			return 0;
-		in->p += row->n;
+		const char *p = in->p + forgotten(r, in->p, in->end);
+		if ((size_t)(in->end - p) < row->n || memcmp(p, c->bytes + row->at, row->n) != 0)
+			return 0;
+		in->p = p + row->n;
 		r->row = next;
 		r->st->lines++;
 		if (row->id != CAM_NONE) {
@@ -609,8 +641,7 @@ static void decide_shape(struct reader *r)
 
 static int read_all(struct reader *r)
 {
-	size_t cache_bytes =
-		r->options && r->options->cache_bytes ? r->options->cache_bytes : CACHE_BYTES;
+	size_t cache_bytes = r->options->cache_bytes ? r->options->cache_bytes : CACHE_BYTES;
 	int err = cam_line_cache_init(&r->lines, cache_bytes);
 	if (!err)
 		err = cam_line_cache_init(&r->tasks, TASK_CACHE_BYTES);
@@ -626,13 +657,14 @@ static int read_all(struct reader *r)
 int cam_perf_script_read(struct cam_input *in, struct cam_sink *sink,
 			 const struct cam_import_options *o, struct cam_import_stats *st)
 {
+	static const struct cam_import_options none;
 	*st = (struct cam_import_stats){0};
 	struct reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->in = in;
 	r->sink = sink;
-	r->options = o;
+	r->options = o ? o : &none;
 	r->st = st;
 	int err = read_all(r);
 	st->bytes = in->bytes;

@@ -47,4 +47,7 @@ struct cam_journal {
 	/* Closes it: end_ns is where observation ended. A window without samples leaves no file
 	 * when `keep_empty` is false. */
 	int (*end)(struct cam_journal *j, uint64_t end_ns, bool keep_empty);
+	/* May be NULL. After end(): takes the window's tables over (and empties *t), so that they
+	 * need not be read back; or leaves them. */
+	void (*keep)(struct cam_journal *j, struct cam_tables *t);
 };

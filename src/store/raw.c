@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/raw.h"
+
+#include "base/vec.h"
+#include "store/io.h"
+#include "store/journal_sums.h"
+
+#define READ_SAMPLES 2048u
+#define MAX_NOTES    (1u << 20)
+
+struct notes {
+	void *rows;
+	size_t n, cap;
+};
+
+struct cam_raw {
+	struct cam_file *file;
+	struct cam_tables tables;
+	struct cam_window_info info;
+	struct cam_str_id host;
+	struct notes anchors, events, ledger, facts;
+	uint64_t first_ns;
+	uint32_t cpus;
+};
+
+struct reader {
+	struct cam_window w;
+	struct cam_raw *raw;
+};
+
+int cam_raw_new(const struct cam_window_head *head, struct cam_raw **out)
+{
+	struct cam_raw *raw = calloc(1, sizeof(*raw));
+	if (!raw)
+		return -ENOMEM;
+	int err = cam_file_temporary(&raw->file);
+	if (err) {
+		free(raw);
+		return err;
+	}
+	raw->host = head->host;
+	raw->first_ns = CAM_TIME_NONE;
+	raw->info = (struct cam_window_info){
+		.name = CAM_TEXT("(file)"),
+		.boot_id = head->boot_id,
+		.clock = head->clock,
+		.realtime_ns = INT64_MIN,
+		.time_unit_ns = head->time_unit_ns,
+		.has_places = true,
+		.imported = head->imported,
+	};
+	*out = raw;
+	return 0;
+}
+
+void cam_raw_free(struct cam_raw *raw)
+{
+	if (!raw)
+		return;
+	raw->file->ops->close(raw->file);
+	cam_tables_free(&raw->tables);
+	free(raw->anchors.rows);
+	free(raw->events.rows);
+	free(raw->ledger.rows);
+	free(raw->facts.rows);
+	free(raw);
+}
+
+static int add_notes(struct notes *to, const void *rows, size_t n, size_t size)
+{
+	if (!n)
+		return 0;
+	int err = cam_vec_reserve(&to->rows, &to->cap, to->n + n, size, MAX_NOTES);
+	if (err)
+		return err;
+	memcpy((char *)to->rows + to->n * size, rows, n * size);
+	to->n += n;
+	return 0;
+}
+
+int cam_raw_append(struct cam_raw *raw, const struct cam_block *b)
+{
+	int err = add_notes(&raw->anchors, b->anchors, b->n_anchors, sizeof(*b->anchors));
+	if (!err)
+		err = add_notes(&raw->events, b->events, b->n_events, sizeof(*b->events));
+	if (!err)
+		err = add_notes(&raw->ledger, b->ledger, b->n_ledger, sizeof(*b->ledger));
+	if (!err)
+		err = add_notes(&raw->facts, b->facts, b->n_facts, sizeof(*b->facts));
+	if (!err && b->n_samples)
+		err = raw->file->ops->pwrite(raw->file, b->samples,
+					     b->n_samples * sizeof(*b->samples),
+					     raw->info.samples * sizeof(*b->samples));
+	if (err)
+		return err;
+	for (size_t i = 0; i < b->n_samples; i++) {
+		const struct cam_sample *s = &b->samples[i];
+		if (s->time_ns < raw->first_ns)
+			raw->first_ns = s->time_ns;
+		if (s->cpu != CAM_CPU_NONE && s->cpu >= raw->cpus)
+			raw->cpus = s->cpu + 1;
+	}
+	raw->info.samples += b->n_samples;
+	return 0;
+}
+
+/* The wall time of the start, by the first anchor that knows one. */
+static void place_in_time(struct cam_raw *raw)
+{
+	const struct cam_anchor *anchors = raw->anchors.rows;
+	for (size_t i = 0; i < raw->anchors.n; i++) {
+		const struct cam_anchor *a = &anchors[i];
+		if (a->realtime_ns == INT64_MIN || a->time_ns == CAM_TIME_NONE)
+			continue;
+		raw->info.realtime_ns = a->realtime_ns + (int64_t)(raw->info.start_ns - a->time_ns);
+		raw->info.realtime_uncertainty_ns = a->uncertainty_ns;
+		return;
+	}
+}
+
+int cam_raw_end(struct cam_raw *raw, uint64_t end_ns)
+{
+	const struct cam_ledger_row *ledger = raw->ledger.rows;
+	raw->info.clean_end = true;
+	raw->info.cpus = raw->cpus;
+	raw->info.events = (uint32_t)raw->events.n;
+	raw->info.file_bytes = raw->info.samples * sizeof(struct cam_sample);
+	for (size_t i = 0; i < raw->ledger.n; i++)
+		raw->info.lost += ledger[i].cause == CAM_CAUSE_IDLE ? 0 : ledger[i].samples;
+	if (raw->info.clock == CAM_CLOCK_ABSENT || raw->first_ns == CAM_TIME_NONE)
+		return 0;
+	raw->info.start_ns = raw->first_ns;
+	raw->info.end_ns = end_ns;
+	place_in_time(raw);
+	return 0;
+}
+
+void cam_raw_keep(struct cam_raw *raw, struct cam_tables *t)
+{
+	cam_tables_free(&raw->tables);
+	raw->tables = *t;
+	*t = (struct cam_tables){.max_bytes = t->max_bytes};
+	raw->info.host = cam_string(&raw->tables, raw->host);
+}
+
+const struct cam_window_info *cam_raw_info(const struct cam_raw *raw)
+{
+	return &raw->info;
+}
+
+static struct cam_raw *raw_of(struct cam_window *w)
+{
+	return ((struct reader *)w)->raw;
+}
+
+static int raw_tables(struct cam_window *w, const struct cam_tables **out)
+{
+	*out = &raw_of(w)->tables;
+	return 0;
+}
+
+/* One piece of the file, as columns. */
+struct piece {
+	struct cam_sample samples[READ_SAMPLES];
+	uint64_t time[READ_SAMPLES], weight[READ_SAMPLES], leaf[READ_SAMPLES];
+	uint32_t cpu[READ_SAMPLES], task[READ_SAMPLES], stack[READ_SAMPLES], place[READ_SAMPLES];
+	uint32_t etype[READ_SAMPLES], detail[READ_SAMPLES], comm[READ_SAMPLES];
+};
+
+static int fill(struct cam_raw *raw, struct piece *p, size_t n, struct cam_range range,
+		unsigned columns, size_t *kept)
+{
+	struct cam_tables *t = &raw->tables;
+	bool all = raw->info.clock == CAM_CLOCK_ABSENT;
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_sample *s = &p->samples[i];
+		if (!all && (s->time_ns < range.from_ns || s->time_ns >= range.to_ns))
+			continue;
+		if (columns & CAM_COL_STACK) {
+			struct cam_stack_id stack;
+			int err = cam_place_stack(t, s->place, &stack);
+			if (err)
+				return err;
+			p->stack[k] = stack.v;
+		}
+		p->time[k] = s->time_ns;
+		p->weight[k] = s->weight;
+		p->leaf[k] = cam_place_leaf_offset(t, s->place);
+		p->cpu[k] = s->cpu;
+		p->task[k] = s->task.v;
+		p->place[k] = s->place.v;
+		p->etype[k] = s->etype.v;
+		p->detail[k] = s->detail.v;
+		p->comm[k] = t->tasks[s->task.v].comm.v;
+		k++;
+	}
+	*kept = k;
+	return 0;
+}
+
+static struct cam_batch batch_of(const struct piece *p, size_t n, unsigned columns)
+{
+	return (struct cam_batch){
+		.n = n,
+		.time_ns = columns & CAM_COL_TIME ? p->time : NULL,
+		.weight = columns & CAM_COL_WEIGHT ? p->weight : NULL,
+		.leaf_offset = columns & CAM_COL_LEAF ? p->leaf : NULL,
+		.cpu = columns & CAM_COL_CPU ? p->cpu : NULL,
+		.task = columns & CAM_COL_TASK ? p->task : NULL,
+		.stack = columns & CAM_COL_STACK ? p->stack : NULL,
+		.place = columns & CAM_COL_PLACE ? p->place : NULL,
+		.etype = columns & CAM_COL_ETYPE ? p->etype : NULL,
+		.detail = columns & CAM_COL_DETAIL ? p->detail : NULL,
+		.comm = columns & CAM_COL_COMM ? p->comm : NULL,
+	};
+}
+
+static int raw_samples(struct cam_window *w, struct cam_range range, unsigned columns,
+		       cam_batch_fn *fn, void *arg)
+{
+	struct cam_raw *raw = raw_of(w);
+	struct piece *p = malloc(sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	int err = 0;
+	for (uint64_t at = 0; at < raw->info.samples && !err; at += READ_SAMPLES) {
+		uint64_t left = raw->info.samples - at;
+		size_t n = left < READ_SAMPLES ? (size_t)left : READ_SAMPLES, kept = 0;
+		size_t bytes = n * sizeof(struct cam_sample);
+		ssize_t got = raw->file->ops->pread(raw->file, p->samples, bytes,
+						    at * sizeof(struct cam_sample));
+		err = got < 0 ? (int)got : (size_t)got < bytes ? -EIO : 0;
+		if (!err)
+			err = fill(raw, p, n, range, columns, &kept);
+		struct cam_batch b = batch_of(p, kept, columns);
+		if (!err && kept)
+			err = fn(arg, &b);
+	}
+	free(p);
+	return err;
+}
+
+static int raw_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	return cam_journal_sums_totals(w, fn, arg);
+}
+
+static int raw_small(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	return cam_journal_sums_small(w, &raw_of(w)->tables, fn, arg);
+}
+
+static int raw_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
+{
+	return cam_journal_sums_cells(w, fn, arg);
+}
+
+static int raw_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
+{
+	return cam_journal_sums_process_cells(w, fn, arg);
+}
+
+#define DEFINE_NOTES(fn_name, fn_type, row_type, member)                 \
+	static int fn_name(struct cam_window *w, fn_type *fn, void *arg) \
+	{                                                                \
+		const struct notes *notes = &raw_of(w)->member;          \
+		const row_type *rows = notes->rows;                      \
+		int err = 0;                                             \
+		for (size_t i = 0; i < notes->n && !err; i++)            \
+			err = fn(arg, &rows[i]);                         \
+		return err;                                              \
+	}
+DEFINE_NOTES(raw_events, cam_event_fn, struct cam_event, events)
+DEFINE_NOTES(raw_ledger, cam_ledger_fn, struct cam_ledger_row, ledger)
+DEFINE_NOTES(raw_anchors, cam_anchor_fn, struct cam_anchor, anchors)
+DEFINE_NOTES(raw_facts, cam_fact_fn, struct cam_fact, facts)
+
+static void raw_close(struct cam_window *w)
+{
+	free(w);
+}
+
+static const struct cam_window_ops raw_ops = {
+	.tables = raw_tables,
+	.samples = raw_samples,
+	.totals = raw_totals,
+	.small_totals = raw_small,
+	.cells = raw_cells,
+	.process_cells = raw_process_cells,
+	.events = raw_events,
+	.ledger = raw_ledger,
+	.anchors = raw_anchors,
+	.facts = raw_facts,
+	.close = raw_close,
+};
+
+int cam_raw_open(struct cam_raw *raw, struct cam_window **out)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->w.ops = &raw_ops;
+	r->w.info = raw->info;
+	r->raw = raw;
+	*out = &r->w;
+	return 0;
+}

@@ -33,6 +33,7 @@
 
 #define CACHE_BYTES	 (64u << 20)
 #define TASK_CACHE_BYTES (8u << 20)
+#define FLAT_TEXT_BYTES	 256u
 #define ETYPE_SLOTS	 32u
 #define ETYPE_NAME_BYTES 128u
 
@@ -67,6 +68,9 @@ struct reader {
 	struct cam_sink_sample sample;
 	uint32_t row; /* of the line before, in lines; 0: the head */
 	bool truncated;
+	bool flat; /* frames[0] is from the head's line, where flat_text stands */
+	size_t flat_text_n;
+	char flat_text[FLAT_TEXT_BYTES];
 	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
 };
 
@@ -172,8 +176,29 @@ static int define_frame(struct reader *r, const struct cam_perf_frame *f, struct
 	return err ? err : r->sink->location(r->sink, &loc, out);
 }
 
+static int define_detail(struct reader *r, struct cam_text text)
+{
+	r->sample.detail.v = 0;
+	if (!text.n)
+		return 0;
+	if (r->options && r->options->drop_details)
+		text = CAM_TEXT(CAM_IMPORT_TEXT_DROPPED);
+	return r->sink->string(r->sink, text, &r->sample.detail);
+}
+
+/* Frames follow a head with an address in it: that was data, and is a text like any other. */
+static int unflatten(struct reader *r)
+{
+	r->flat = false;
+	r->sample.n_frames = 0;
+	return define_detail(r, (struct cam_text){r->flat_text, r->flat_text_n});
+}
+
 static int push_frame(struct reader *r, struct cam_loc_id id)
 {
+	int err = r->flat ? unflatten(r) : 0;
+	if (err)
+		return refuse(r, err);
 	if (r->sample.n_frames < CAM_MAX_STACK_FRAMES) {
 		r->frames[r->sample.n_frames++] = id;
 		return 0;
@@ -181,7 +206,7 @@ static int push_frame(struct reader *r, struct cam_loc_id id)
 	if (r->truncated)
 		return 0;
 	r->truncated = true;
-	int err = cam_frame_truncated(r->sink, &r->frames[CAM_MAX_STACK_FRAMES - 1]);
+	err = cam_frame_truncated(r->sink, &r->frames[CAM_MAX_STACK_FRAMES - 1]);
 	return err ? refuse(r, err) : 0;
 }
 
@@ -313,16 +338,6 @@ static int define_task(struct reader *r, const struct cam_perf_head *h)
 	return 0;
 }
 
-static int define_detail(struct reader *r, struct cam_text text)
-{
-	r->sample.detail.v = 0;
-	if (!text.n)
-		return 0;
-	if (r->options->drop_details)
-		text = CAM_TEXT(CAM_IMPORT_TEXT_DROPPED);
-	return r->sink->string(r->sink, text, &r->sample.detail);
-}
-
 static int begin(struct reader *r, uint64_t time_ns)
 {
 	int err = cam_sink_begin(r->sink, time_ns);
@@ -369,11 +384,20 @@ static int side_band(struct reader *r, const struct cam_perf_head *h)
 	return is_refusal(err) ? 0 : err;
 }
 
+static int open_flat(struct reader *r, const struct cam_perf_head *h)
+{
+	r->flat = true;
+	r->flat_text_n = h->text.n < FLAT_TEXT_BYTES ? h->text.n : FLAT_TEXT_BYTES;
+	memcpy(r->flat_text, h->text.p, r->flat_text_n);
+	r->sample.n_frames = 1;
+	return define_frame(r, &h->frame, &r->frames[0]);
+}
+
 static int open_sample(struct reader *r, const struct cam_perf_head *h)
 {
 	r->state = OPEN;
 	r->row = 0;
-	r->truncated = false;
+	r->truncated = r->flat = false;
 	r->sample = (struct cam_sink_sample){
 		.time_ns = h->time_ns,
 		.weight = h->weight,
@@ -385,17 +409,8 @@ static int open_sample(struct reader *r, const struct cam_perf_head *h)
 	if (!err)
 		err = define_task(r, h);
 	if (!err)
-		err = define_detail(r, h->text);
-	if (err)
-		return refuse(r, err);
-	if (!h->flat)
-		return 0;
-	struct cam_loc_id id;
-	err = define_frame(r, &h->frame, &id);
-	if (err)
-		return refuse(r, err);
-	r->frames[r->sample.n_frames++] = id;
-	return finish_sample(r);
+		err = h->flat ? open_flat(r, h) : define_detail(r, h->text);
+	return err ? refuse(r, err) : 0;
 }
 
 /* "PERF_RECORD_LOST lost 12", "PERF_RECORD_COMM: sh:1/1": other records than samples. */
@@ -449,24 +464,28 @@ static uint32_t find_line(const struct reader *r, struct cam_text line, uint64_t
 	return cam_line_cache_find(&r->lines, key, *hash);
 }
 
-/* Starts with a blank: a frame; or a head, padded on the left or with an empty comm. */
+/*
+ * Starts with a blank: a frame; or a head, padded on the left or with an empty comm. perf's frames
+ * start with a tab, its padding is spaces. Where frames are indented by spaces too, a line that
+ * can be read both ways ("dd 26172 [000] …": dd is a number) is a head unless frames came before.
+ */
 static int indented_line(struct reader *r, struct cam_text line)
 {
-	bool open = r->state == OPEN;
+	struct cam_text with_end = {line.p, line.n + 1};
+	bool open = r->state == OPEN, tab = line.p[0] == '\t';
 	uint64_t hash = 0;
 	if (open) {
-		struct cam_text with_end = {line.p, line.n + 1};
 		uint32_t row = find_line(r, with_end, &hash);
-		if (row || line.p[0] == '\t' || has_address(line))
+		if (row || tab || (r->row && has_address(line)))
 			return take_frame(r, with_end, row, hash);
-	} else if (line.p[0] == '\t' && r->state != CLOSED) {
+	} else if (tab && r->state != CLOSED) {
 		return 0;
 	}
 	int taken = try_head(r, line);
 	if (taken)
 		return taken < 0 ? taken : 0;
 	stray_frame(r);
-	return open ? take_frame(r, (struct cam_text){line.p, line.n + 1}, 0, hash) : 0;
+	return open ? take_frame(r, with_end, 0, hash) : 0;
 }
 
 static int flush_line(struct reader *r, struct cam_text line)
@@ -587,14 +606,15 @@ static int read_lines(struct reader *r)
 static int finish_text(struct reader *r)
 {
 	struct cam_input *in = r->in;
-	if (r->state == OPEN && !r->sample.n_frames && !r->ends_are_empty &&
-	    in->state == CAM_INPUT_WHOLE)
-		return finish_sample(r);
-	if (r->state == OPEN) {
+	int err = 0;
+	if (r->state == OPEN && (r->flat || !r->sample.n_frames) && !r->ends_are_empty) {
+		err = finish_sample(r);
+	} else if (r->state == OPEN) {
 		r->st->unfinished_samples++;
 		r->unreported++;
 	}
-	int err = report_malformed(r, r->last_ns);
+	if (!err)
+		err = report_malformed(r, r->last_ns);
 	if (err)
 		return err;
 	if (in->state == CAM_INPUT_BOMB)

@@ -182,6 +182,21 @@ static const char *parse_event(const char *p, const char *end, struct cam_text *
 	return stop;
 }
 
+/* The address a frame starts with, and where it ends; NULL: none. */
+static const char *parse_address(const char *p, const char *end, uint64_t *out)
+{
+	if (end - p > 2 && p[0] == '0' && p[1] == 'x')
+		p += 2;
+	const char *start = p;
+	uint64_t v = 0;
+	for (int d; p < end && (d = hex_digit(*p)) >= 0; p++)
+		v = v << 4 | (uint64_t)d;
+	if (p == start || p - start > 16 || (p < end && !is_blank(*p)))
+		return NULL;
+	*out = v;
+	return p;
+}
+
 static struct cam_text trim(const char *p, const char *end)
 {
 	p = skip_blanks(p, end);
@@ -190,15 +205,32 @@ static struct cam_text trim(const char *p, const char *end)
 	return span(p, end);
 }
 
+/* Where the frame begins: with `-F +addr` the data address, its symbol and module come first. */
+static const char *flat_start(const char *p, const char *end)
+{
+	const char *start = p, *q = p;
+	while ((q = memmem(q, (size_t)(end - q), ") ", 2))) {
+		uint64_t address;
+		q = skip_blanks(q + 1, end);
+		const char *stop = parse_address(q, end, &address);
+		if (stop && stop - q >= 8)
+			start = q;
+	}
+	return start;
+}
+
 /*
  * Without a call chain perf puts the address on the same line, right-aligned, so that at least two
- * blanks stand before it; a tracepoint's text follows after one.
+ * blanks stand before it; a tracepoint's text follows after one. (What looks so may also be a
+ * data address: then frames follow.)
  */
 static bool parse_flat(const char *p, const char *end, struct cam_perf_head *h)
 {
 	if (end - p < 3 || !is_blank(p[0]) || !is_blank(p[1]))
 		return false;
-	h->flat = cam_perf_frame_parse(span(p, end), &h->frame) && h->frame.has_address;
+	struct cam_text frame = span(flat_start(p, end), end);
+	h->flat = cam_perf_frame_parse(frame, &h->frame) && h->frame.has_address;
+	h->text = trim(p, end);
 	return h->flat;
 }
 
@@ -292,21 +324,6 @@ bool cam_perf_head_parse(struct cam_text line, bool timed, struct cam_perf_head 
 	if (found && timed)
 		parse_rest(h->text.p, end, h);
 	return found;
-}
-
-/* The address a frame starts with, and where it ends; NULL: none. */
-static const char *parse_address(const char *p, const char *end, uint64_t *out)
-{
-	if (end - p > 2 && p[0] == '0' && p[1] == 'x')
-		p += 2;
-	const char *start = p;
-	uint64_t v = 0;
-	for (int d; p < end && (d = hex_digit(*p)) >= 0; p++)
-		v = v << 4 | (uint64_t)d;
-	if (p == start || p - start > 16 || (p < end && !is_blank(*p)))
-		return NULL;
-	*out = v;
-	return p;
 }
 
 /* The last " (" of s; `path`: only one that a path or a name in brackets follows. */

@@ -35,8 +35,8 @@ struct cam_perf_head {
 	bool has_weight;
 	uint64_t weight;       /* the period; 1 where none is printed */
 	struct cam_text event; /* with modifiers, "cycles:ppp"; empty: none printed */
-	struct cam_text text;  /* what a tracepoint says */
-	bool flat;	       /* the sample is this line: frame is all of its stack */
+	struct cam_text text;  /* what a tracepoint says; where flat, what frame was read from */
+	bool flat; /* the line ends with a frame: all of the stack, if no frames follow */
 	struct cam_perf_frame frame;
 };
 

@@ -561,6 +561,61 @@ static void events_in_one_file(void **state)
 	done(&res);
 }
 
+/* Names of programs that are numbers, in lines that end as frames do. */
+static void padded_heads_are_no_frames(void **state)
+{
+	(void)state;
+	struct result res = read_text(
+		"              dd 26172 [000]  2365.299660: raw_syscalls:sys_enter: NR 0 (0, 5, 1)\n"
+		"              dd 26172 [001]  2365.299661: raw_syscalls:sys_enter: NR 0 (0, 5, 1)\n"
+		"              bc     7 [001]  2365.299662:   250000 cycles:      7f00 f (/bin/bc)\n"
+		"              bc     7 [001]  2365.299663:   250000 cycles:      7f00 f (/bin/bc)\n");
+	assert_int_equal(res.r->n_samples, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct sink_sample *s = &res.r->samples[i];
+		assert_string_equal(s->comm.p, i < 2 ? "dd" : "bc");
+		assert_int_equal(s->time_ns, 2365299660000 + 1000 * i);
+		assert_int_equal(s->n_frames, i < 2 ? 0 : 1);
+		assert_string_equal(s->detail.p, i < 2 ? "NR 0 (0, 5, 1)" : "");
+	}
+	done(&res);
+}
+
+/* `-F +addr` puts a data address where, without call chains, the sampled one stands. */
+static void data_addresses_are_text(void **state)
+{
+	(void)state;
+	struct result res = read_text(
+		"ls  1309  3802.442213:          1 page-faults:     563be8dcb5c0 __progname+0x0 (/bin/ls)\n"
+		"\tffffffff8175286a elf_load+0x28a ([kernel.kallsyms])\n"
+		"\tffffffff81752f0a load_elf_binary+0x66a ([kernel.kallsyms])\n\n"
+		"ls  1309  3802.442214:          1 page-faults:     563be8dcb5c0 \n"
+		"\tffffffff8175286a elf_load+0x28a ([kernel.kallsyms])\n\n");
+	assert_int_equal(res.r->n_samples, 2);
+	assert_int_equal(res.st.malformed_samples, 0);
+	assert_int_equal(res.r->samples[0].n_frames, 2);
+	assert_string_equal(res.r->samples[0].frames[0].name.p, "elf_load");
+	assert_string_equal(res.r->samples[0].detail.p, "563be8dcb5c0 __progname+0x0 (/bin/ls)");
+	assert_int_equal(res.r->samples[1].n_frames, 1);
+	assert_string_equal(res.r->samples[1].detail.p, "563be8dcb5c0");
+	done(&res);
+	/* The same without chains, and with source lines. */
+	res = read_text(
+		"              ls  1309  3802.442213:          1 page-faults:     563be8dcb5c0 __progname+0x0 "
+		"(/bin/ls) ffffffff8175286a elf_load+0x28a ([kernel.kallsyms])\n"
+		"  [kernel.kallsyms][ffffffff8175286a]\n"
+		"              ls  1309  3802.442214:          1 page-faults:  ffffffff8175286b elf_load+0x28b "
+		"([kernel.kallsyms])\n");
+	assert_int_equal(res.r->n_samples, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(res.r->samples[i].n_frames, 1);
+		assert_int_equal(res.r->samples[i].frames[0].address, 0xffffffff8175286a + i);
+		assert_string_equal(res.r->samples[i].frames[0].name.p, "elf_load");
+		assert_string_equal(res.r->samples[i].detail.p, "");
+	}
+	done(&res);
+}
+
 static const char *fact(const struct record_sink *r, const char *key)
 {
 	for (size_t i = 0; i < r->n_facts; i += 2) {
@@ -680,6 +735,8 @@ int main(void)
 		cmocka_unit_test(heads_in_every_form),
 		cmocka_unit_test(frames_in_every_form),
 		cmocka_unit_test(events_in_one_file),
+		cmocka_unit_test(data_addresses_are_text),
+		cmocka_unit_test(padded_heads_are_no_frames),
 		cmocka_unit_test(the_preamble_becomes_facts),
 		cmocka_unit_test(wall_time_comes_from_the_preamble),
 		cmocka_unit_test(lost_records_go_to_the_ledger),

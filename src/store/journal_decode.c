@@ -7,23 +7,22 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-int cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t)
+void cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t,
+			     struct ZSTD_DCtx_s *zstd)
 {
 	*d = (struct cam_journal_decode){
 		.t = t,
 		.plain = CAM_BUF(CAM_JOURNAL_MAX_BYTES),
-		.zstd = ZSTD_createDCtx(),
+		.zstd = zstd,
 		.lost_string = CAM_NONE,
 		.lost_place = CAM_NONE,
 		.lost_task = CAM_NONE,
 		.lost_etype = CAM_NONE,
 	};
-	return d->zstd ? 0 : -ENOMEM;
 }
 
 void cam_journal_decode_free(struct cam_journal_decode *d)
 {
-	ZSTD_freeDCtx(d->zstd);
 	cam_buf_free(&d->plain);
 	for (size_t i = 0; i < CAM_JT_MAX; i++)
 		free(d->maps[i].ids);

@@ -36,7 +36,7 @@ struct cam_journal_map {
 
 struct cam_journal_decode {
 	struct cam_tables *t;
-	void *zstd;
+	struct ZSTD_DCtx_s *zstd; /* borrowed */
 	struct cam_buf plain;
 	uint64_t epoch; /* 0: none yet */
 	struct cam_journal_map maps[CAM_JT_MAX];
@@ -69,7 +69,8 @@ struct cam_journal_view {
 	uint64_t last_anchor, last_event, last_ledger;
 };
 
-int cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t);
+void cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t,
+			     struct ZSTD_DCtx_s *zstd);
 void cam_journal_decode_free(struct cam_journal_decode *d);
 
 /*

@@ -16,7 +16,6 @@
  * Example: epochs of blocks (1 2 3) and (4 5), a range that touches only block 2. The walk decodes
  * the definitions of 1, definitions and samples of 2, and ends.
  */
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/journal.h"
@@ -24,17 +23,22 @@
 #include "store/journal_scan.h"
 #include "store/journal_sums.h"
 
+#include <zstd.h>
+
 #define MAX_BLOCKS (1u << 24)
 #define MAX_GAPS   4096u
 #define ROWS	   1024u
 
+/* Of a block: which rows it has, and what became of it. */
 enum {
 	HAS_ANCHORS = 1,
 	HAS_EVENTS = 2,
 	HAS_LEDGER = 4,
 	HAS_FACTS = 8,
-	HAS_UNTIMED = 16,
-	AFTER_GAP = 32
+	HAS_UNTIMED = 16,  /* samples without a time */
+	AFTER_GAP = 32,	   /* blocks are missing before it */
+	GONE = 64,	   /* bad, since the journal was opened */
+	GONE_SAMPLES = 128 /* and its samples were asked for */
 };
 
 struct entry {
@@ -50,6 +54,7 @@ struct journal {
 	struct cam_window w;
 	struct cam_file *file;
 	struct cam_tables tables;
+	ZSTD_DCtx *zstd;
 	uint64_t size;
 	uint32_t seed;
 	struct entry *blocks;
@@ -86,11 +91,7 @@ static int walk_begin(struct journal *j, struct walk **out)
 		.seed = j->seed,
 		.block = CAM_BUF(CAM_JOURNAL_HEAD + CAM_JOURNAL_MAX_BYTES),
 	};
-	int err = cam_journal_decode_init(&k->decode, &j->tables);
-	if (err) {
-		free(k);
-		return err;
-	}
+	cam_journal_decode_init(&k->decode, &j->tables, j->zstd);
 	*out = k;
 	return 0;
 }
@@ -104,26 +105,29 @@ static void walk_end(struct walk *k)
 	free(k);
 }
 
+/* A block that was good when the journal was opened, and no longer is: counted once. */
+static void note_gone(struct journal *j, struct entry *e, bool samples)
+{
+	if (!(e->has & GONE))
+		j->w.damage.chunks++;
+	if (samples && !(e->has & GONE_SAMPLES))
+		j->w.damage.samples += e->samples;
+	e->has |= samples ? GONE | GONE_SAMPLES : GONE;
+}
+
 /* 1: the block's rows can be taken from k->view; 0: it has gone bad since; or an error. */
-static int walk_to(struct journal *j, struct walk *k, const struct entry *e)
+static int walk_to(struct walk *k, const struct entry *e)
 {
 	struct cam_journal_head head;
 	const uint8_t *payload;
 	int got = cam_journal_scan_read(&k->scan, e->at, &head, &payload);
-	int err = got;
-	if (got > 0) {
-		err = cam_journal_decode_block(&k->decode, &head, payload,
-					       k->gap || e->has & AFTER_GAP, &k->view);
-		k->gap = err == -EBADMSG;
-	} else if (got == 0) {
-		k->gap = true;
-	}
-	if (got == 0 || err == -EBADMSG) {
-		j->w.damage.chunks++;
-		j->w.damage.samples += e->samples;
-		return 0;
-	}
-	return err ? err : 1;
+	if (got < 0)
+		return got;
+	int err = got ? cam_journal_decode_block(&k->decode, &head, payload,
+						 k->gap || e->has & AFTER_GAP, &k->view)
+		      : -EBADMSG;
+	k->gap = err == -EBADMSG;
+	return k->gap ? 0 : err ? err : 1;
 }
 
 /* Opening. */
@@ -246,8 +250,7 @@ static int find_others(struct walk *k, struct found *f)
 }
 
 /* The hole before a good block, in the ledger and in the damage. */
-static int note_gap(struct journal *j, struct opening *o, const struct cam_journal_span *span,
-		    uint64_t samples_before, uint64_t to_ns)
+static int note_gap(struct journal *j, struct opening *o, uint64_t samples_before, uint64_t to_ns)
 {
 	uint64_t most = o->missing * CAM_JOURNAL_MAX_BYTES, lost = 0;
 	if (samples_before > o->samples_due)
@@ -261,7 +264,6 @@ static int note_gap(struct journal *j, struct opening *o, const struct cam_journ
 		.samples = lost < most ? lost : most,
 	};
 	j->w.damage.chunks += o->missing;
-	j->w.damage.bytes += span->skipped;
 	j->w.damage.samples += row.samples;
 	j->w.info.lost += row.samples;
 	o->missing = 0;
@@ -276,11 +278,10 @@ static int note_gap(struct journal *j, struct opening *o, const struct cam_journ
 	return err;
 }
 
-static int keep_block(struct journal *j, struct opening *o, const struct cam_journal_span *span,
-		      const struct found *f)
+static int keep_block(struct journal *j, struct opening *o, const struct found *f)
 {
 	uint64_t before = o->walk->view.samples_before;
-	int err = o->missing ? note_gap(j, o, span, before, f->entry.from_ns) : 0;
+	int err = o->missing ? note_gap(j, o, before, f->entry.from_ns) : 0;
 	if (!err)
 		err = cam_vec_reserve(&j->blocks, &j->cap_blocks, j->n_blocks + 1,
 				      sizeof(*j->blocks), MAX_BLOCKS);
@@ -321,7 +322,7 @@ static int take_data(struct journal *j, struct opening *o, const struct cam_jour
 		j->w.damage.bytes += CAM_JOURNAL_HEAD + (uint64_t)span->head.bytes;
 		return 0;
 	}
-	return err ? err : keep_block(j, o, span, &f);
+	return err ? err : keep_block(j, o, &f);
 }
 
 static int take_end(struct journal *j, struct opening *o, const struct cam_journal_span *span)
@@ -332,7 +333,7 @@ static int take_end(struct journal *j, struct opening *o, const struct cam_journ
 		return 0;
 	o->ended = true;
 	o->end_ns = end_ns;
-	return o->missing ? note_gap(j, o, span, samples, end_ns) : 0;
+	return o->missing ? note_gap(j, o, samples, end_ns) : 0;
 }
 
 static int walk_all(struct journal *j, struct opening *o)
@@ -342,9 +343,9 @@ static int walk_all(struct journal *j, struct opening *o)
 	int got = 0, err = 0;
 	while (!err && !o->ended && (got = cam_journal_scan_next(scan, &span)) > 0) {
 		o->missing += span.missing;
-		/* Bytes with no block of their own: something was there. */
-		if (span.skipped && !span.missing)
-			o->missing++;
+		j->w.damage.bytes += span.skipped;
+		/* Bytes where no block is missing: somebody put them there. */
+		j->w.damage.chunks += span.skipped && !span.missing;
 		err = span.head.type == CAM_JOURNAL_END ? take_end(j, o, &span)
 							: take_data(j, o, &span);
 	}
@@ -538,10 +539,12 @@ static int walk_epochs(struct journal *j, const struct need *need, visit_fn *vis
 	for (size_t i = 0, end; i < j->n_blocks && !err; i = end) {
 		size_t to = needed_to(j, i, need, &end);
 		for (; i < to && !err; i++) {
-			int got = walk_to(j, k, &j->blocks[i]);
+			int got = walk_to(k, &j->blocks[i]);
 			if (got < 0)
 				err = got;
-			else if (got && is_needed(&j->blocks[i], need))
+			else if (got == 0)
+				note_gone(j, &j->blocks[i], need->has == 0);
+			else if (is_needed(&j->blocks[i], need))
 				err = visit(j, k, &j->blocks[i], arg);
 		}
 	}
@@ -682,6 +685,7 @@ static void journal_close(struct cam_window *w)
 	struct journal *j = journal_of(w);
 	j->file->ops->close(j->file);
 	cam_tables_free(&j->tables);
+	ZSTD_freeDCtx(j->zstd);
 	free(j->blocks);
 	free(j->gaps);
 	free(j->host);
@@ -712,7 +716,8 @@ int cam_journal_open(struct cam_file *file, size_t max_table_bytes, struct cam_w
 	j->w.ops = &journal_ops;
 	j->w.info.name = j->w.info.host = CAM_TEXT("");
 	j->file = file;
-	int err = cam_tables_init(&j->tables, max_table_bytes);
+	j->zstd = ZSTD_createDCtx();
+	int err = j->zstd ? cam_tables_init(&j->tables, max_table_bytes) : -ENOMEM;
 	if (!err)
 		err = open_walk(j);
 	if (err) {

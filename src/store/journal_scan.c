@@ -35,6 +35,7 @@ static bool read_exactly(struct cam_file *f, uint8_t *to, size_t n, uint64_t at)
 static int load(struct cam_journal_scan *s, uint64_t at, struct cam_journal_head *head)
 {
 	uint8_t bytes[CAM_JOURNAL_HEAD];
+	s->looked = 0;
 	if (at > s->size || s->size - at < CAM_JOURNAL_HEAD ||
 	    !read_exactly(s->file, bytes, sizeof(bytes), at) ||
 	    !cam_journal_get_head(bytes, head) || s->size - at - CAM_JOURNAL_HEAD < head->bytes)
@@ -44,6 +45,7 @@ static int load(struct cam_journal_scan *s, uint64_t at, struct cam_journal_head
 	if (!to)
 		return cam_buf_error(&s->block);
 	memcpy(to, bytes, sizeof(bytes));
+	s->looked = head->bytes;
 	if (!read_exactly(s->file, to + sizeof(bytes), head->bytes, at + sizeof(bytes)))
 		return 0;
 	return cam_journal_crc(to, head->bytes, s->seed) == head->crc;
@@ -90,13 +92,12 @@ void cam_journal_scan_close(struct cam_journal_scan *s)
 /* A block of this place in the order? If not, what the look cost comes off the budget. */
 static int try_block(struct cam_journal_scan *s, uint64_t at, struct cam_journal_head *head)
 {
-	head->bytes = 0;
 	int got = load(s, at, head);
 	if (got < 0)
 		return got;
 	if (got && head->sequence > s->sequence && head->type != CAM_JOURNAL_HEADER)
 		return 1;
-	uint64_t cost = LOOK + (head->bytes <= CAM_JOURNAL_MAX_BYTES ? head->bytes : 0);
+	uint64_t cost = LOOK + s->looked;
 	s->budget = s->budget > cost ? s->budget - cost : 0;
 	return 0;
 }

@@ -12,6 +12,7 @@ struct cam_journal_scan {
 	uint32_t sequence;     /* of the last good block */
 	uint32_t seed;	       /* of every block's crc but the first's */
 	uint64_t budget;       /* bytes that candidates for a block may still cost */
+	uint64_t looked;       /* bytes of payload that the last look at a block read */
 	struct cam_buf block;  /* the last good block, head and payload as in the file */
 	/* For the search: a piece of the file. */
 	uint8_t *window;

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Journals that a crash, a bad disk or somebody has been at: cut at every byte, every bit flipped,
+ * any block gone, sectors that cannot be read, power cut at every byte of a run. The oracle is the
+ * plain window the journal was made of: what comes out was in it, or is called [damaged].
+ */
+#include "support_dump.h"
+#include "support_journal.h"
+
+#include "base/units.h"
+#include "store/journal_format.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct fixture {
+	struct fake_window *f;
+	struct sim_disk *d;
+	struct written at;
+	struct dump all; /* DUMP_SAMPLES | DUMP_OTHERS of the original */
+	uint8_t *bytes;
+	size_t n;
+};
+
+static void make(struct fixture *x, uint64_t seed, unsigned seconds, unsigned rate, bool compress)
+{
+	x->f = rich_window(seed, seconds, rate);
+	x->d = sim_new();
+	dump_window(&x->all, fake_window_ready(x->f), DUMP_SAMPLES | DUMP_OTHERS);
+	struct cam_file *file = sim_open_file(x->d, "j", CAM_IO_CREATE);
+	journal_write_fake(x->f, file, compress, true, &x->at);
+	file->ops->close(file);
+	const uint8_t *bytes = sim_get(x->d, "j", &x->n);
+	x->bytes = malloc(x->n);
+	assert_non_null(x->bytes);
+	memcpy(x->bytes, bytes, x->n);
+}
+
+static void drop(struct fixture *x)
+{
+	dump_free(&x->all);
+	free(x->bytes);
+	fake_window_free(x->f);
+	sim_free(x->d);
+}
+
+/* Opens a journal with this content; its file closes with it, the disk is the caller's. */
+static int open_bytes(struct sim_disk *d, const uint8_t *bytes, size_t n, struct cam_window **out)
+{
+	sim_put(d, "x", bytes, n);
+	return journal_open_at(d, "x", out);
+}
+
+/* Exactly the whole blocks before the cut, and no claim of a clean end. */
+static void cut_at_every_byte(void **state)
+{
+	(void)state;
+	for (int compress = 0; compress < 2; compress++) {
+		struct fixture x;
+		make(&x, 31, 12, 4, compress);
+		for (size_t n = 0; n <= x.n; n++) {
+			struct sim_disk *d = sim_new();
+			struct cam_window *w = NULL;
+			int err = open_bytes(d, x.bytes, n, &w);
+			size_t k = 0;
+			while (k < x.at.n && x.at.end[k] <= n)
+				k++;
+			assert_int_equal(err, k ? 0 : -EBADMSG);
+			if (k) {
+				struct dump got;
+				assert_int_equal(w->info.samples, x.at.samples[k - 1]);
+				assert_int_equal(w->info.clean_end, n == x.n);
+				assert_int_equal(w->damage.chunks, 0);
+				assert_int_equal(cam_journal_torn_bytes(w), n - x.at.end[k - 1]);
+				dump_window(&got, w, DUMP_SAMPLES);
+				assert_int_equal(got.n, x.at.samples[k - 1]);
+				assert_int_equal(assert_dump_within(&got, &x.all), 0);
+				dump_free(&got);
+				w->ops->close(w);
+			}
+			assert_int_equal(sim_open_files(d), 0);
+			sim_free(d);
+		}
+		drop(&x);
+	}
+}
+
+/* Which block a byte belongs to: 0 is the header. */
+static size_t block_of(const struct fixture *x, size_t byte)
+{
+	size_t k = 0;
+	while (x->at.end[k] <= byte)
+		k++;
+	return k;
+}
+
+/* One bad block: its own samples are lost, the rest is there, right or [damaged]. */
+static void check_one_bad_block(const struct fixture *x, struct cam_window *w, size_t k)
+{
+	uint64_t own = x->at.samples[k] - x->at.samples[k - 1];
+	/* A bad end is a torn tail, not damage. */
+	bool tail = k == x->at.n - 1;
+	struct dump got;
+	dump_window(&got, w, DUMP_SAMPLES);
+	/* A task or a text may be lost as well as a stack. */
+	assert_true(assert_dump_within(&got, &x->all) >= w->damage.stacks);
+	assert_int_equal(got.n, x->f->n_samples - own);
+	assert_int_equal(w->info.samples, got.n);
+	assert_int_equal(w->info.clean_end, !tail);
+	assert_int_equal(w->damage.chunks, tail ? 0 : 1);
+	assert_int_equal(w->damage.samples, own);
+	dump_free(&got);
+	dump_window(&got, w, DUMP_OTHERS);
+	assert_dump_within(&got, &x->all);
+	size_t gaps = 0;
+	for (size_t i = 0; i < got.n; i++)
+		gaps += strncmp(got.lines[i], "L 9 ", 4) == 0;
+	assert_int_equal(gaps, !tail);
+	dump_free(&got);
+}
+
+static void every_bit(void **state)
+{
+	(void)state;
+	struct fixture x;
+	make(&x, 41, 5, 5, true);
+	for (uint64_t bit = 0; bit < x.n * 8; bit++) {
+		struct sim_disk *d = sim_image(x.d, 0, SIM_DEATH, 0);
+		struct cam_window *w = NULL;
+		sim_flip(d, "j", bit);
+		int err = journal_open_at(d, "j", &w);
+		size_t k = block_of(&x, bit / 8);
+		assert_int_equal(err, k ? 0 : -EBADMSG);
+		if (k) {
+			check_one_bad_block(&x, w, k);
+			w->ops->close(w);
+		}
+		assert_int_equal(sim_open_files(d), 0);
+		sim_free(d);
+	}
+	print_message("# %zu bits flipped\n", x.n * 8);
+	drop(&x);
+}
+
+/* Each block in turn overwritten, over several epochs: no later epoch is touched. */
+static void any_block_gone(void **state)
+{
+	(void)state;
+	struct fixture x;
+	make(&x, 51, 45, 12, true);
+	uint64_t whole = 0;
+	for (size_t k = 1; k < x.at.n; k++) {
+		struct sim_disk *d = sim_new();
+		struct cam_window *w = NULL;
+		uint8_t *bytes = malloc(x.n);
+		memcpy(bytes, x.bytes, x.n);
+		memset(bytes + x.at.end[k - 1], 0, x.at.end[k] - x.at.end[k - 1]);
+		assert_int_equal(open_bytes(d, bytes, x.n, &w), 0);
+		check_one_bad_block(&x, w, k);
+		if (k < x.at.n - 1)
+			assert_int_equal(w->damage.bytes, x.at.end[k] - x.at.end[k - 1]);
+		whole += w->info.samples - w->damage.stacks;
+		w->ops->close(w);
+		free(bytes);
+		sim_free(d);
+	}
+	/* On average most of the rest keeps its stacks. */
+	assert_true(whole * 2 > (x.at.n - 1) * x.f->n_samples);
+	drop(&x);
+}
+
+/* Two bad blocks, a stretch of them, cut out instead of overwritten, put twice, of another file. */
+static void rearranged(void **state)
+{
+	(void)state;
+	struct fixture x, other;
+	make(&x, 61, 10, 6, true);
+	make(&other, 62, 10, 6, true);
+	for (size_t from = 1; from < x.at.n - 1; from++) {
+		for (size_t to = from; to < x.at.n - 1; to++) {
+			struct sim_disk *d = sim_new();
+			struct cam_window *w = NULL;
+			struct dump got;
+			/* Without the blocks from .. to. */
+			size_t head = x.at.end[from - 1], n = head + x.n - x.at.end[to];
+			uint8_t *bytes = malloc(2 * x.n + other.n);
+			memcpy(bytes, x.bytes, head);
+			memcpy(bytes + head, x.bytes + x.at.end[to], x.n - x.at.end[to]);
+			assert_int_equal(open_bytes(d, bytes, n, &w), 0);
+			dump_window(&got, w, DUMP_SAMPLES);
+			assert_dump_within(&got, &x.all);
+			uint64_t gone = x.at.samples[to] - x.at.samples[from - 1];
+			assert_int_equal(got.n, x.f->n_samples - gone);
+			assert_int_equal(w->damage.samples, gone);
+			assert_int_equal(w->damage.chunks, to - from + 1);
+			assert_true(w->info.clean_end);
+			dump_free(&got);
+			w->ops->close(w);
+			/* All of it, with those blocks a second time, and another file's in between. */
+			size_t piece = x.at.end[to] - head, used = x.at.end[to];
+			memcpy(bytes, x.bytes, used);
+			memcpy(bytes + used, x.bytes + head, piece);
+			used += piece;
+			memcpy(bytes + used, other.bytes, other.n);
+			used += other.n;
+			memcpy(bytes + used, x.bytes + x.at.end[to], x.n - x.at.end[to]);
+			used += x.n - x.at.end[to];
+			assert_int_equal(open_bytes(d, bytes, used, &w), 0);
+			dump_window(&got, w, DUMP_SAMPLES);
+			assert_int_equal(assert_dump_within(&got, &x.all), 0);
+			assert_int_equal(got.n, x.f->n_samples);
+			assert_int_equal(w->damage.samples, 0);
+			assert_int_equal(w->damage.bytes, piece + other.n);
+			dump_free(&got);
+			w->ops->close(w);
+			free(bytes);
+			sim_free(d);
+		}
+	}
+	drop(&other);
+	drop(&x);
+}
+
+/* Every read in turn fails, when opening and when asking: never an error beyond the header. */
+static void unreadable(void **state)
+{
+	(void)state;
+	struct fixture x;
+	make(&x, 71, 8, 6, true);
+	for (int when = 0; when < 2; when++) {
+		for (uint64_t call = 1;; call++) {
+			struct sim_disk *d = sim_image(x.d, 0, SIM_DEATH, 0);
+			struct cam_window *w = NULL;
+			struct cam_file *file = sim_open_file(d, "j", CAM_IO_READ);
+			struct sim_plan plan = {.at_call = call, .fail_errno = EIO};
+			sim_set_plan(d, when ? &(struct sim_plan){0} : &plan);
+			int err = cam_journal_open(file, 64u << 20, &w);
+			bool reached = sim_plan_done(d);
+			if (when)
+				sim_set_plan(d, &plan);
+			assert_true(err == 0 || (when == 0 && (err == -EIO || err == -EBADMSG)));
+			if (!err) {
+				struct dump got;
+				dump_window(&got, w, DUMP_SAMPLES);
+				assert_dump_within(&got, &x.all);
+				assert_int_equal(got.n + w->damage.samples, x.f->n_samples);
+				reached |= sim_plan_done(d);
+				dump_free(&got);
+				w->ops->close(w);
+			}
+			assert_int_equal(sim_open_files(d), 0);
+			sim_free(d);
+			if (!reached)
+				break;
+		}
+	}
+	drop(&x);
+}
+
+/* Heads that promise long payloads, everywhere: the search ends. */
+static void bounded_search(void **state)
+{
+	(void)state;
+	struct fixture x;
+	make(&x, 81, 2, 3, false);
+	const size_t n = 4u << 20;
+	uint8_t *bytes = malloc(n);
+	memcpy(bytes, x.bytes, x.at.end[1]);
+	for (size_t at = x.at.end[1]; at + CAM_JOURNAL_HEAD <= n; at += CAM_JOURNAL_HEAD) {
+		struct cam_journal_head h = {.bytes = (uint32_t)(n - at - CAM_JOURNAL_HEAD) / 2,
+					     .sequence = 7,
+					     .type = CAM_JOURNAL_DATA};
+		h.plain_bytes = h.bytes;
+		cam_journal_put_head(bytes + at, &(struct cam_journal_head){0}, 0);
+		cam_journal_put_u32(bytes + at + 4, h.bytes);
+		cam_journal_put_u32(bytes + at + 8, h.sequence);
+		bytes[at + 12] = h.type;
+		cam_journal_put_u32(bytes + at + 16, h.plain_bytes);
+	}
+	struct sim_disk *d = sim_new();
+	struct cam_window *w = NULL;
+	sim_set_plan(d, &(struct sim_plan){0});
+	assert_int_equal(open_bytes(d, bytes, n, &w), 0);
+	/* 16 MiB and 1 of budget, 1 MiB a look: some dozens of reads. */
+	assert_true(sim_calls(d) < 200);
+	assert_int_equal(w->info.samples, x.at.samples[1]);
+	w->ops->close(w);
+	/* The magic and nothing else. */
+	for (size_t at = x.at.end[1]; at + 4 <= n; at += 4)
+		cam_journal_put_u32(bytes + at, CAM_JOURNAL_MAGIC);
+	sim_set_plan(d, &(struct sim_plan){0});
+	assert_int_equal(open_bytes(d, bytes, n, &w), 0);
+	assert_true(sim_calls(d) < n / 4);
+	assert_int_equal(w->info.samples, x.at.samples[1]);
+	w->ops->close(w);
+	sim_free(d);
+	free(bytes);
+	drop(&x);
+}
+
+/*
+ * A power cut or a death at every byte of a run that syncs every third block: what was synced is
+ * there and right; of the rest, what comes out is right or [damaged].
+ */
+static void crash_at_every_byte(void **state)
+{
+	(void)state;
+	struct fake_window *f = rich_window(91, 7, 3);
+	struct dump all, got;
+	dump_window(&all, fake_window_ready(f), DUMP_SAMPLES);
+	struct sim_disk *d = sim_new();
+	struct cam_file *file = sim_open_file(d, "j", CAM_IO_CREATE);
+	assert_int_equal(sim_io(d)->ops->sync_dir(sim_io(d)), 0);
+	sim_record(d);
+	struct cam_journal_writer *writer = NULL;
+	struct cam_window_head head = journal_head(f);
+	/* By operation: samples that are written, and that are synced, when it has been done. */
+	uint64_t written[32] = {0}, synced[32] = {0}, samples = 0;
+	assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
+	assert_int_equal(cam_journal_writer_begin(writer, &f->t, &head), 0);
+	assert_int_equal(file->ops->fdatasync(file), 0);
+	for (uint64_t nth = 0; nth < 7; nth++) {
+		struct cam_block b = journal_second(f, nth);
+		uint64_t safe = synced[sim_recorded(d)];
+		assert_int_equal(cam_journal_writer_append(writer, &f->t, &b), 0);
+		samples += b.n_samples;
+		written[sim_recorded(d)] = samples;
+		synced[sim_recorded(d)] = safe;
+		if (nth % 3 == 2) {
+			assert_int_equal(file->ops->fdatasync(file), 0);
+			written[sim_recorded(d)] = synced[sim_recorded(d)] = samples;
+		}
+	}
+	cam_journal_writer_free(writer);
+	struct sim_disk *r = sim_replay_new(d);
+	uint64_t images = 0;
+	do {
+		size_t done = sim_replay_position(r);
+		for (size_t cut = 0; cut <= sim_replay_bytes(r); cut++) {
+			for (enum sim_image how = SIM_DEATH; how < SIM_IMAGES; how++, images++) {
+				struct sim_disk *image = sim_image(r, cut, how, images);
+				struct cam_window *w = NULL;
+				int err = journal_open_at(image, "j", &w);
+				assert_true(err == 0 || (err == -EBADMSG && done < 2));
+				if (!err) {
+					dump_window(&got, w, DUMP_SAMPLES);
+					size_t bad = assert_dump_within(&got, &all);
+					assert_true(got.n - bad >= synced[done]);
+					assert_false(w->info.clean_end);
+					if (how == SIM_DEATH)
+						assert_true(got.n >= written[done]);
+					if (how == SIM_DEATH)
+						assert_int_equal(bad, 0);
+					dump_free(&got);
+					w->ops->close(w);
+				}
+				sim_free(image);
+			}
+		}
+	} while (sim_replay_step(r));
+	print_message("# %llu images\n", (unsigned long long)images);
+	assert_true(images > 10000);
+	sim_free(r);
+	file->ops->close(file);
+	sim_free(d);
+	dump_free(&all);
+	fake_window_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cut_at_every_byte),   cmocka_unit_test(every_bit),
+		cmocka_unit_test(any_block_gone),      cmocka_unit_test(rearranged),
+		cmocka_unit_test(unreadable),	       cmocka_unit_test(bounded_search),
+		cmocka_unit_test(crash_at_every_byte),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one script in every flame graph: zoom, search, tooltips, keys, state in the URL.
 // It is a constant: data never becomes code. Names come from the text of <title> elements and go
-// to textContent; what the URL says goes to RegExp and textContent. tools: docs/svg.md.
+// to textContent; what the URL says goes to RegExp and to the search box. See docs/svg.md.
 (() => {
 'use strict';
 const self = document.currentScript;
@@ -197,7 +197,7 @@ function load() {
 	zoomed = p.has('x') && all.find(f => f.x === +p.get('x') && f.depth === +p.get('y')) || all[0];
 	box.value = p.get('s') || '';
 	layout();
-	search(box.value);
+	if (query || box.value) search(box.value);
 }
 
 function zoom(f) {
@@ -356,11 +356,13 @@ function resize() {
 	matched.setAttribute('x', x);
 	flip.setAttribute('transform', 'translate(' + (x - 258) + ' 0)');
 	reset.setAttribute('transform', 'translate(' + (x - 352) + ' 0)');
-	layout();
 }
 svg.append(tip);
 if (whole) {
-	addEventListener('resize', resize);
+	addEventListener('resize', () => {
+		resize();
+		layout();
+	});
 	addEventListener('hashchange', load);
 	addEventListener('popstate', load);
 	addEventListener('scroll', () => {

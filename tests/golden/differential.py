@@ -95,6 +95,8 @@ class Shape:
 
 def random_head(r, s, frames):
     comm = random_comm(r)
+    if not s.timed:
+        comm = comm.rstrip(": ") or "cc"
     top = 10**4 if len(comm) == 1 else 4194304
     pid, tid = (r.choice([0, r.randrange(top), r.randrange(min(top, 5000))]) for _ in range(2))
     line = comm + " " + ("%*d/%-*d" % (s.width, pid, s.width, tid) if s.pid else "%*d" % (s.width, tid))

@@ -27,7 +27,8 @@ struct cam_import_options {
 	int32_t zone_offset_s;
 	/*
 	 * The text of tracepoints differs from sample to sample, so keeping it makes memory follow
-	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED.
+	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED, but
+	 * for the few that end in ':'.
 	 */
 	bool drop_details;
 	/*

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files behind store.h share; nobody else includes this. */
+#pragma once
+#include "base/buf.h"
+#include "store/name.h"
+#include "store/store.h"
+
+/* A journal's tables may take this much while it is read: far more than ingest lets them grow. */
+#define CAM_STORE_TABLE_BYTES ((size_t)1 << 30)
+#define CAM_STORE_MAX_FILES   (1u << 20)
+
+enum cam_entry_state {
+	CAM_ENTRY_OK,	  /* its header can be read: info is valid */
+	CAM_ENTRY_BAD,	  /* nothing in it can be read */
+	CAM_ENTRY_NEWER,  /* made by a newer perfcam: not touched */
+	CAM_ENTRY_FAILED, /* the disk did not answer: not touched */
+};
+
+/* One window or journal in the directory. */
+struct cam_store_entry {
+	char *name; /* name and host in one allocation */
+	enum cam_entry_state state;
+	bool journal;
+	bool deleted;  /* by retention, since it was listed */
+	bool shadowed; /* a journal whose sealed window is there too */
+	uint64_t bytes;
+	uint64_t position;	  /* where its boot stands in the order of boots… */
+	int64_t boot_realtime_ns; /* …and among those without numbers */
+	struct cam_window_info info;
+};
+
+/* The directory at one moment. Readable ones first, in order of (boot, start). */
+struct cam_store_list {
+	struct cam_store_entry *entries;
+	size_t n, cap;
+	size_t n_readable;
+	uint64_t last_sequence;
+};
+
+int cam_store_list_read(struct cam_io *io, struct cam_store_list *list);
+void cam_store_list_free(struct cam_store_list *list);
+/* Sets info.pinned and counts the bytes; -EBADMSG as cam_pins_read(), everything is pinned then. */
+int cam_store_list_pin(struct cam_io *io, struct cam_store_list *list, uint64_t max_pinned_bytes,
+		       uint64_t *pinned_bytes);
+/* Whether both are the same window, whatever the form of its file. */
+bool cam_store_same_window(const struct cam_window_info *a, const struct cam_window_info *b);
+/* Opens a window or a journal by the kind of its name. */
+int cam_store_open_file(struct cam_io *io, const char *name, struct cam_window **out);
+/*
+ * The same for a writer, who must not take a disk that does not answer for a file that is bad:
+ * *error becomes what any read of the file fails with, as long as the window is open.
+ */
+int cam_store_open_watched(struct cam_io *io, const char *name, struct cam_window **out,
+			   int *error);
+/* Puts a watch on an open file; takes it over, also on error. */
+int cam_store_watch(struct cam_file **f, int *error);
+
+/* Removes it where it is there. */
+int cam_store_remove(struct cam_io *io, const char *name);
+/* All n bytes, or -EBADMSG where the file is shorter. */
+int cam_store_read_full(struct cam_file *f, void *bytes, size_t n, uint64_t at);
+/* Appends a whole file to *out; -E2BIG past max_bytes. */
+int cam_store_read_file(struct cam_io *io, const char *name, size_t max_bytes, struct cam_buf *out);
+/* What becomes `name` is first written to `temporary`. One that a failure left is removed. */
+int cam_store_create_temporary(struct cam_io *io, const char *name, char temporary[CAM_NAME_BYTES],
+			       struct cam_file **out);
+/* Atomically: written whole under a temporary name, synced, renamed over, the directory synced. */
+int cam_store_replace_file(struct cam_io *io, const char *name, const void *bytes, size_t n);
+
+struct cam_pins {
+	struct cam_pin *rows;
+	size_t n, cap;
+};
+/* -EBADMSG: damaged, the rows are what could be read; -EPROTONOSUPPORT: a newer perfcam's. */
+int cam_pins_read(struct cam_io *io, struct cam_pins *pins);
+bool cam_pin_covers(const struct cam_pin *pin, const struct cam_window_info *info);
+
+/* A late event, with strings of its own. */
+struct cam_annex_event {
+	struct cam_boot_id boot_id;
+	uint64_t time_ns, uncertainty_ns;
+	enum cam_severity severity;
+	struct cam_text source, text;
+	uint32_t arrival;
+};
+
+struct cam_annex {
+	struct cam_annex_event *events; /* in order of boot, time, arrival */
+	size_t n, cap;
+	uint8_t *bytes;	     /* of the file: the events' strings lie in them */
+	uint64_t good_bytes; /* up to the end of the last good block */
+	uint64_t file_bytes;
+	uint64_t bad_blocks, bad_bytes; /* between good ones */
+	uint32_t next_sequence;
+	uint32_t seed; /* of the blocks' checksums */
+};
+/* No file is an empty annex; -EPROTONOSUPPORT. */
+int cam_annex_read(struct cam_io *io, struct cam_annex *a);
+void cam_annex_free(struct cam_annex *a);
+/* The events that fall into a window. */
+size_t cam_annex_find(const struct cam_annex *a, const struct cam_window_info *info,
+		      const struct cam_annex_event **first);
+
+/* The annex as the writer keeps it. */
+struct cam_annex_writer {
+	struct cam_file *file;
+	uint64_t bytes; /* up to the last acknowledged block */
+	uint32_t next_sequence;
+	bool ready;   /* it has been read; else that is tried first */
+	bool suspect; /* a write or sync failed: the next event goes into a new file */
+};
+/* Cuts a torn tail. */
+int cam_annex_recover(struct cam_io *io, struct cam_annex_writer *w);
+void cam_annex_writer_close(struct cam_annex_writer *w);
+/* Drops events that no window of the list can show any more, once they are half of a big file. */
+int cam_annex_trim(struct cam_io *io, struct cam_annex_writer *w, const struct cam_store_list *list,
+		   uint64_t min_bytes);
+
+struct cam_store_door; /* one door C: store_journal.c */
+
+struct cam_store {
+	struct cam_io *io;
+	struct cam_file *lock;
+	uint64_t sequence; /* the last one given to a window */
+	/* A sync of the directory failed: renames since are not known to be durable, and a second
+	 * sync would not tell. */
+	bool directory_suspect;
+	struct cam_store_door *doors;
+	struct cam_annex_writer annex;
+	struct cam_store_counts counts;
+};
+
+int cam_store_sync_dir(struct cam_store *s);
+/* cam_store_seal_pending() of a list; adds to *sealed. */
+int cam_store_seal_list(struct cam_store *s, const struct cam_store_list *list, unsigned *sealed);
+/* Whether a door is writing this journal. */
+bool cam_store_is_open(const struct cam_store *s, const char *name);
+void cam_store_doors_free(struct cam_store *s);

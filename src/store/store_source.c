@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Door D over a store: a snapshot of the list, and windows with the annex's late events merged in.
+ *
+ * A sealed file never changes, so a late event cannot be in it. Where the annex has events for a
+ * window, the window is wrapped: its strings are extended by those of the late events, and
+ * events() delivers both in order of time. All other questions go to the window itself. A window
+ * without late events is handed out as it is.
+ *
+ * The strings of the wrapped window keep their ids: those of late events come after them. The
+ * rest of the tables is the inner window's own, borrowed; it is looked up again before every
+ * answer, because a window may complete its tables while it is read.
+ */
+#include "store/store_parts.h"
+
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STRINGS_BYTES ((size_t)CAM_MAX_STRING_BYTES)
+
+struct store_source {
+	struct cam_source base;
+	struct cam_io *io;
+	struct cam_store_list list;
+	struct cam_annex annex;
+};
+
+struct late_event {
+	const struct cam_annex_event *from;
+	struct cam_event event;
+};
+
+struct wrapped {
+	struct cam_window base;
+	struct cam_window *inner;
+	struct cam_tables tables; /* the inner ones, but for the strings */
+	char *string_bytes;
+	uint32_t *string_ends;
+	size_t inner_strings; /* how many of them the inner window has; 0: not yet copied */
+	struct late_event *late;
+	size_t n_late;
+};
+
+static struct wrapped *wrapped_of(struct cam_window *w)
+{
+	return (struct wrapped *)w;
+}
+
+static size_t strings_bytes(const struct cam_strings *s)
+{
+	return s->n ? s->ends[s->n - 1] : 0;
+}
+
+static size_t append_string(struct wrapped *x, size_t row, struct cam_text text)
+{
+	uint32_t at = row ? x->string_ends[row - 1] : 0;
+	if (text.n)
+		memcpy(x->string_bytes + at, text.p, text.n);
+	x->string_ends[row] = at + (uint32_t)text.n;
+	return row + 1;
+}
+
+/* Strings of the inner window, then two of each late event. */
+static int copy_strings(struct wrapped *x, const struct cam_strings *inner)
+{
+	size_t bytes = strings_bytes(inner), rows = inner->n + 2 * x->n_late;
+	for (size_t i = 0; i < x->n_late; i++)
+		bytes += x->late[i].from->source.n + x->late[i].from->text.n;
+	if (rows > CAM_MAX_ROWS || bytes > MAX_STRINGS_BYTES)
+		return -E2BIG;
+	char *text = malloc(bytes ? bytes : 1);
+	uint32_t *ends = calloc(rows, sizeof(*ends));
+	free(x->string_bytes);
+	free(x->string_ends);
+	x->string_bytes = text;
+	x->string_ends = ends;
+	x->inner_strings = 0;
+	if (!text || !ends)
+		return -ENOMEM;
+	if (inner->n) {
+		memcpy(text, inner->bytes, strings_bytes(inner));
+		memcpy(ends, inner->ends, inner->n * sizeof(*ends));
+	}
+	size_t row = inner->n;
+	for (size_t i = 0; i < x->n_late; i++) {
+		struct late_event *late = &x->late[i];
+		late->event.source.v = (uint32_t)row;
+		row = append_string(x, row, late->from->source);
+		late->event.text.v = (uint32_t)row;
+		row = append_string(x, row, late->from->text);
+	}
+	x->inner_strings = inner->n;
+	return 0;
+}
+
+/* Follows the inner window's tables. */
+static int refresh(struct wrapped *x)
+{
+	const struct cam_tables *t;
+	int err = x->inner->ops->tables(x->inner, &t);
+	if (!err && x->inner_strings != t->strings.n)
+		err = copy_strings(x, &t->strings);
+	if (err)
+		return err;
+	x->tables = *t;
+	x->tables.strings.bytes = x->string_bytes;
+	x->tables.strings.ends = x->string_ends;
+	x->tables.strings.n = x->inner_strings + 2 * x->n_late;
+	return 0;
+}
+
+static int wrapped_tables(struct cam_window *w, const struct cam_tables **out)
+{
+	struct wrapped *x = wrapped_of(w);
+	int err = refresh(x);
+	*out = &x->tables;
+	return err;
+}
+
+/* A call passed on: the tables may have grown, the damage too. */
+struct passed {
+	struct wrapped *x;
+	cam_batch_fn *batch;
+	cam_total_fn *total;
+	void *arg;
+};
+
+static void follow_damage(struct wrapped *x)
+{
+	x->base.damage = x->inner->damage;
+}
+
+static int pass_batch(void *arg, const struct cam_batch *b)
+{
+	struct passed *p = arg;
+	int err = refresh(p->x);
+	return err ? err : p->batch(p->arg, b);
+}
+
+static int pass_total(void *arg, const struct cam_total *t)
+{
+	struct passed *p = arg;
+	int err = refresh(p->x);
+	return err ? err : p->total(p->arg, t);
+}
+
+static int wrapped_samples(struct cam_window *w, struct cam_range range, unsigned columns,
+			   cam_batch_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	struct passed p = {.x = x, .batch = fn, .arg = arg};
+	int err = x->inner->ops->samples(x->inner, range, columns, pass_batch, &p);
+	follow_damage(x);
+	return err;
+}
+
+static int wrapped_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	struct passed p = {.x = x, .total = fn, .arg = arg};
+	int err = x->inner->ops->totals(x->inner, pass_total, &p);
+	follow_damage(x);
+	return err;
+}
+
+static int wrapped_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	struct passed p = {.x = x, .total = fn, .arg = arg};
+	int err = x->inner->ops->small_totals(x->inner, pass_total, &p);
+	follow_damage(x);
+	return err;
+}
+
+/* These carry no ids that could have grown since tables() was asked. */
+#define PASS_ON(question, fn_type)                                                  \
+	static int wrapped_##question(struct cam_window *w, fn_type *fn, void *arg) \
+	{                                                                           \
+		struct wrapped *x = wrapped_of(w);                                  \
+		int err = x->inner->ops->question(x->inner, fn, arg);               \
+		follow_damage(x);                                                   \
+		return err;                                                         \
+	}
+PASS_ON(cells, cam_cell_fn)
+PASS_ON(process_cells, cam_process_cell_fn)
+PASS_ON(ledger, cam_ledger_fn)
+PASS_ON(anchors, cam_anchor_fn)
+PASS_ON(facts, cam_fact_fn)
+
+struct merge {
+	struct wrapped *x;
+	size_t next; /* of the late ones */
+	cam_event_fn *fn;
+	void *arg;
+};
+
+static int deliver_late(struct merge *m, uint64_t before_ns)
+{
+	int err = 0;
+	while (!err && m->next < m->x->n_late && m->x->late[m->next].event.time_ns < before_ns)
+		err = m->fn(m->arg, &m->x->late[m->next++].event);
+	return err;
+}
+
+static int merge_event(void *arg, const struct cam_event *e)
+{
+	struct merge *m = arg;
+	int err = deliver_late(m, e->time_ns);
+	return err ? err : m->fn(m->arg, e);
+}
+
+static int wrapped_events(struct cam_window *w, cam_event_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	struct merge m = {.x = x, .fn = fn, .arg = arg};
+	int err = refresh(x);
+	if (!err)
+		err = x->inner->ops->events(x->inner, merge_event, &m);
+	follow_damage(x);
+	return err ? err : deliver_late(&m, CAM_TIME_NONE);
+}
+
+static void wrapped_close(struct cam_window *w)
+{
+	struct wrapped *x = wrapped_of(w);
+	x->inner->ops->close(x->inner);
+	free(x->string_bytes);
+	free(x->string_ends);
+	free(x->late);
+	free(x);
+}
+
+static const struct cam_window_ops wrapped_ops = {
+	.tables = wrapped_tables,
+	.samples = wrapped_samples,
+	.totals = wrapped_totals,
+	.small_totals = wrapped_small_totals,
+	.cells = wrapped_cells,
+	.process_cells = wrapped_process_cells,
+	.events = wrapped_events,
+	.ledger = wrapped_ledger,
+	.anchors = wrapped_anchors,
+	.facts = wrapped_facts,
+	.close = wrapped_close,
+};
+
+/* Takes *w over, also on error. The events are in order of time. */
+static int wrap(const struct cam_annex_event *events, size_t n, struct cam_window **w)
+{
+	struct wrapped *x = calloc(1, sizeof(*x));
+	struct late_event *late = calloc(n, sizeof(*late));
+	if (!x || !late) {
+		free(x);
+		free(late);
+		(*w)->ops->close(*w);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		late[i] = (struct late_event){
+			.from = &events[i],
+			.event = {.time_ns = events[i].time_ns,
+				  .uncertainty_ns = events[i].uncertainty_ns,
+				  .severity = events[i].severity},
+		};
+	}
+	x->base = (struct cam_window){.ops = &wrapped_ops, .info = (*w)->info};
+	x->base.info.events += (uint32_t)n;
+	x->inner = *w;
+	x->late = late;
+	x->n_late = n;
+	follow_damage(x);
+	*w = &x->base;
+	return 0;
+}
+
+static struct store_source *source_of(struct cam_source *s)
+{
+	return (struct store_source *)s;
+}
+
+static size_t source_count(struct cam_source *s)
+{
+	return source_of(s)->list.n;
+}
+
+static int source_info(struct cam_source *s, size_t i, const struct cam_window_info **out)
+{
+	if (i >= source_of(s)->list.n)
+		return -EINVAL;
+	*out = &source_of(s)->list.entries[i].info;
+	return 0;
+}
+
+/* A journal that is gone has become a window, or has expired. */
+static int open_sealed(struct cam_io *io, const struct cam_window_info *info,
+		       struct cam_window **out)
+{
+	struct cam_store_list now;
+	int err = cam_store_list_read(io, &now);
+	if (err)
+		return err;
+	err = -ENOENT;
+	for (size_t i = 0; i < now.n_readable && err == -ENOENT; i++) {
+		if (cam_store_same_window(&now.entries[i].info, info))
+			err = cam_store_open_file(io, now.entries[i].name, out);
+	}
+	cam_store_list_free(&now);
+	return err;
+}
+
+static int source_open(struct cam_source *s, size_t i, struct cam_window **out)
+{
+	struct store_source *src = source_of(s);
+	if (i >= src->list.n)
+		return -EINVAL;
+	const struct cam_store_entry *e = &src->list.entries[i];
+	struct cam_window *w;
+	int err = cam_store_open_file(src->io, e->name, &w);
+	if (err == -ENOENT && e->journal)
+		err = open_sealed(src->io, &e->info, &w);
+	if (err)
+		return err;
+	const struct cam_annex_event *late;
+	size_t n_late = cam_annex_find(&src->annex, &w->info, &late);
+	if (n_late)
+		err = wrap(late, n_late, &w);
+	if (err)
+		return err;
+	w->info.name = e->info.name;
+	w->info.pinned = e->info.pinned;
+	*out = w;
+	return 0;
+}
+
+static void source_close(struct cam_source *s)
+{
+	struct store_source *src = source_of(s);
+	cam_store_list_free(&src->list);
+	cam_annex_free(&src->annex);
+	free(src);
+}
+
+static const struct cam_source_ops source_ops = {
+	.count = source_count,
+	.info = source_info,
+	.open = source_open,
+	.close = source_close,
+};
+
+/* Keeps what a reader can open, one form of each window. */
+static void keep_readable(struct store_source *src)
+{
+	struct cam_store_list *list = &src->list;
+	size_t kept = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		struct cam_store_entry *e = &list->entries[i];
+		if (i >= list->n_readable || e->shadowed) {
+			free(e->name);
+			continue;
+		}
+		const struct cam_annex_event *late;
+		e->info.events += (uint32_t)cam_annex_find(&src->annex, &e->info, &late);
+		list->entries[kept++] = *e;
+	}
+	list->n = list->n_readable = kept;
+}
+
+int cam_store_open_read(struct cam_io *io, struct cam_source **out)
+{
+	struct store_source *src = calloc(1, sizeof(*src));
+	if (!src)
+		return -ENOMEM;
+	src->base.ops = &source_ops;
+	src->io = io;
+	int err = cam_store_list_read(io, &src->list);
+	/* An annex that cannot be read costs its events, not the windows. */
+	if (!err && cam_annex_read(io, &src->annex) == -ENOMEM)
+		err = -ENOMEM;
+	if (err) {
+		source_close(&src->base);
+		return err;
+	}
+	cam_store_list_pin(io, &src->list, 0, NULL);
+	keep_readable(src);
+	*out = &src->base;
+	return 0;
+}

@@ -406,7 +406,8 @@ static void put_notes(struct picture *p)
 	put_note(p, "", p->narrow, "frame too narrow to draw", "frames too narrow to draw");
 	put_note(p, "", p->gone, "frame only before, without width",
 		 "frames only before, without width");
-	if (s->windows && s->first.n) {
+	/* "(file)" and the like stand for a window that has no file of its own. */
+	if (s->windows && s->first.n && s->first.p[0] != '(') {
 		put_text(p, s->first, 80);
 		if (s->windows > 1)
 			cam_out_printf(p->out, " and %s more", cam_figure_count(s->windows - 1).s);

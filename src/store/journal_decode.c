@@ -87,6 +87,7 @@ void cam_journal_decode_drop(struct cam_journal_decode *d)
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
 			     const uint8_t *payload, bool after_gap, struct cam_journal_view *v)
 {
+	cam_journal_define_save(d);
 	int err = decompress(d, head, &payload);
 	if (!err)
 		err = parse_view(v, payload, head->plain_bytes);
@@ -97,6 +98,7 @@ int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_jour
 		return err;
 	if (v->epoch != d->epoch) {
 		cam_journal_define_rewind(d);
+		cam_journal_define_save(d);
 		d->epoch = v->epoch;
 	}
 	d->generation += after_gap;

@@ -41,7 +41,7 @@ struct cam_journal_decode {
 	uint64_t epoch; /* 0: none yet */
 	struct cam_journal_map maps[CAM_JT_MAX];
 	uint16_t *depth;	 /* by own place */
-	uint64_t *function_base; /* by own function */
+	uint64_t *function_base; /* beside the ids of functions */
 	/* By own location, and of the root: what last stood below it, if of this generation. */
 	struct cam_journal_successor {
 		uint32_t own, generation;

@@ -67,18 +67,18 @@ static int map_add(struct cam_journal_map *m, uint32_t own, size_t rows)
 	return 0;
 }
 
-static inline uint32_t map_get(const struct cam_journal_map *m, uint32_t local)
+/* Where in ids a local id is; SIZE_MAX: in a hole. */
+static inline size_t map_find(const struct cam_journal_map *m, uint32_t local)
 {
 	size_t end = m->n;
 	for (unsigned i = m->runs.n; i-- > 0;) {
 		const struct cam_journal_run *r = &m->runs.v[i];
 		if (local >= r->local)
-			return local - r->local < end - r->first
-				       ? m->ids[r->first + (local - r->local)]
-				       : CAM_NONE;
+			return local - r->local < end - r->first ? r->first + (local - r->local)
+								 : SIZE_MAX;
 		end = r->first;
 	}
-	return CAM_NONE;
+	return SIZE_MAX;
 }
 
 /* Local id 0 is row 0 where tables have one that means nothing. */
@@ -93,7 +93,8 @@ uint32_t cam_journal_define_own(struct cam_journal_decode *d, struct cam_rd *r,
 	if (local == 0 &&
 	    (which == CAM_JT_STRING || which == CAM_JT_MODULE || which == CAM_JT_PLACE))
 		return 0;
-	return map_get(m, (uint32_t)local);
+	size_t found = map_find(m, (uint32_t)local);
+	return found == SIZE_MAX ? CAM_NONE : m->ids[found];
 }
 
 uint32_t cam_journal_define_ref(struct cam_journal_decode *d, struct cam_journal_view *v,
@@ -217,12 +218,16 @@ static uint32_t module_ref(struct cam_journal_decode *d, struct cam_journal_view
 	return r->error ? CAM_NONE : cam_journal_define_own(d, r, CAM_JT_MODULE, local);
 }
 
-static int note_function_base(struct cam_journal_decode *d, uint32_t own, uint64_t base)
+/* A function's base goes with its local id: a block that is dropped takes it along. */
+static int add_function(struct cam_journal_decode *d, uint32_t own, uint64_t base)
 {
-	int err = cam_vec_reserve(&d->function_base, &d->function_base_cap, d->t->n_functions,
-				  sizeof(*d->function_base), CAM_MAX_ROWS);
+	struct cam_journal_map *m = &d->maps[CAM_JT_FUNCTION];
+	int err = cam_vec_reserve(&d->function_base, &d->function_base_cap, m->n + 1,
+				  sizeof(*d->function_base), SIZE_MAX / 8);
 	if (!err)
-		d->function_base[own] = base;
+		err = map_add(m, own, d->t->n_functions);
+	if (!err)
+		d->function_base[m->n - 1] = base;
 	return err;
 }
 
@@ -254,27 +259,27 @@ static int get_functions(struct cam_journal_decode *d, struct cam_journal_view *
 			return -EBADMSG;
 		f.kind = (enum cam_func_kind)kind;
 		f.source = (enum cam_name_source)source;
-		if (f.module.v != CAM_NONE && f.name.v != CAM_NONE) {
+		if (f.module.v != CAM_NONE && f.name.v != CAM_NONE)
 			err = cam_function_intern(d->t, &f, &own);
-			if (!err)
-				err = note_function_base(d, own.v, base);
-		}
 		if (!err)
-			err = map_add(&d->maps[CAM_JT_FUNCTION], own.v, d->t->n_functions);
+			err = add_function(d, own.v, base);
 	}
 	return err;
 }
 
-/* Whether the location has a function; which: CAM_NONE if that was lost. */
+/* Whether the location has a function; which, CAM_NONE if that was lost; and its base. */
 static bool location_function(struct cam_journal_decode *d, struct cam_journal_view *v,
-			      struct cam_rd *r, uint32_t *own)
+			      struct cam_rd *r, uint32_t *own, uint64_t *base)
 {
 	uint64_t code = cam_rd_varint(r);
 	*own = CAM_NONE;
+	*base = 0;
 	if (r->error || code == 1)
 		return false;
-	*own = cam_journal_define_own(d, r, CAM_JT_FUNCTION,
-				      code ? code - 2 : v->next[CAM_JT_FUNCTION]++);
+	uint64_t local = code ? code - 2 : v->next[CAM_JT_FUNCTION]++;
+	*own = cam_journal_define_own(d, r, CAM_JT_FUNCTION, local);
+	if (*own != CAM_NONE)
+		*base = d->function_base[map_find(&d->maps[CAM_JT_FUNCTION], (uint32_t)local)];
 	return true;
 }
 
@@ -288,7 +293,8 @@ static int get_location(struct cam_journal_decode *d, struct cam_journal_view *v
 	struct cam_rd *addresses = &v->columns[CAM_JC_LOCATION_ADDRESS];
 	struct cam_rd *offsets = &v->columns[CAM_JC_LOCATION_OFFSET];
 	const unsigned own = CAM_JL_OWN_MODULE | CAM_JL_OWN_ADDRESS;
-	bool named = location_function(d, v, functions, &l->func.v);
+	uint64_t base;
+	bool named = location_function(d, v, functions, &l->func.v, &base);
 	uint64_t flags = cam_rd_varint(flag_column);
 	/* What has no function must say its module and address itself. */
 	if (functions->error || flag_column->error || flags & ~(uint64_t)CAM_JL_ALL ||
@@ -305,7 +311,7 @@ static int get_location(struct cam_journal_decode *d, struct cam_journal_view *v
 	l->late = flags & CAM_JL_LATE;
 	uint64_t offset = flags & CAM_JL_NO_OFFSET ? 0 : cam_rd_varint(offsets);
 	l->func_offset = flags & CAM_JL_NO_OFFSET ? CAM_OFFSET_NONE : offset;
-	uint64_t from = !named ? last[slot] : *known ? d->function_base[l->func.v] + offset : 0;
+	uint64_t from = named ? base + offset : last[slot];
 	l->address = flags & CAM_JL_OWN_ADDRESS ? cam_journal_define_delta(addresses, from) : from;
 	if (!named)
 		last[slot] = l->address;
@@ -342,7 +348,7 @@ static int get_locations(struct cam_journal_decode *d, struct cam_journal_view *
 	return err;
 }
 
-/* The next item of a chain, below `above` (CAM_NONE: the root, or lost); CAM_NONE: not known. */
+/* The next item of a chain, CAM_NONE: not known. `before`: of what stands above; NULL: lost. */
 static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, uint32_t *item,
 		    struct cam_journal_successor *before)
 {
@@ -409,7 +415,7 @@ static int get_chains(struct cam_journal_decode *d, struct cam_journal_view *v)
 		else if (place != CAM_NONE)
 			before = &d->successors[d->t->places.item[place]];
 		for (; n && !err; n--) {
-			uint32_t item;
+			uint32_t item = CAM_NONE;
 			err = get_item(d, v, &item, before);
 			before = item == CAM_NONE ? NULL : &d->successors[item];
 			if (!err && place != CAM_NONE && item != CAM_NONE)
@@ -510,7 +516,7 @@ static int take_all(struct cam_journal_decode *d, struct cam_journal_view *v)
 	return err;
 }
 
-static void save(struct cam_journal_decode *d)
+void cam_journal_define_save(struct cam_journal_decode *d)
 {
 	for (size_t i = 0; i < CAM_JT_MAX; i++) {
 		struct cam_journal_map *m = &d->maps[i];
@@ -531,7 +537,6 @@ void cam_journal_define_drop(struct cam_journal_decode *d)
 int cam_journal_define_all(struct cam_journal_decode *d, struct cam_journal_view *v)
 {
 	int err = 0;
-	save(d);
 	for (size_t i = 0; i < CAM_JT_MAX && !err; i++)
 		err = map_go_on(&d->maps[i], v->base[i]);
 	if (!err)

@@ -5,10 +5,13 @@
 #pragma once
 #include "store/journal_decode.h"
 
+/* For another epoch: empties the maps. */
 void cam_journal_define_rewind(struct cam_journal_decode *d);
-/* Takes the definitions of a block; after an error the maps are as before. */
-int cam_journal_define_all(struct cam_journal_decode *d, struct cam_journal_view *v);
+/* What drop() goes back to. */
+void cam_journal_define_save(struct cam_journal_decode *d);
 void cam_journal_define_drop(struct cam_journal_decode *d);
+/* Takes the definitions of a block. */
+int cam_journal_define_all(struct cam_journal_decode *d, struct cam_journal_view *v);
 
 /* The own id of a local one; CAM_NONE: it was lost, or (r->error) there is none. */
 uint32_t cam_journal_define_own(struct cam_journal_decode *d, struct cam_rd *r,

@@ -6,8 +6,8 @@
  * payload: a crash tears at most the last one.
  *
  * Why an epoch is not simply 10 s: a definition is paid for again in each epoch. Measured on
- * fork-heavy 97 Hz recordings (docs/journal-format.md), epochs of 10 s take 18 bytes a sample where
- * user stacks are short and 30 where they are complete; of 60 s, 13 and 19. So an epoch lasts at
+ * fork-heavy 97 Hz recordings (docs/journal-format.md), epochs of 10 s take 19 bytes a sample where
+ * user stacks are short and 33 where they are complete; of 60 s, 13 and 20. So an epoch lasts at
  * least 10 s of samples, and goes on, to 60 s at most, while it has cost more than EPOCH_BYTES a
  * sample.
  *

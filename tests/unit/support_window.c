@@ -601,3 +601,33 @@ struct cam_source *fake_source_new(struct fake_window **windows, size_t n)
 	}
 	return &fs->s;
 }
+
+static ssize_t memory_pread(struct cam_file *f, void *bytes, size_t n, uint64_t at)
+{
+	struct memory_file *m = (struct memory_file *)f;
+	if (at >= m->n)
+		return 0;
+	if (n > m->n - at)
+		n = m->n - at;
+	memcpy(bytes, m->bytes + at, n);
+	m->preads++;
+	m->bytes_read += n;
+	return (ssize_t)n;
+}
+
+static int64_t memory_size(struct cam_file *f)
+{
+	return (int64_t)((struct memory_file *)f)->n;
+}
+
+static void memory_close(struct cam_file *f)
+{
+	(void)f;
+}
+
+void memory_file_init(struct memory_file *m, const void *bytes, size_t n)
+{
+	static const struct cam_io_ops ops = {
+		.pread = memory_pread, .size = memory_size, .close = memory_close};
+	*m = (struct memory_file){.file = {&ops}, .bytes = bytes, .n = n};
+}

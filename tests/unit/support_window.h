@@ -14,7 +14,9 @@
  *	fake_window_free(f);
  */
 #pragma once
+#include "base/buf.h"
 #include "model/cursor.h"
+#include "store/io.h"
 
 struct fake_window {
 	struct cam_window w; /* first: ops find the rest from it */
@@ -74,3 +76,26 @@ struct cam_source *fake_source_new(struct fake_window **windows, size_t n);
  * one when it covers more than 4,096 (or none).
  */
 #define FAKE_MAX_SPREAD_SECONDS 4096u
+
+/*
+ * Everything a window says, as text: two windows with the same content give the same bytes,
+ * whatever ids they use. What each option leaves out helps where it cannot be the same.
+ */
+enum window_dump_option {
+	WINDOW_DUMP_ALL = 0,
+	WINDOW_DUMP_NO_PLACES = 1 << 0,
+};
+void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out);
+/* One line a sample, in the order delivered. */
+void window_dump_samples(struct cam_window *w, struct cam_range range, unsigned options,
+			 struct cam_buf *out);
+
+/* Bytes as a file to read; borrowed. It counts what is read of it. */
+struct memory_file {
+	struct cam_file file; /* first */
+	const uint8_t *bytes;
+	size_t n;
+	unsigned preads;
+	uint64_t bytes_read;
+};
+void memory_file_init(struct memory_file *m, const void *bytes, size_t n);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The streams inside chunks of tables and columns, as both sides must know them. */
+#pragma once
+#include "store/format.h"
+#include "store/stream.h"
+
+enum cam_module_stream {
+	CAM_MODULE_PATH,
+	CAM_MODULE_KEY,
+	CAM_MODULE_BUILD_ID,
+	CAM_MODULE_STREAM_KIND,
+	CAM_MODULE_STREAMS,
+};
+extern const uint8_t cam_module_splits[CAM_MODULE_STREAMS];
+
+enum cam_function_stream {
+	CAM_FUNCTION_KIND,
+	CAM_FUNCTION_SOURCE,
+	CAM_FUNCTION_START,
+	CAM_FUNCTION_STREAMS,
+};
+extern const uint8_t cam_function_splits[CAM_FUNCTION_STREAMS];
+extern const uint8_t cam_function_contexts[CAM_FUNCTION_STREAMS];
+
+enum cam_task_stream {
+	CAM_TASK_PROCESS,
+	CAM_TASK_PID,
+	CAM_TASK_TID,
+	CAM_TASK_COMM,
+	CAM_TASK_EXE,
+	CAM_TASK_CGROUP,
+	CAM_TASK_UID,
+	CAM_TASK_START,
+	CAM_TASK_STREAMS,
+};
+extern const uint8_t cam_task_splits[CAM_TASK_STREAMS];
+
+enum cam_process_stream {
+	CAM_PROCESS_FIRST,
+	CAM_PROCESS_SECONDS,
+	CAM_PROCESS_GAP,
+	CAM_PROCESS_SAMPLES,
+	CAM_PROCESS_STREAMS,
+};
+extern const uint8_t cam_process_splits[CAM_PROCESS_STREAMS];
+extern const uint8_t cam_process_contexts[CAM_PROCESS_STREAMS];
+
+/* Contexts of the columns. */
+#define CAM_COUNTS_CPUS	 0u /* CPUs with samples in a second */
+#define CAM_COUNTS_GAP	 1u /* CPUs without, between two of them */
+#define CAM_COUNTS_FIRST 2u /* samples - 1 of a CPU the span has not met */
+#define CAM_COUNTS_NEXT	 3u /* difference to its last second with samples */
+#define CAM_TIME_GAP	 4u /* periods passed over - 1; contexts 0 to 3: by the last error */
+#define CAM_TASK_AGAIN	 0u
+#define CAM_TASK_BACK	 1u
+#define CAM_TASK_ONE	 2u /* the group has met one task in this span */
+
+static inline unsigned cam_time_ctx(int64_t error)
+{
+	return error == 0 ? 0 : error < 0 ? 3 : error < 4 ? 1 : 2;
+}
+
+enum cam_place_stream {
+	CAM_PLACE_NUMBER,
+	CAM_PLACE_PARENT,
+	CAM_PLACE_LOCATION,
+	CAM_PLACE_STREAMS,
+};
+extern const uint8_t cam_place_splits[CAM_PLACE_STREAMS];
+extern const uint8_t cam_place_contexts[CAM_PLACE_STREAMS];
+
+enum cam_location_stream {
+	CAM_LOCATION_FUNC,
+	CAM_LOCATION_OFFSET,
+	CAM_LOCATION_BASE,
+	CAM_LOCATION_MODULE,
+	CAM_LOCATION_STREAMS,
+};
+extern const uint8_t cam_location_splits[CAM_LOCATION_STREAMS];
+extern const uint8_t cam_location_contexts[CAM_LOCATION_STREAMS];
+
+#define CAM_DETAIL_SPLIT 6u /* 0: no text, 1: the next one, 1 + distance back from it */
+
+#define CAM_LEAF_STREAMS 2u /* offsets (context: not the function's first), counts - 1 */
+extern const uint8_t cam_leaf_splits[CAM_LEAF_STREAMS];
+extern const uint8_t cam_leaf_contexts[CAM_LEAF_STREAMS];

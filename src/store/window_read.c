@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opens a sealed window and answers door D from it.
+ *
+ * Invariants
+ * 1. Files are read by pread into memory of our own, never mapped: what was checked is what is
+ *    decoded.
+ * 2. After its checksum a chunk is decoded as if it had none.
+ * 3. A chunk that is bad is counted once, and takes only what it holds: the rows it defines become
+ *    [damaged], its samples are missing.
+ * 4. Strings given out do not move: room for all that the directory announces is reserved first.
+ */
+#include "base/crc32c.h"
+#include "base/vec.h"
+#include "store/window.h"
+#include "store/window_reader.h"
+#include "store/window_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+int cam_reader_pread(struct cam_reader *r, void *bytes, size_t n, uint64_t at)
+{
+	if (at > r->file_bytes || n > r->file_bytes - at)
+		return -EBADMSG;
+	r->preads++;
+	r->pread_bytes += n;
+	ssize_t got = r->file->ops->pread(r->file, bytes, n, at);
+	return got >= 0 && (size_t)got == n ? 0 : -EBADMSG;
+}
+
+int cam_reader_mark_bad(struct cam_reader *r, enum cam_chunk_kind kind, size_t i)
+{
+	if (!r->bad[kind][i]) {
+		r->bad[kind][i] = 1;
+		r->w.damage.chunks++;
+		r->w.damage.bytes += r->dir.sections[kind].chunks[i].bytes;
+	}
+	return -EBADMSG;
+}
+
+int cam_reader_chunk(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,
+		     struct cam_chunk_in *c)
+{
+	const struct cam_dir_chunk *d = &r->dir.sections[kind].chunks[i];
+	c->n = 0;
+	/* Before memory is taken for it. */
+	if (r->bad[kind][i] || d->offset > r->file_bytes || d->bytes > r->file_bytes - d->offset)
+		return cam_reader_mark_bad(r, kind, i);
+	int err = cam_vec_reserve(&c->data, &c->cap, d->bytes + CAM_STREAM_SLACK, 1, SIZE_MAX / 2);
+	if (err || d->bytes == 0)
+		return err;
+	if (cam_reader_pread(r, c->data, d->bytes, d->offset))
+		return cam_reader_mark_bad(r, kind, i);
+	struct cam_rd rd = cam_rd_make(c->data, d->bytes);
+	uint32_t crc = cam_rd_u32(&rd);
+	c->n = d->bytes - CAM_CHUNK_HEAD_BYTES;
+	if (crc != cam_chunk_crc(kind, (uint32_t)i, rd.p, c->n))
+		return cam_reader_mark_bad(r, kind, i);
+	memmove(c->data, rd.p, c->n);
+	memset(c->data + c->n, 0, CAM_STREAM_SLACK);
+	return 0;
+}
+
+int cam_reader_each_chunk(struct cam_reader *r, enum cam_chunk_kind kind, cam_load_rows *load,
+			  cam_damage_rows *damage)
+{
+	struct cam_chunk_in chunk = {0};
+	const struct cam_dir_section *s = &r->dir.sections[kind];
+	int err = 0;
+	for (size_t i = 0; i < s->n && !err; i++) {
+		err = cam_reader_chunk(r, kind, i, &chunk);
+		if (!err) {
+			struct cam_rd rd = cam_rd_make(chunk.data, chunk.n);
+			err = load(r, &rd, &s->chunks[i]);
+			if (!err && cam_rd_left(&rd))
+				err = -EBADMSG;
+			if (err == -EBADMSG)
+				cam_reader_mark_bad(r, kind, i);
+		}
+		if (err == -EBADMSG)
+			err = damage(r, &s->chunks[i]);
+	}
+	free(chunk.data);
+	return err;
+}
+
+int cam_streams_open(struct cam_stream_in *s, struct cam_rd *rd, unsigned n,
+		     const uint8_t *contexts, const uint8_t *splits)
+{
+	int err = 0;
+	memset(s, 0, n * sizeof(*s));
+	for (unsigned i = 0; i < n && !err; i++)
+		err = cam_stream_open(&s[i], rd, contexts ? contexts[i] : 1, splits[i]);
+	if (err)
+		for (unsigned i = 0; i < n; i++)
+			cam_stream_in_free(&s[i]);
+	return err;
+}
+
+int cam_streams_close(struct cam_stream_in *s, unsigned n)
+{
+	int err = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (!cam_stream_done(&s[i]))
+			err = -EBADMSG;
+		cam_stream_in_free(&s[i]);
+	}
+	return err;
+}
+
+int cam_reader_intern(struct cam_reader *r, struct cam_text s, struct cam_str_id *out)
+{
+	const struct cam_strings *st = &r->t.strings;
+	if (s.n >= st->bytes_cap - st->ends[st->n - 1])
+		return -EBADMSG;
+	return cam_string_intern(&r->t, s, out);
+}
+
+int cam_reader_damaged_string(struct cam_reader *r, uint32_t *out)
+{
+	struct cam_str_id id = {r->damaged_string};
+	int err = 0;
+	if (id.v == CAM_NONE)
+		err = cam_reader_intern(r, CAM_TEXT("[damaged]"), &id);
+	*out = r->damaged_string = id.v;
+	return err;
+}
+
+int cam_reader_add_mark(struct cam_reader *r, struct cam_text name, uint32_t *out)
+{
+	struct cam_str_id id;
+	int err = cam_reader_load(r, CAM_PART_NAMES);
+	if (!err)
+		err = cam_reader_intern(r, name, &id);
+	if (!err)
+		err = cam_vec_reserve(&r->t.functions, &r->t.cap_functions, r->t.n_functions + 1,
+				      sizeof(*r->t.functions), CAM_MAX_ROWS + 2);
+	if (err)
+		return err;
+	*out = (uint32_t)r->t.n_functions++;
+	r->t.functions[*out] =
+		(struct cam_function){.name = id, .kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
+	return 0;
+}
+
+int cam_reader_damaged_func(struct cam_reader *r, uint32_t *out)
+{
+	int err = 0;
+	if (r->damaged_func == CAM_NONE)
+		err = cam_reader_add_mark(r, CAM_TEXT("[damaged]"), &r->damaged_func);
+	*out = r->damaged_func;
+	return err;
+}
+
+int cam_reader_load(struct cam_reader *r, unsigned parts)
+{
+	static const struct {
+		unsigned part;
+		int (*load)(struct cam_reader *r);
+	} all[] = {
+		{CAM_PART_STRINGS, cam_load_strings}, {CAM_PART_NAMES, cam_load_names},
+		{CAM_PART_TASKS, cam_load_tasks},     {CAM_PART_RANKS, cam_load_ranks},
+		{CAM_PART_TREE, cam_load_tree},	      {CAM_PART_LEAVES, cam_load_leaves},
+		{CAM_PART_PLACES, cam_load_places},
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (!(parts & ~r->parts & all[i].part))
+			continue;
+		int err = all[i].load(r);
+		if (err)
+			return err;
+		r->parts |= all[i].part;
+	}
+	return 0;
+}
+
+static int read_tables(struct cam_window *w, const struct cam_tables **out)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	*out = &r->t;
+	return cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES | CAM_PART_TASKS |
+					  CAM_PART_TREE | CAM_PART_PLACES);
+}
+
+static void close_reader(struct cam_window *w)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	void *const arrays[] = {r->span_lost,	  r->strings,	  r->process_pid,
+				r->rank_group,	  r->rank_tree,	  r->rank_node,
+				r->rank_slots,	  r->small_of,	  r->leaf_offsets,
+				r->leaf_start,	  r->node_places, r->node_first_place,
+				r->place_chunk_of};
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		free(arrays[i]);
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
+		free(r->bad[k]);
+	for (unsigned t = 0; t < CAM_COLUMN_TABLES; t++)
+		free(r->tables[t]);
+	cam_span_in_free(r->span);
+	cam_tables_free(&r->t);
+	cam_dir_free(&r->dir);
+	if (r->file)
+		r->file->ops->close(r->file);
+	free(r);
+}
+
+static const struct cam_window_ops reader_ops = {
+	.tables = read_tables,
+	.samples = cam_read_samples,
+	.totals = cam_read_totals,
+	.small_totals = cam_read_small_totals,
+	.cells = cam_read_cells,
+	.process_cells = cam_read_process_cells,
+	.events = cam_read_events,
+	.ledger = cam_read_ledger,
+	.anchors = cam_read_anchors,
+	.facts = cam_read_facts,
+	.close = close_reader,
+};
+
+/* 0: a good header; -EPROTONOSUPPORT; -EBADMSG: none. */
+static int check_header(struct cam_reader *r)
+{
+	uint8_t bytes[CAM_HEADER_BYTES];
+	int err = cam_reader_pread(r, bytes, sizeof(bytes), 0);
+	struct cam_rd rd = cam_rd_make(bytes, sizeof(bytes));
+	if (err)
+		return err;
+	bool magic = cam_rd_u64(&rd) == CAM_WINDOW_MAGIC;
+	cam_rd_u32(&rd);
+	cam_rd_u32(&rd);
+	uint32_t incompat = cam_rd_u32(&rd);
+	if (!magic || cam_rd_u32(&rd) != cam_crc32c(0, bytes, sizeof(bytes) - 4))
+		return -EBADMSG;
+	return incompat & ~CAM_FEATURES_INCOMPAT ? -EPROTONOSUPPORT : 0;
+}
+
+/* The directory that begins at `at`. */
+static int read_directory(struct cam_reader *r, uint64_t at)
+{
+	uint8_t head[CAM_DIRECTORY_HEAD_BYTES];
+	int err = cam_reader_pread(r, head, sizeof(head), at);
+	struct cam_rd rd = cam_rd_make(head, sizeof(head));
+	if (err)
+		return err;
+	uint32_t magic = cam_rd_u32(&rd), stored = cam_rd_u32(&rd), raw = cam_rd_u32(&rd);
+	uint32_t crc = cam_rd_u32(&rd);
+	if (magic != CAM_DIRECTORY_MAGIC || stored > r->file_bytes || raw > CAM_DIRECTORY_BYTES_MAX)
+		return -EBADMSG;
+	uint8_t *bytes = malloc((size_t)stored + 1);
+	struct cam_block_in block = {0};
+	err = bytes ? cam_reader_pread(r, bytes, stored, at + sizeof(head)) : -ENOMEM;
+	if (!err && crc != cam_crc32c(cam_crc32c(0, head, sizeof(head) - 4), bytes, stored))
+		err = -EBADMSG;
+	if (!err) {
+		rd = cam_rd_make(bytes, stored);
+		err = cam_block_read(&block, &rd, raw);
+	}
+	if (!err && (block.n != raw || cam_rd_left(&rd)))
+		err = -EBADMSG;
+	if (!err) {
+		err = cam_dir_read(&r->dir, block.bytes, block.n, r->file_bytes);
+		if (err)
+			cam_dir_free(&r->dir);
+	}
+	r->directory_bytes = sizeof(head) + stored;
+	cam_block_free(&block);
+	free(bytes);
+	return err;
+}
+
+int cam_reader_trailer(struct cam_reader *r, uint64_t *at, uint32_t *n)
+{
+	uint8_t bytes[CAM_TRAILER_BYTES];
+	struct cam_rd rd = cam_rd_make(bytes, sizeof(bytes));
+	if (r->file_bytes < sizeof(bytes))
+		return -EBADMSG;
+	int err = cam_reader_pread(r, bytes, sizeof(bytes), r->file_bytes - sizeof(bytes));
+	if (err)
+		return err;
+	uint64_t magic = cam_rd_u64(&rd);
+	*at = cam_rd_u64(&rd);
+	*n = cam_rd_u32(&rd);
+	bool good = cam_rd_u32(&rd) == cam_crc32c(0, bytes, sizeof(bytes) - 4);
+	return good && magic == CAM_TRAILER_MAGIC ? 0 : -EBADMSG;
+}
+
+static int read_second_directory(struct cam_reader *r)
+{
+	uint64_t at;
+	uint32_t n;
+	int err = cam_reader_trailer(r, &at, &n);
+	if (!err)
+		err = read_directory(r, at);
+	return !err && r->directory_bytes != n ? -EBADMSG : err;
+}
+
+static int open_directory(struct cam_reader *r)
+{
+	int header = check_header(r);
+	if (header == -EPROTONOSUPPORT)
+		return header;
+	int err = read_directory(r, CAM_HEADER_BYTES);
+	if (header) {
+		r->w.damage.chunks++;
+		r->w.damage.bytes += CAM_HEADER_BYTES;
+	}
+	if (err != -EBADMSG)
+		return err;
+	err = read_second_directory(r);
+	r->second_used = true;
+	r->w.damage.chunks++;
+	r->w.damage.bytes += r->directory_bytes;
+	return err;
+}
+
+static int prepare(struct cam_reader *r)
+{
+	size_t text = (size_t)r->dir.text_bytes + 256;
+	int err = cam_dir_place_chunks(&r->dir, CAM_HEADER_BYTES + r->directory_bytes);
+	if (!err)
+		err = cam_tables_init(&r->t, SIZE_MAX);
+	if (!err)
+		err = cam_vec_reserve(&r->t.strings.bytes, &r->t.strings.bytes_cap, text, 1,
+				      CAM_MAX_STRING_BYTES + 256u);
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS && !err; k++) {
+		r->bad[k] = calloc(r->dir.sections[k].n + 1, 1);
+		err = r->bad[k] ? 0 : -ENOMEM;
+	}
+	r->span_lost = calloc(r->dir.n_spans + 1, 1);
+	if (!err && !r->span_lost)
+		err = -ENOMEM;
+	r->w.info = r->dir.info;
+	return err;
+}
+
+int cam_window_open(struct cam_file *file, struct cam_window **out)
+{
+	struct cam_reader *r = calloc(1, sizeof(*r));
+	if (!r) {
+		file->ops->close(file);
+		return -ENOMEM;
+	}
+	r->file = file;
+	r->w.ops = &reader_ops;
+	r->damaged_string = r->damaged_func = r->damaged_node = r->damaged_place = CAM_NONE;
+	r->small_func = CAM_NONE;
+	int64_t size = file->ops->size(file);
+	int err = size < 0 ? (int)size : 0;
+	r->file_bytes = size < 0 ? 0 : (uint64_t)size;
+	if (!err)
+		err = open_directory(r);
+	if (!err)
+		err = prepare(r);
+	if (err) {
+		close_reader(&r->w);
+		return err;
+	}
+	*out = &r->w;
+	return 0;
+}

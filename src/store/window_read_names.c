@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Loads strings, modules, functions and event types; window_write_names.c has their layout. */
+#include "base/vec.h"
+#include "store/window_reader.h"
+#include "store/window_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int load_string_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
+{
+	struct cam_block_in block;
+	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
+	struct cam_rd lines = cam_rd_make(block.bytes, block.n);
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		struct cam_text text;
+		struct cam_str_id id;
+		err = cam_line_get(&lines, &text);
+		if (!err)
+			err = cam_reader_intern(r, text, &id);
+		if (!err)
+			r->strings[c->first + i] = id.v;
+	}
+	if (!err && cam_rd_left(&lines))
+		err = -EBADMSG;
+	cam_block_free(&block);
+	return err;
+}
+
+static int damage_strings(struct cam_reader *r, const struct cam_dir_chunk *c)
+{
+	uint32_t id;
+	int err = cam_reader_damaged_string(r, &id);
+	for (uint32_t i = 0; i < c->rows; i++)
+		r->strings[c->first + i] = id;
+	return err;
+}
+
+int cam_load_strings(struct cam_reader *r)
+{
+	if (!r->strings)
+		r->strings = calloc((size_t)r->dir.n_strings + 1, sizeof(uint32_t));
+	return r->strings ? cam_reader_each_chunk(r, CAM_CHUNK_STRINGS, load_string_rows,
+						  damage_strings)
+			  : -ENOMEM;
+}
+
+static int load_module_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
+{
+	struct cam_stream_in s[CAM_MODULE_STREAMS];
+	int64_t last[3] = {0};
+	int err = cam_streams_open(s, rd, CAM_MODULE_STREAMS, NULL, cam_module_splits);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		struct cam_module *m = &r->t.modules[c->first + i];
+		struct cam_str_id *const to[3] = {&m->path, &m->key, &m->build_id};
+		for (unsigned k = 0; k < 3 && !err; k++) {
+			last[k] += cam_unzigzag(cam_stream_get(&s[k], 0) & UINT32_MAX);
+			if (last[k] < 0 || last[k] >= r->dir.n_strings)
+				err = -EBADMSG;
+			else
+				to[k]->v = r->strings[last[k]];
+		}
+		uint64_t kind = cam_stream_get(&s[CAM_MODULE_STREAM_KIND], 0);
+		if (kind >= CAM_MODULE_MAX)
+			err = -EBADMSG;
+		else
+			m->kind = (enum cam_module_kind)kind;
+	}
+	int end = cam_streams_close(s, CAM_MODULE_STREAMS);
+	return err ? err : end;
+}
+
+static int damage_modules(struct cam_reader *r, const struct cam_dir_chunk *c)
+{
+	uint32_t id;
+	int err = cam_reader_damaged_string(r, &id);
+	for (uint32_t i = 0; i < c->rows; i++)
+		r->t.modules[c->first + i] = (struct cam_module){.path = {id}};
+	return err;
+}
+
+static int load_function_rows(struct cam_reader *r, struct cam_rd *rd,
+			      const struct cam_dir_chunk *c)
+{
+	struct cam_stream_in s[CAM_FUNCTION_STREAMS];
+	struct cam_block_in block;
+	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
+	struct cam_rd lines = cam_rd_make(block.bytes, block.n);
+	if (!err)
+		err = cam_streams_open(s, rd, CAM_FUNCTION_STREAMS, cam_function_contexts,
+				       cam_function_splits);
+	if (err) {
+		cam_block_free(&block);
+		return err;
+	}
+	uint64_t kind = 0, source = 0;
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		struct cam_function *f = &r->t.functions[c->first + i];
+		struct cam_text name;
+		err = cam_line_get(&lines, &name);
+		if (!err)
+			err = cam_reader_intern(r, name, &f->name);
+		kind = cam_stream_get(&s[CAM_FUNCTION_KIND], (unsigned)kind);
+		source = cam_stream_get(&s[CAM_FUNCTION_SOURCE], (unsigned)source);
+		if (!err && (kind >= CAM_FUNC_KIND_MAX || source >= CAM_NAME_MAX))
+			err = -EBADMSG;
+		if (err)
+			break;
+		f->kind = (enum cam_func_kind)kind;
+		f->source = (enum cam_name_source)source;
+		f->start = cam_stream_get(&s[CAM_FUNCTION_START], name.n > 0);
+	}
+	int end = cam_streams_close(s, CAM_FUNCTION_STREAMS);
+	if (!err && cam_rd_left(&lines))
+		err = -EBADMSG;
+	cam_block_free(&block);
+	return err ? err : end;
+}
+
+static int damage_functions(struct cam_reader *r, const struct cam_dir_chunk *c)
+{
+	uint32_t id;
+	int err = cam_reader_damaged_string(r, &id);
+	for (uint32_t i = 0; i < c->rows; i++) {
+		struct cam_function *f = &r->t.functions[c->first + i];
+		*f = (struct cam_function){.name = {id},
+					   .module = f->module,
+					   .kind = CAM_FUNC_MARK,
+					   .source = CAM_NAME_OWN};
+	}
+	return err;
+}
+
+static int make_rows(struct cam_reader *r)
+{
+	const struct cam_dir *d = &r->dir;
+	struct cam_tables *t = &r->t;
+	int err = cam_vec_reserve(&t->modules, &t->cap_modules, d->n_modules, sizeof(*t->modules),
+				  CAM_MAX_ROWS);
+	if (!err)
+		err = cam_vec_reserve(&t->functions, &t->cap_functions, (size_t)d->n_functions + 2,
+				      sizeof(*t->functions), CAM_MAX_ROWS + 2);
+	if (!err)
+		err = cam_vec_reserve(&t->etypes, &t->cap_etypes, d->n_etypes, sizeof(*t->etypes),
+				      CAM_MAX_ROWS);
+	if (err)
+		return err;
+	memset(t->modules, 0, d->n_modules * sizeof(*t->modules));
+	memset(t->functions, 0, d->n_functions * sizeof(*t->functions));
+	t->n_modules = d->n_modules;
+	t->n_functions = d->n_functions;
+	t->n_etypes = d->n_etypes;
+	for (uint32_t m = 0; m < d->n_modules; m++)
+		for (uint32_t f = d->module_start[m]; f < d->module_start[m + 1]; f++)
+			t->functions[f].module.v = m;
+	for (size_t i = 0; i < d->n_etypes; i++)
+		t->etypes[i] = (struct cam_etype){.name = {r->strings[d->etypes[i].name]},
+						  .period_ns = d->etypes[i].period_ns,
+						  .has_weight = d->etypes[i].has_weight};
+	return 0;
+}
+
+int cam_load_names(struct cam_reader *r)
+{
+	int err = cam_reader_load(r, CAM_PART_STRINGS);
+	if (!err)
+		err = make_rows(r);
+	if (!err)
+		err = cam_reader_each_chunk(r, CAM_CHUNK_MODULES, load_module_rows, damage_modules);
+	/* Row 0 is "no module", whatever the file says. */
+	r->t.modules[0] = (struct cam_module){0};
+	if (!err)
+		err = cam_reader_each_chunk(r, CAM_CHUNK_FUNCTIONS, load_function_rows,
+					    damage_functions);
+	return err;
+}

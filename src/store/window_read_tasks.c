@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Loads tasks and answers per process; window_write_tasks.c has the layout. */
+#include "base/vec.h"
+#include "store/window_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct task_rows {
+	struct cam_stream_in s[CAM_TASK_STREAMS];
+	struct cam_reader *r;
+	uint32_t *last_of_comm; /* by string of the file: the last task + 1 */
+	bool *met;		/* by process */
+	int32_t *pid;		/* by process */
+	uint64_t next_process, unit, first_comm, start;
+	int64_t last_pid;
+};
+
+/* 0: as in `like`, else 1 + a string of the file. */
+static int get_string(struct task_rows *k, enum cam_task_stream s, const struct cam_str_id *like,
+		      struct cam_str_id *out)
+{
+	uint64_t v = cam_stream_get(&k->s[s], 0);
+	if (v > k->r->dir.n_strings || (v == 0 && !like))
+		return -EBADMSG;
+	out->v = v ? k->r->strings[v - 1] : like->v;
+	return 0;
+}
+
+static int get_process(struct task_rows *k, uint64_t *out)
+{
+	struct cam_reader *r = k->r;
+	uint64_t back = cam_stream_get(&k->s[CAM_TASK_PROCESS], 0);
+	uint64_t process = k->next_process - back;
+	if (back > k->next_process || process >= r->dir.n_processes)
+		return -EBADMSG;
+	k->next_process += back == 0;
+	if (!k->met[process]) {
+		int64_t delta = cam_unzigzag(cam_stream_get(&k->s[CAM_TASK_PID], 0));
+		if (delta > UINT32_MAX || delta < -(int64_t)UINT32_MAX)
+			return -EBADMSG;
+		k->last_pid += delta;
+		if (k->last_pid != (int32_t)k->last_pid)
+			return -EBADMSG;
+		k->met[process] = true;
+		k->pid[process] = (int32_t)k->last_pid;
+	}
+	*out = process;
+	return 0;
+}
+
+static int load_task(struct task_rows *k, uint32_t i)
+{
+	struct cam_reader *r = k->r;
+	struct cam_task *to = &r->t.tasks[i];
+	uint64_t process = 0;
+	int err = get_process(k, &process);
+	int64_t pid = k->pid[process];
+	int64_t tid = cam_unzigzag(cam_stream_get(&k->s[CAM_TASK_TID], 0));
+	uint64_t comm = cam_stream_get(&k->s[CAM_TASK_COMM], 0);
+	if (err || tid > UINT32_MAX || tid < -(int64_t)UINT32_MAX ||
+	    pid + tid != (int32_t)(pid + tid) || comm >= r->dir.n_strings ||
+	    k->first_comm >= r->dir.n_strings - comm)
+		return -EBADMSG;
+	comm += k->first_comm;
+	uint32_t *last = &k->last_of_comm[comm];
+	const struct cam_task *like = *last ? &r->t.tasks[*last - 1] : NULL;
+	*to = (struct cam_task){
+		.pid = (int32_t)pid, .tid = (int32_t)(pid + tid), .comm = {r->strings[comm]}};
+	err = get_string(k, CAM_TASK_EXE, like ? &like->exe : NULL, &to->exe);
+	if (!err)
+		err = get_string(k, CAM_TASK_CGROUP, like ? &like->cgroup : NULL, &to->cgroup);
+	uint64_t uid = cam_stream_get(&k->s[CAM_TASK_UID], 0);
+	if (err || uid > (1ull << 32) || (uid == 0 && !like))
+		return -EBADMSG;
+	to->uid = uid ? (uint32_t)(uid - 1) : like->uid;
+	k->start += (uint64_t)cam_unzigzag(cam_stream_get(&k->s[CAM_TASK_START], 0));
+	to->start_ns = k->start * k->unit;
+	*last = i + 1;
+	r->process_pid[process] = to->pid == CAM_PID_NONE ? to->tid : to->pid;
+	return 0;
+}
+
+static int load_task_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
+{
+	struct task_rows k = {.r = r};
+	k.next_process = cam_rd_varint(rd);
+	k.unit = cam_rd_varint(rd);
+	k.first_comm = cam_rd_varint(rd);
+	int err = cam_streams_open(k.s, rd, CAM_TASK_STREAMS, NULL, cam_task_splits);
+	if (err)
+		return err;
+	k.last_of_comm = calloc((size_t)r->dir.n_strings + 1, sizeof(uint32_t));
+	k.met = calloc((size_t)r->dir.n_processes + 1, sizeof(*k.met));
+	k.pid = calloc((size_t)r->dir.n_processes + 1, sizeof(*k.pid));
+	if (!k.last_of_comm || !k.met || !k.pid)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < c->rows && !err; i++)
+		err = load_task(&k, c->first + i);
+	int end = cam_streams_close(k.s, CAM_TASK_STREAMS);
+	free(k.last_of_comm);
+	free(k.met);
+	free(k.pid);
+	return err ? err : end;
+}
+
+static int damage_tasks(struct cam_reader *r, const struct cam_dir_chunk *c)
+{
+	uint32_t id;
+	int err = cam_reader_damaged_string(r, &id);
+	for (uint32_t i = 0; i < c->rows; i++)
+		r->t.tasks[c->first + i] = (struct cam_task){.pid = CAM_PID_NONE,
+							     .tid = CAM_PID_NONE,
+							     .uid = CAM_UID_NONE,
+							     .comm = {id}};
+	return err;
+}
+
+int cam_load_tasks(struct cam_reader *r)
+{
+	struct cam_tables *t = &r->t;
+	int err = cam_reader_load(r, CAM_PART_STRINGS);
+	if (!err)
+		err = cam_vec_reserve(&t->tasks, &t->cap_tasks, (size_t)r->dir.n_tasks + 1,
+				      sizeof(*t->tasks), CAM_MAX_ROWS + 1);
+	if (!err && !r->process_pid)
+		r->process_pid = malloc(((size_t)r->dir.n_processes + 1) * sizeof(int32_t));
+	if (err || !r->process_pid)
+		return err ? err : -ENOMEM;
+	memset(t->tasks, 0, r->dir.n_tasks * sizeof(*t->tasks));
+	t->n_tasks = r->dir.n_tasks;
+	for (uint32_t i = 0; i < r->dir.n_processes; i++)
+		r->process_pid[i] = CAM_PID_NONE;
+	return cam_reader_each_chunk(r, CAM_CHUNK_TASKS, load_task_rows, damage_tasks);
+}
+
+struct cells {
+	struct cam_process_cell *rows;
+	size_t n, cap;
+};
+
+static int add_process(struct cells *cells, struct cam_stream_in *s, int32_t pid, uint64_t second,
+		       uint64_t max_cells)
+{
+	uint64_t more = cam_stream_get(&s[CAM_PROCESS_SECONDS], 0);
+	if (more >= max_cells || cells->n >= max_cells - more)
+		return -EBADMSG;
+	for (uint64_t i = 0; i <= more; i++) {
+		if (i) {
+			uint64_t gap = cam_stream_get(&s[CAM_PROCESS_GAP], 0);
+			second += gap + 1;
+			if (gap > UINT64_MAX / 1000000000)
+				return -EBADMSG;
+		}
+		uint64_t samples = cam_stream_get(&s[CAM_PROCESS_SAMPLES], more > 0);
+		if (second > UINT64_MAX / 1000000000 || samples >= CAM_WINDOW_SAMPLES_MAX)
+			return -EBADMSG;
+		int err = cam_vec_reserve(&cells->rows, &cells->cap, cells->n + 1,
+					  sizeof(*cells->rows), SIZE_MAX / 64);
+		if (err)
+			return err;
+		cells->rows[cells->n++] = (struct cam_process_cell){second, pid, samples + 1};
+	}
+	return 0;
+}
+
+static int add_chunk(struct cam_reader *r, const struct cam_chunk_in *chunk,
+		     const struct cam_dir_chunk *c, struct cells *cells)
+{
+	struct cam_rd rd = cam_rd_make(chunk->data, chunk->n);
+	struct cam_stream_in s[CAM_PROCESS_STREAMS];
+	uint64_t second = cam_rd_varint(&rd);
+	size_t before = cells->n;
+	int err = cam_streams_open(s, &rd, CAM_PROCESS_STREAMS, cam_process_contexts,
+				   cam_process_splits);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		uint64_t step = cam_stream_get(&s[CAM_PROCESS_FIRST], 0);
+		second += step;
+		if (step > UINT64_MAX / 1000000000 || second > UINT64_MAX / 1000000000)
+			err = -EBADMSG;
+		else
+			err = add_process(cells, s, r->process_pid[c->first + i], second,
+					  r->dir.info.samples + 1);
+	}
+	int end = cam_streams_close(s, CAM_PROCESS_STREAMS);
+	if (!err)
+		err = cam_rd_left(&rd) ? -EBADMSG : end;
+	if (err)
+		cells->n = before;
+	return err;
+}
+
+static int compare_cells(const void *x, const void *y)
+{
+	const struct cam_process_cell *a = x, *b = y;
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	const struct cam_dir_section *section = &r->dir.sections[CAM_CHUNK_PROCESSES];
+	struct cam_chunk_in chunk = {0};
+	struct cells c = {0};
+	int err = cam_reader_load(r, CAM_PART_TASKS);
+	for (size_t i = 0; i < section->n && !err; i++) {
+		err = cam_reader_chunk(r, CAM_CHUNK_PROCESSES, i, &chunk);
+		if (!err)
+			err = add_chunk(r, &chunk, &section->chunks[i], &c);
+		if (err == -EBADMSG) {
+			cam_reader_mark_bad(r, CAM_CHUNK_PROCESSES, i);
+			err = 0;
+		}
+	}
+	if (c.n)
+		qsort(c.rows, c.n, sizeof(*c.rows), compare_cells);
+	for (size_t i = 0; i < c.n && !err;) {
+		struct cam_process_cell sum = c.rows[i++];
+		for (; i < c.n && !compare_cells(&sum, &c.rows[i]); i++)
+			sum.samples += c.rows[i].samples;
+		err = fn(arg, &sum);
+	}
+	free(chunk.data);
+	free(c.rows);
+	return err;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Loads ranks and the tree. Ranks come from the directory alone: with a tree chunk lost, the
+ * groups and counts of its pairs are still known, and only the stacks are [damaged].
+ */
+#include "base/vec.h"
+#include "store/window_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void fill_ranks(struct cam_reader *r)
+{
+	const struct cam_dir *d = &r->dir;
+	for (size_t c = 0; c < d->n_classes; c++) {
+		uint32_t rank = d->classes[c].first_rank;
+		for (uint32_t k = 0; k < d->n_trees; k++) {
+			for (uint32_t n = d->class_pairs[c * d->n_trees + k]; n; n--, rank++) {
+				r->rank_group[rank] = d->classes[c].group;
+				r->rank_tree[rank] = k;
+			}
+		}
+	}
+}
+
+int cam_load_ranks(struct cam_reader *r)
+{
+	size_t n = (size_t)r->dir.n_pairs + 1;
+	struct cam_rans_freq freq;
+	if (!r->rank_group)
+		r->rank_group = calloc(n, sizeof(uint32_t));
+	if (!r->rank_tree)
+		r->rank_tree = calloc(n, sizeof(uint32_t));
+	if (!r->rank_slots)
+		r->rank_slots = calloc(CAM_RANS_SCALE, sizeof(*r->rank_slots));
+	if (!r->rank_group || !r->rank_tree || !r->rank_slots)
+		return -ENOMEM;
+	fill_ranks(r);
+	cam_dir_rank_model(&r->dir, &freq);
+	uint32_t slot = 0;
+	for (uint32_t token = 0; token < 256; token++) {
+		if (!freq.freq[token])
+			continue;
+		struct cam_rank_slot s = {
+			.base = (uint32_t)cam_token_base(token, CAM_RANK_SPLIT),
+			.bits = (uint8_t)cam_token_bits(token, CAM_RANK_SPLIT),
+			.freq = freq.freq[token],
+		};
+		for (; s.bias < s.freq; s.bias++)
+			r->rank_slots[slot++] = s;
+	}
+	return 0;
+}
+
+/* The classes are sorted by group, then count. */
+static size_t find_class(const struct cam_dir *d, uint32_t group, uint32_t count)
+{
+	size_t lo = 0, hi = d->n_classes;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct cam_dir_class *c = &d->classes[mid];
+		if (c->group < group || (c->group == group && c->count < count))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < d->n_classes && d->classes[lo].group == group && d->classes[lo].count == count)
+		return lo;
+	return SIZE_MAX;
+}
+
+struct loading {
+	struct cam_reader *r;
+	struct cam_tree_state state;
+	struct cam_chunk_in bytes;
+	struct cam_tree_chunk chunk;
+	uint32_t *class_of;   /* per pair of the chunk */
+	uint32_t *used;	      /* per class: pairs of the chunk placed so far */
+	uint32_t *class_rank; /* per class: rank of the chunk's first pair in it */
+	bool damaged;
+};
+
+/* What stands in a node's function while it is not known. */
+#define LOST (CAM_NONE - 1)
+
+/* Gives the chunk's pairs their ranks; they must be just those the directory has for it. */
+static int place_pairs(struct loading *l, size_t k)
+{
+	const struct cam_dir *d = &l->r->dir;
+	const struct cam_tree_chunk *c = &l->chunk;
+	memset(l->used, 0, d->n_classes * sizeof(*l->used));
+	for (uint32_t i = 0; i < c->n_pairs; i++) {
+		size_t class = find_class(d, c->pair_group[i], c->pair_count[i]);
+		if (class == SIZE_MAX || l->used[class] == d->class_pairs[class * d->n_trees + k])
+			return -EBADMSG;
+		l->class_of[i] = (uint32_t) class;
+		l->used[class]++;
+	}
+	memset(l->used, 0, d->n_classes * sizeof(*l->used));
+	for (uint32_t i = 0; i < c->n_pairs; i++) {
+		uint32_t class = l->class_of[i];
+		l->r->rank_node[l->class_rank[class] + l->used[class]++] = c->pair_node[i];
+	}
+	return 0;
+}
+
+/*
+ * The path to the chunk's first node must be the one the chunks before it made; where those are
+ * lost, it is what is left of them.
+ */
+static int join_path(struct cam_reader *r, const struct cam_tree_chunk *c)
+{
+	struct cam_tree *tree = &r->t.stacks;
+	for (uint32_t i = 0; i < c->n_path; i++) {
+		uint32_t node = c->path_node[i], parent = i ? c->path_node[i - 1] : 0;
+		if (tree->item[node] == LOST)
+			continue;
+		if (tree->item[node] != c->path_func[i] || tree->parent[node] != parent)
+			return -EBADMSG;
+	}
+	for (uint32_t i = 0; i < c->n_path; i++) {
+		tree->item[c->path_node[i]] = c->path_func[i];
+		tree->parent[c->path_node[i]] = i ? c->path_node[i - 1] : 0;
+	}
+	return 0;
+}
+
+static int load_chunk(struct loading *l, size_t k)
+{
+	struct cam_reader *r = l->r;
+	struct cam_tree_chunk *c = &l->chunk;
+	struct cam_tree *tree = &r->t.stacks;
+	int err = cam_reader_chunk(r, CAM_CHUNK_TREE, k, &l->bytes);
+	c->parent = tree->parent + c->first_node;
+	c->func = tree->item + c->first_node;
+	if (!err)
+		err = cam_tree_read_chunk(&l->state, r->dir.module_start, l->bytes.data, l->bytes.n,
+					  c);
+	if (!err)
+		err = join_path(r, c);
+	if (!err)
+		err = place_pairs(l, k);
+	if (err != -EBADMSG)
+		return err;
+	cam_reader_mark_bad(r, CAM_CHUNK_TREE, k);
+	for (uint32_t i = 0; i < c->n_nodes; i++) {
+		c->parent[i] = 0;
+		c->func[i] = c->first_node + i ? LOST : CAM_NONE;
+	}
+	l->damaged = true;
+	for (size_t class = 0; class < r->dir.n_classes; class ++)
+		r->w.damage.stacks += (uint64_t)r->dir.class_pairs[class * r->dir.n_trees + k] *
+				      r->dir.classes[class].count;
+	return 0;
+}
+
+static uint32_t pairs_of_chunk(const struct cam_dir *d, size_t k)
+{
+	uint32_t n = 0;
+	for (size_t class = 0; class < d->n_classes; class ++)
+		n += d->class_pairs[class * d->n_trees + k];
+	return n;
+}
+
+static int load_next_chunk(struct loading *l, size_t k)
+{
+	const struct cam_dir *d = &l->r->dir;
+	struct cam_tree_chunk *c = &l->chunk;
+	size_t n = pairs_of_chunk(d, k);
+	c->first_node = d->sections[CAM_CHUNK_TREE].chunks[k].first;
+	c->n_nodes = d->sections[CAM_CHUNK_TREE].chunks[k].rows;
+	c->n_pairs = (uint32_t)n;
+	c->pair_node = calloc(n + 1, sizeof(uint32_t));
+	c->pair_group = calloc(n + 1, sizeof(uint32_t));
+	c->pair_count = calloc(n + 1, sizeof(uint32_t));
+	l->class_of = calloc(n + 1, sizeof(uint32_t));
+	int err = c->pair_node && c->pair_group && c->pair_count && l->class_of ? load_chunk(l, k)
+										: -ENOMEM;
+	for (size_t class = 0; class < d->n_classes; class ++)
+		l->class_rank[class] += d->class_pairs[class * d->n_trees + k];
+	free(c->pair_node);
+	free(c->pair_group);
+	free(c->pair_count);
+	free(l->class_of);
+	return err;
+}
+
+static int load_chunks(struct loading *l)
+{
+	const struct cam_dir *d = &l->r->dir;
+	int err =
+		cam_tree_state_init(&l->state, d->n_functions, d->n_modules, (uint32_t)d->n_groups);
+	l->used = calloc(d->n_classes + 1, sizeof(uint32_t));
+	l->class_rank = calloc(d->n_classes + 1, sizeof(uint32_t));
+	if (!err && (!l->used || !l->class_rank))
+		err = -ENOMEM;
+	for (size_t class = 0; class < d->n_classes && !err; class ++)
+		l->class_rank[class] = d->classes[class].first_rank;
+	for (size_t k = 0; k < d->n_trees && !err; k++)
+		err = load_next_chunk(l, k);
+	free(l->used);
+	free(l->class_rank);
+	free(l->bytes.data);
+	cam_tree_state_free(&l->state);
+	return err;
+}
+
+static int make_nodes(struct cam_reader *r)
+{
+	struct cam_tree *tree = &r->t.stacks;
+	size_t n = (size_t)r->dir.n_nodes + 1;
+	int err = cam_vec_reserve(&tree->parent, &tree->parent_cap, n, sizeof(uint32_t), SIZE_MAX);
+	if (!err)
+		err = cam_vec_reserve(&tree->item, &tree->item_cap, n, sizeof(uint32_t), SIZE_MAX);
+	if (!err && !r->rank_node)
+		r->rank_node = malloc(((size_t)r->dir.n_pairs + 1) * sizeof(uint32_t));
+	if (err || !r->rank_node)
+		return err ? err : -ENOMEM;
+	tree->parent[0] = 0;
+	tree->item[0] = CAM_NONE;
+	tree->n = r->dir.n_nodes;
+	memset(r->rank_node, 0xff, r->dir.n_pairs * sizeof(uint32_t));
+	return 0;
+}
+
+/* One node more than the file has, [damaged] below the root, for all stacks that are lost. */
+static int fill_damaged(struct cam_reader *r)
+{
+	struct cam_tree *tree = &r->t.stacks;
+	uint32_t func;
+	int err = cam_reader_damaged_func(r, &func);
+	if (err)
+		return err;
+	r->damaged_node = (uint32_t)tree->n++;
+	tree->parent[r->damaged_node] = 0;
+	tree->item[r->damaged_node] = func;
+	for (size_t i = 0; i < tree->n; i++)
+		if (tree->item[i] == LOST)
+			tree->item[i] = func;
+	for (uint32_t i = 0; i < r->dir.n_pairs; i++)
+		if (r->rank_node[i] == CAM_NONE)
+			r->rank_node[i] = r->damaged_node;
+	return 0;
+}
+
+int cam_load_tree(struct cam_reader *r)
+{
+	struct loading l = {.r = r};
+	int err = cam_reader_load(r, CAM_PART_NAMES | CAM_PART_RANKS);
+	if (!err)
+		err = make_nodes(r);
+	if (!err)
+		err = load_chunks(&l);
+	return !err && l.damaged ? fill_damaged(r) : err;
+}

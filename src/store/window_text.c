@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/window_text.h"
+
+#include "store/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+void cam_line_put(struct cam_buf *lines, struct cam_text s)
+{
+	while (s.n) {
+		size_t plain = 0;
+		while (plain < s.n && s.p[plain] != '\n' && s.p[plain] != '\\')
+			plain++;
+		cam_buf_put(lines, s.p, plain);
+		if (plain < s.n) {
+			cam_buf_put(lines, s.p[plain] == '\n' ? "\\n" : "\\\\", 2);
+			plain++;
+		}
+		s.p += plain;
+		s.n -= plain;
+	}
+	cam_buf_put_u8(lines, '\n');
+}
+
+int cam_line_get(struct cam_rd *lines, struct cam_text *out)
+{
+	uint8_t *from = (uint8_t *)lines->p;
+	uint8_t *end = cam_rd_left(lines) ? memchr(from, '\n', cam_rd_left(lines)) : NULL;
+	if (!end)
+		return -EBADMSG;
+	lines->p = end + 1;
+	uint8_t *to = memchr(from, '\\', (size_t)(end - from));
+	out->p = (const char *)from;
+	out->n = (size_t)((to ? to : end) - from);
+	for (uint8_t *p = to; p && p < end; p++) {
+		uint8_t c = *p;
+		if (c == '\\') {
+			/* The end of the line stops an escape that is cut off. */
+			c = *++p;
+			if (c != 'n' && c != '\\')
+				return -EBADMSG;
+			c = c == 'n' ? '\n' : '\\';
+		}
+		*to++ = c;
+		out->n++;
+	}
+	return 0;
+}
+
+int cam_block_write(struct cam_buf *out, const void *raw, size_t n, int level)
+{
+	size_t bound = ZSTD_compressBound(n);
+	uint8_t *room = malloc(bound);
+	if (!room)
+		return -ENOMEM;
+	size_t coded = ZSTD_compress(room, bound, raw, n, level);
+	if (ZSTD_isError(coded) || coded >= n) {
+		cam_buf_put_u8(out, CAM_CODER_STORED);
+		cam_buf_put_varint(out, n);
+		cam_buf_put(out, raw, n);
+	} else {
+		cam_buf_put_u8(out, CAM_CODER_ZSTD);
+		cam_buf_put_varint(out, n);
+		cam_buf_put_varint(out, coded);
+		cam_buf_put(out, room, coded);
+	}
+	free(room);
+	return cam_buf_error(out);
+}
+
+int cam_block_read(struct cam_block_in *b, struct cam_rd *r, size_t max)
+{
+	uint8_t coder = cam_rd_u8(r);
+	uint64_t n = cam_rd_varint(r);
+	uint64_t coded = coder == CAM_CODER_ZSTD ? cam_rd_varint(r) : n;
+	const uint8_t *bytes = coded <= cam_rd_left(r) ? cam_rd_bytes(r, (size_t)coded) : NULL;
+	*b = (struct cam_block_in){0};
+	if (cam_rd_error(r) || !bytes || n > max || coder > CAM_CODER_ZSTD)
+		return -EBADMSG;
+	/* A frame that says another size is wrong before anything is allocated for it. */
+	if (coder == CAM_CODER_ZSTD && ZSTD_getFrameContentSize(bytes, (size_t)coded) != n)
+		return -EBADMSG;
+	b->bytes = malloc((size_t)n + CAM_STREAM_SLACK);
+	if (!b->bytes)
+		return -ENOMEM;
+	b->n = (size_t)n;
+	memset(b->bytes + n, 0, CAM_STREAM_SLACK);
+	if (coder == CAM_CODER_STORED)
+		memcpy(b->bytes, bytes, b->n);
+	else if (ZSTD_decompress(b->bytes, b->n, bytes, (size_t)coded) != n)
+		return -EBADMSG;
+	return 0;
+}
+
+void cam_block_free(struct cam_block_in *b)
+{
+	free(b->bytes);
+	*b = (struct cam_block_in){0};
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A window as text, for comparing windows by what they say. */
+#include "support_window.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct dump {
+	const struct cam_tables *t;
+	struct cam_window *w;
+	unsigned options;
+	struct cam_buf *out;
+	/* The text of functions and modules, made once each. */
+	struct cam_buf *funcs, *modules;
+	size_t n_funcs, n_modules;
+};
+
+static void put_string(struct dump *d, const char *before, struct cam_str_id id)
+{
+	static const char hex[] = "0123456789abcdef";
+	struct cam_text s = cam_string(d->t, id);
+	cam_buf_put(d->out, before, strlen(before));
+	cam_buf_put_u8(d->out, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c < 32 || c > 126 || c == '"' || c == '\\') {
+			cam_buf_put_u8(d->out, '\\');
+			cam_buf_put_u8(d->out, (uint8_t)hex[c >> 4]);
+			c = (unsigned char)hex[c & 15];
+		}
+		cam_buf_put_u8(d->out, c);
+	}
+	cam_buf_put_u8(d->out, '"');
+}
+
+/* Room for one more cached text. */
+static struct cam_buf *cached(struct cam_buf **texts, size_t *n, uint32_t id)
+{
+	if (id >= *n) {
+		*texts = reallocarray(*texts, (size_t)id + 1, sizeof(**texts));
+		for (; *n <= id; (*n)++)
+			(*texts)[*n] = CAM_BUF(SIZE_MAX / 2);
+	}
+	return &(*texts)[id];
+}
+
+static void free_cache(struct dump *d)
+{
+	for (size_t i = 0; i < d->n_funcs; i++)
+		cam_buf_free(&d->funcs[i]);
+	for (size_t i = 0; i < d->n_modules; i++)
+		cam_buf_free(&d->modules[i]);
+	free(d->funcs);
+	free(d->modules);
+}
+
+static void put_module(struct dump *d, struct cam_module_id id)
+{
+	const struct cam_module *m = &d->t->modules[id.v];
+	struct cam_buf *text = cached(&d->modules, &d->n_modules, id.v), *out = d->out;
+	if (!text->len) {
+		d->out = text;
+		cam_buf_printf(text, "<%d", m->kind);
+		put_string(d, " ", m->path);
+		put_string(d, " ", m->key);
+		put_string(d, " ", m->build_id);
+		cam_buf_put_u8(text, '>');
+		d->out = out;
+	}
+	cam_buf_put(out, text->data, text->len);
+}
+
+static void put_function(struct dump *d, uint32_t id)
+{
+	const struct cam_function *f = &d->t->functions[id];
+	struct cam_buf *text = cached(&d->funcs, &d->n_funcs, id), *out = d->out;
+	if (!text->len) {
+		d->out = text;
+		put_string(d, " [", f->name);
+		cam_buf_printf(text, " %d %d %" PRIx64 " ", f->kind, f->source, f->start);
+		put_module(d, f->module);
+		cam_buf_put_u8(text, ']');
+		d->out = out;
+	}
+	cam_buf_put(out, text->data, text->len);
+}
+
+static void put_stack(struct dump *d, uint32_t node)
+{
+	for (; node; node = d->t->stacks.parent[node])
+		put_function(d, d->t->stacks.item[node]);
+}
+
+/* A location's function is not repeated: the stack has it. */
+static void put_place(struct dump *d, uint32_t node)
+{
+	for (; node; node = d->t->places.parent[node]) {
+		const struct cam_location *l = &d->t->locations[d->t->places.item[node]];
+		cam_buf_printf(d->out, " %" PRIx64 "+%" PRIx64, l->address, l->func_offset);
+		put_module(d, l->module);
+	}
+}
+
+static int put_batch(void *arg, const struct cam_batch *b)
+{
+	struct dump *d = arg;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct cam_task *k = &d->t->tasks[b->task[i]];
+		const struct cam_etype *e = &d->t->etypes[b->etype[i]];
+		cam_buf_printf(d->out, "sample %" PRIu64 " cpu %u weight %" PRIu64, b->time_ns[i],
+			       b->cpu[i], b->weight[i]);
+		cam_buf_printf(d->out, " leaf %" PRIx64 " pid %d tid %d uid %u start %" PRIu64,
+			       b->leaf_offset[i], k->pid, k->tid, k->uid, k->start_ns);
+		put_string(d, " comm ", k->comm);
+		put_string(d, " = ", (struct cam_str_id){b->comm[i]});
+		put_string(d, " exe ", k->exe);
+		put_string(d, " cgroup ", k->cgroup);
+		put_string(d, " event ", e->name);
+		cam_buf_printf(d->out, " %" PRIu64 " %d", e->period_ns, e->has_weight);
+		put_string(d, " detail ", (struct cam_str_id){b->detail[i]});
+		put_stack(d, b->stack[i]);
+		if (!(d->options & WINDOW_DUMP_NO_PLACES))
+			put_place(d, b->place[i]);
+		cam_buf_printf(d->out, "\n");
+	}
+	return 0;
+}
+
+void window_dump_samples(struct cam_window *w, struct cam_range range, unsigned options,
+			 struct cam_buf *out)
+{
+	struct dump d = {.w = w, .options = options, .out = out};
+	int err = w->ops->tables(w, &d.t);
+	if (!err)
+		err = w->ops->samples(w, range, 0x3ff, put_batch, &d);
+	if (err)
+		cam_buf_printf(out, "samples: error %d\n", err);
+	free_cache(&d);
+}
+
+/* Rows that may come in any order: collected as lines, then sorted. */
+struct lines {
+	char **rows;
+	size_t n;
+};
+
+static void add_line(struct lines *l, struct cam_buf *line)
+{
+	cam_buf_put_u8(line, 0);
+	l->rows = reallocarray(l->rows, l->n + 1, sizeof(char *));
+	l->rows[l->n++] = strdup((const char *)line->data);
+	cam_buf_free(line);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void put_lines(struct cam_buf *out, struct lines *l)
+{
+	if (l->n)
+		qsort(l->rows, l->n, sizeof(char *), compare_lines);
+	for (size_t i = 0; i < l->n; i++) {
+		cam_buf_printf(out, "%s\n", l->rows[i]);
+		free(l->rows[i]);
+	}
+	free(l->rows);
+	*l = (struct lines){0};
+}
+
+struct collect {
+	struct dump d;
+	struct lines lines;
+	const char *what;
+};
+
+static int put_total(void *arg, const struct cam_total *t)
+{
+	struct collect *c = arg;
+	struct cam_buf line = CAM_BUF(SIZE_MAX / 2);
+	c->d.out = &line;
+	cam_buf_printf(&line, "%s %" PRIu64, c->what, t->samples);
+	put_string(&c->d, " ", t->comm);
+	put_string(&c->d, " ", c->d.t->etypes[t->etype.v].name);
+	put_stack(&c->d, t->stack.v);
+	add_line(&c->lines, &line);
+	return 0;
+}
+
+static int put_cell(void *arg, const struct cam_cell *cell)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out, "cell %" PRIu64 " cpu %u busy %" PRIu64, cell->second, cell->cpu,
+		       cell->busy);
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+		cam_buf_printf(d->out, " %" PRIu64, cell->by_cause[i]);
+	cam_buf_printf(d->out, "\n");
+	return 0;
+}
+
+static int put_process_cell(void *arg, const struct cam_process_cell *c)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out, "process %" PRIu64 " pid %d samples %" PRIu64 "\n", c->second,
+		       c->pid, c->samples);
+	return 0;
+}
+
+static int put_event(void *arg, const struct cam_event *e)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out, "event %" PRIu64 " +- %" PRIu64 " severity %d", e->time_ns,
+		       e->uncertainty_ns, e->severity);
+	put_string(d, " ", e->source);
+	put_string(d, " ", e->text);
+	cam_buf_printf(d->out, "\n");
+	return 0;
+}
+
+static int put_ledger(void *arg, const struct cam_ledger_row *l)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out, "ledger %d cpu %u %" PRIu64 " to %" PRIu64 " samples %" PRIu64 "\n",
+		       l->cause, l->cpu, l->from_ns, l->to_ns, l->samples);
+	return 0;
+}
+
+static int put_anchor(void *arg, const struct cam_anchor *a)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out,
+		       "anchor %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIu64
+		       "\n",
+		       a->time_ns, a->raw_ns, a->boottime_ns, a->sched_ns, a->realtime_ns,
+		       a->uncertainty_ns);
+	return 0;
+}
+
+static int put_fact(void *arg, const struct cam_fact *f)
+{
+	struct dump *d = arg;
+	put_string(d, "fact ", f->key);
+	put_string(d, " ", f->value);
+	cam_buf_printf(d->out, "\n");
+	return 0;
+}
+
+static void put_info(struct dump *d)
+{
+	const struct cam_window_info *i = &d->w->info;
+	cam_buf_printf(d->out, "window %.*s boot ", (int)i->host.n, i->host.p);
+	for (size_t k = 0; k < sizeof(i->boot_id.bytes); k++)
+		cam_buf_printf(d->out, "%02x", i->boot_id.bytes[k]);
+	cam_buf_printf(d->out, " clock %d %" PRIu64 " to %" PRIu64 " realtime %" PRId64, i->clock,
+		       i->start_ns, i->end_ns, i->realtime_ns);
+	cam_buf_printf(d->out, " +- %" PRIu64 " unit %" PRIu64 " samples %" PRIu64,
+		       i->realtime_uncertainty_ns, i->time_unit_ns, i->samples);
+	cam_buf_printf(d->out, " lost %" PRIu64 " events %u cpus %u flags %d%d%d\n", i->lost,
+		       i->events, i->cpus, i->clean_end, i->has_places, i->imported);
+}
+
+void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out)
+{
+	struct collect c = {.d = {.w = w, .options = options, .out = out}};
+	int err = w->ops->tables(w, &c.d.t);
+	put_info(&c.d);
+	for (size_t i = 0; i < c.d.t->n_etypes && !err; i++) {
+		put_string(&c.d, "etype ", c.d.t->etypes[i].name);
+		cam_buf_printf(out, "\n");
+	}
+	window_dump_samples(w, CAM_RANGE_ALL, options, out);
+	c.what = "total";
+	err |= w->ops->totals(w, put_total, &c);
+	put_lines(out, &c.lines);
+	c.what = "small";
+	err |= w->ops->small_totals(w, put_total, &c);
+	put_lines(out, &c.lines);
+	c.d.out = out;
+	err |= w->ops->cells(w, put_cell, &c.d);
+	err |= w->ops->process_cells(w, put_process_cell, &c.d);
+	err |= w->ops->events(w, put_event, &c.d);
+	err |= w->ops->ledger(w, put_ledger, &c.d);
+	err |= w->ops->anchors(w, put_anchor, &c.d);
+	err |= w->ops->facts(w, put_fact, &c.d);
+	if (err)
+		cam_buf_printf(out, "error\n");
+	free_cache(&c.d);
+}

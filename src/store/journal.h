@@ -26,12 +26,6 @@ int cam_journal_writer_new(struct cam_file *file, bool compress, struct cam_jour
 void cam_journal_writer_free(struct cam_journal_writer *w);
 int cam_journal_writer_begin(struct cam_journal_writer *w, const struct cam_tables *t,
 			     const struct cam_window_head *head);
-/*
- * Instead of begin: goes on behind the last good block of a journal that has not ended (the annex,
- * after a restart; a torn tail is written over). The tables may be new ones. -EBADMSG: not a
- * journal; -EINVAL: it has ended.
- */
-int cam_journal_writer_resume(struct cam_journal_writer *w);
 int cam_journal_writer_append(struct cam_journal_writer *w, const struct cam_tables *t,
 			      const struct cam_block *block);
 /* The last block: says that the window ended, where, and that it ended on purpose. */

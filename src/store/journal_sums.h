@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What a sealed window has in its footer, for a window that has none: by a walk over its samples
- * through door D. Private to journal_*.c.
+ * through door D.
  */
 #pragma once
 #include "model/cursor.h"

@@ -25,7 +25,6 @@
 #include "base/units.h"
 #include "store/journal.h"
 #include "store/journal_encode.h"
-#include "store/journal_scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -164,28 +163,6 @@ int cam_journal_writer_begin(struct cam_journal_writer *w, const struct cam_tabl
 	cam_buf_put_u64(b, head->sequence);
 	cam_buf_put_string(b, host.p, host.n);
 	return write_block(w, CAM_JOURNAL_HEADER);
-}
-
-int cam_journal_writer_resume(struct cam_journal_writer *w)
-{
-	struct cam_journal_scan scan;
-	int err = w->bytes ? -EINVAL : cam_journal_scan_open(&scan, w->file);
-	if (err)
-		return err;
-	struct cam_journal_span span;
-	while ((err = cam_journal_scan_next(&scan, &span)) > 0 && span.head.type != CAM_JOURNAL_END)
-		;
-	if (err > 0)
-		err = -EINVAL;
-	if (!err) {
-		w->bytes = scan.good_end;
-		w->sequence = scan.sequence + 1;
-		w->seed = scan.seed;
-		/* Above all epochs there may have been: each takes at least a block. */
-		w->epoch = w->sequence;
-	}
-	cam_journal_scan_close(&scan);
-	return err;
 }
 
 /* The times a block's samples span; from > to: none carries a time. */

@@ -535,60 +535,6 @@ static void epochs(void **state)
 	assert_in_range(damaged_seconds(false), 55, 61);
 }
 
-/* The annex: written on after a restart, over a torn tail. */
-static void resume(void **state)
-{
-	(void)state;
-	struct sim_disk *d = sim_new();
-	struct fake_window *f = rich_window(21, 9, 5);
-	struct cam_window_head head = journal_head(f);
-	fake_window_ready(f);
-	struct cam_journal_writer *writer = NULL;
-	for (uint64_t nth = 0; nth < 9; nth++) {
-		struct cam_file *file = sim_open_file(d, "j", nth ? CAM_IO_WRITE : CAM_IO_CREATE);
-		assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
-		if (nth)
-			assert_int_equal(cam_journal_writer_resume(writer), 0);
-		else
-			assert_int_equal(cam_journal_writer_begin(writer, &f->t, &head), 0);
-		struct cam_block b = journal_second(f, nth);
-		assert_int_equal(cam_journal_writer_append(writer, &f->t, &b), 0);
-		uint64_t end = cam_journal_writer_bytes(writer);
-		/* A torn block, as a crash leaves it. */
-		assert_int_equal(file->ops->pwrite(file, "PCJB\x80\0\0\0garbage", 15, end), 0);
-		cam_journal_writer_free(writer);
-		file->ops->close(file);
-	}
-	struct cam_window *w = NULL;
-	struct dump expected, got;
-	assert_int_equal(journal_open_at(d, "j", &w), 0);
-	assert_int_equal(w->damage.chunks, 0);
-	assert_int_equal(cam_journal_torn_bytes(w), 15);
-	dump_window(&expected, &f->w, DUMP_ALL);
-	dump_window(&got, w, DUMP_ALL);
-	assert_dumps_equal(&got, &expected);
-	dump_free(&expected);
-	dump_free(&got);
-	w->ops->close(w);
-	struct cam_file *file = sim_open_file(d, "j", CAM_IO_WRITE);
-	assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
-	assert_int_equal(cam_journal_writer_resume(writer), 0);
-	assert_int_equal(cam_journal_writer_end(writer, f->w.info.end_ns), 0);
-	cam_journal_writer_free(writer);
-	assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
-	assert_int_equal(cam_journal_writer_resume(writer), -EINVAL);
-	cam_journal_writer_free(writer);
-	file->ops->close(file);
-	sim_put(d, "other", "hello", 5);
-	file = sim_open_file(d, "other", CAM_IO_WRITE);
-	assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
-	assert_int_equal(cam_journal_writer_resume(writer), -EBADMSG);
-	cam_journal_writer_free(writer);
-	file->ops->close(file);
-	fake_window_free(f);
-	sim_free(d);
-}
-
 /* A feature this reader does not know: refused by name, not as damage. */
 static void newer(void **state)
 {
@@ -627,8 +573,7 @@ int main(void)
 		cmocka_unit_test(callbacks),	cmocka_unit_test(extremes),
 		cmocka_unit_test(large_blocks), cmocka_unit_test(refusals),
 		cmocka_unit_test(late_names),	cmocka_unit_test(failed_writes),
-		cmocka_unit_test(epochs),	cmocka_unit_test(resume),
-		cmocka_unit_test(newer),
+		cmocka_unit_test(epochs),	cmocka_unit_test(newer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static int read_facts(struct reading *in)
 	info->time_unit_ns = get(in);
 	info->start_ns = get(in);
 	info->end_ns = info->start_ns + get(in);
+	info->sequence = get(in);
 	info->realtime_ns = (int64_t)cam_rd_u64(&in->r);
 	info->realtime_uncertainty_ns = get(in);
 	info->lost = get(in);

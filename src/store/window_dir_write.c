@@ -14,6 +14,7 @@ static void put_facts(const struct cam_dir *d, struct cam_buf *out)
 	cam_buf_put_varint(out, info->time_unit_ns);
 	cam_buf_put_varint(out, info->start_ns);
 	cam_buf_put_varint(out, info->end_ns - info->start_ns);
+	cam_buf_put_varint(out, info->sequence);
 	cam_buf_put_u64(out, (uint64_t)info->realtime_ns);
 	cam_buf_put_varint(out, info->realtime_uncertainty_ns);
 	cam_buf_put_varint(out, info->lost);

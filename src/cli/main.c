@@ -1,23 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/say.h"
+#include "cli/verbs.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2 };
+static const struct cam_verb verbs[] = {
+	{"import", "[--store DIR] FILE…", "Adds perf script texts and folded stacks to a store.",
+	 cam_cmd_import},
+	{"ls", "[--store DIR | -i FILE] [--json]",
+	 "Lists windows: start, length, samples, lost, size, pins, events.", cam_cmd_ls},
+	{"flame", "[-i FILE | --store DIR] [-o X.svg]",
+	 "Draws a flame graph of a file or a store, as an interactive SVG.", cam_cmd_flame},
+	{"export", "folded [-i FILE | --store DIR] [-o OUT]",
+	 "Writes samples in another tool's format: folded stacks.", cam_cmd_export},
+	{"verify", "[--store DIR] [--json]",
+	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
+	 cam_cmd_verify},
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static void print_usage(void)
+{
+	printf("perfcam %s: a dashcam for your CPUs\n\n", PERFCAM_VERSION);
+	for (size_t i = 0; i < N_VERBS; i++)
+		printf("  perfcam %s %s\n      %s\n", verbs[i].name, verbs[i].synopsis,
+		       verbs[i].summary);
+	printf("\nperfcam VERB --help lists a verb's options. Exit: 0 ok, 1 failed, 2 usage,\n"
+	       "3 the result is incomplete: part of the data was damaged or lost.\n");
+}
 
 int main(int argc, char **argv)
 {
-	const char *verb = argc > 1 ? argv[1] : "--help";
-
-	if (!strcmp(verb, "--version")) {
+	if (argc < 2) {
+		print_usage();
+		return CAM_EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		print_usage();
+		return CAM_EXIT_OK;
+	}
+	if (!strcmp(name, "--version")) {
 		printf("perfcam %s\n", PERFCAM_VERSION);
-		return 0;
+		return CAM_EXIT_OK;
 	}
-	if (!strcmp(verb, "--help")) {
-		printf("perfcam %s: a dashcam for the CPUs of a Linux host\n"
-		       "usage: perfcam VERB [OPTION]...\n",
-		       PERFCAM_VERSION);
-		return 0;
+	for (size_t i = 0; i < N_VERBS; i++) {
+		if (!strcmp(verbs[i].name, name))
+			return verbs[i].run(&verbs[i], argc - 1, argv + 1);
 	}
-	fprintf(stderr, "perfcam: unknown verb '%s' (see perfcam --help)\n", verb);
-	return EXIT_USAGE;
+	return cam_usage("unknown verb '%s'; perfcam --help lists them", name);
 }

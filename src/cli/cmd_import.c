@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/place.h"
+#include "cli/reading.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#define WINDOW_NS (120 * CAM_NS_PER_SEC)
+
+static void worse(int *status, int other)
+{
+	/* Failed (1) beats incomplete (3) beats ok (0). */
+	if (other == CAM_EXIT_FAILED || *status == CAM_EXIT_OK)
+		*status = other;
+}
+
+static int import_all(struct cam_store *store, int n, char **files, struct cam_imported *sum)
+{
+	const struct cam_wanted all = {true, true};
+	int status = CAM_EXIT_OK;
+	for (int i = 0; i < n; i++) {
+		struct cam_imported done = {0};
+		worse(&status, cam_reading_import(files[i], cam_store_journal(store, 0), WINDOW_NS,
+						  &all, &done));
+		unsigned sealed = 0;
+		int err = cam_store_seal_pending(store, &sealed);
+		if (err) {
+			worse(&status,
+			      cam_failed("%s: sealing: %s", files[i], cam_errno_words(err)));
+			continue;
+		}
+		sum->samples += done.samples;
+		sum->windows += done.windows;
+	}
+	return status;
+}
+
+int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
+{
+	const char *given = NULL;
+	bool json = false;
+	const struct cam_option options[] = {
+		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
+		 "the store (default: /var/lib/perfcam for root)"},
+		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
+		{0},
+	};
+	int n_files;
+	bool done;
+	int status = cam_options_parse(verb, options, argc, argv, &n_files, &done);
+	if (done)
+		return status;
+	if (!n_files)
+		return cam_usage("import needs a file; see perfcam import --help");
+	char path[PATH_MAX];
+	struct cam_io *io = NULL;
+	struct cam_store *store = NULL;
+	int holder = 0;
+	int err = cam_store_path(given, path, sizeof(path));
+	if (!err)
+		err = cam_io_posix_open(path, true, &io);
+	if (!err)
+		err = cam_store_open_write(io, &store, &holder);
+	if (err) {
+		cam_io_posix_close(io);
+		if (err == -EWOULDBLOCK)
+			return cam_failed("store %s: process %d is writing to it", path, holder);
+		return cam_failed("store %s: %s", path, cam_errno_words(err));
+	}
+	struct cam_imported sum = {0};
+	status = import_all(store, n_files, argv, &sum);
+	cam_store_close(store);
+	cam_io_posix_close(io);
+	struct cam_out out;
+	cam_out_to_fd(&out, 1);
+	if (json) {
+		struct cam_json j = {&out, false};
+		cam_json_open(&j, NULL, '{');
+		cam_json_u64(&j, "samples", sum.samples);
+		cam_json_u64(&j, "windows", sum.windows);
+		cam_json_close(&j, '}');
+		cam_out_str(&out, "\n");
+	} else {
+		cam_out_printf(&out, "%llu samples in %u windows, in %s\n",
+			       (unsigned long long)sum.samples, sum.windows, path);
+	}
+	err = cam_out_finish(&out);
+	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The filters of the selection grammar as options, the same for every verb that shows a view. */
+#pragma once
+#include "cli/options.h"
+#include "query/select.h"
+
+struct cam_filter_options {
+	struct cam_option_list pid, tid, uid, cpu, comm, event_type, match, exclude;
+	bool user_only, kernel_only, idle, no_idle;
+};
+
+#define CAM_FILTER_OPTIONS(o)                                                                       \
+	{"pid", 0, CAM_OPTION_LIST, &(o).pid, "PID,…", "only these processes"},                     \
+		{"tid", 0, CAM_OPTION_LIST, &(o).tid, "TID,…", "only these threads"},               \
+		{"comm",    0,	    CAM_OPTION_LIST,                                                \
+		 &(o).comm, "NAME", "only this command (* ? [] allowed)"},                          \
+		{"uid", 0, CAM_OPTION_LIST, &(o).uid, "UID", "only this user, by number or name"},  \
+		{"cpu", 0, CAM_OPTION_LIST, &(o).cpu, "LIST", "only these CPUs: 0-3,8"},            \
+		{"event-type",	  0,	CAM_OPTION_LIST,                                            \
+		 &(o).event_type, "EV", "only this event (default: the first one met; * is all)"},  \
+		{"match",    0,	   CAM_OPTION_LIST,                                                 \
+		 &(o).match, "RE", "only stacks with a frame that matches"},                        \
+		{"exclude", 0, CAM_OPTION_LIST, &(o).exclude, "RE", "no stacks with such a frame"}, \
+		{"user-only",	 0,    CAM_OPTION_FLAG,                                             \
+		 &(o).user_only, NULL, "only samples in user space"},                               \
+		{"kernel-only",	   0,	 CAM_OPTION_FLAG,                                           \
+		 &(o).kernel_only, NULL, "only samples in the kernel"},                             \
+		{"idle", 0, CAM_OPTION_FLAG, &(o).idle, NULL, "idle CPUs, too"},                    \
+	{                                                                                           \
+		"no-idle", 0, CAM_OPTION_FLAG, &(o).no_idle, NULL, "without them (the default)"     \
+	}
+
+/* Exit status: OK, or USAGE after saying which value is wrong and why. */
+int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *s);

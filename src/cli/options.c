@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_help(const struct cam_verb *verb, const struct cam_option *options)
+{
+	printf("perfcam %s %s\n%s\n", verb->name, verb->synopsis, verb->summary);
+	if (options->name)
+		printf("\n");
+	for (const struct cam_option *o = options; o->name; o++) {
+		char left[64], value[32] = "";
+		if (o->value_name)
+			snprintf(value, sizeof(value),
+				 o->kind == CAM_OPTION_OPTIONAL ? "[=%s]" : " %s", o->value_name);
+		if (o->letter)
+			snprintf(left, sizeof(left), "  -%c, --%s%s", o->letter, o->name, value);
+		else
+			snprintf(left, sizeof(left), "      --%s%s", o->name, value);
+		printf("%-32s %s\n", left, o->help);
+	}
+}
+
+static const struct cam_option *find(const struct cam_option *options, const char *arg,
+				     const char **value)
+{
+	*value = NULL;
+	if (arg[1] != '-') {
+		for (const struct cam_option *o = options; o->name; o++) {
+			if (o->letter && o->letter == arg[1]) {
+				*value = arg[2] ? arg + 2 : NULL;
+				return o;
+			}
+		}
+		return NULL;
+	}
+	const char *name = arg + 2;
+	const char *equals = strchr(name, '=');
+	size_t n = equals ? (size_t)(equals - name) : strlen(name);
+	for (const struct cam_option *o = options; o->name; o++) {
+		if (strlen(o->name) == n && memcmp(o->name, name, n) == 0) {
+			*value = equals ? equals + 1 : NULL;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+static int store_count(const struct cam_option *o, const char *value)
+{
+	char *end;
+	errno = 0;
+	unsigned long v = strtoul(value, &end, 10);
+	if (errno || *end || end == value || v > 1000000 || value[0] == '-')
+		return cam_usage("--%s takes a whole number up to 1000000, not '%s'", o->name,
+				 value);
+	*(unsigned *)o->where = (unsigned)v;
+	return 0;
+}
+
+static int store_value(const struct cam_option *o, const char *value)
+{
+	struct cam_option_list *list;
+	switch (o->kind) {
+	case CAM_OPTION_FLAG:
+		if (value)
+			return cam_usage("--%s takes no value", o->name);
+		*(bool *)o->where = true;
+		return 0;
+	case CAM_OPTION_OPTIONAL:
+		*(const char **)o->where = value ? value : "";
+		return 0;
+	case CAM_OPTION_TEXT:
+		*(const char **)o->where = value;
+		return 0;
+	case CAM_OPTION_COUNT:
+		return store_count(o, value);
+	case CAM_OPTION_LIST:
+		list = o->where;
+		if (list->n == CAM_OPTION_LIST_MAX)
+			return cam_usage("--%s is given more than %d times", o->name,
+					 CAM_OPTION_LIST_MAX);
+		list->values[list->n++] = value;
+		return 0;
+	}
+	return cam_usage("--%s cannot be used here", o->name);
+}
+
+static bool takes_value(const struct cam_option *o)
+{
+	return o->kind == CAM_OPTION_TEXT || o->kind == CAM_OPTION_COUNT ||
+	       o->kind == CAM_OPTION_LIST;
+}
+
+int cam_options_parse(const struct cam_verb *verb, const struct cam_option *options, int argc,
+		      char **argv, int *n_rest, bool *done)
+{
+	bool only_rest = false;
+	*n_rest = 0;
+	*done = true;
+	for (int i = 1; i < argc; i++) {
+		char *arg = argv[i];
+		/* "-" alone is a file name: standard input or output. */
+		if (only_rest || arg[0] != '-' || !arg[1]) {
+			argv[(*n_rest)++] = arg;
+			continue;
+		}
+		if (strcmp(arg, "--") == 0) {
+			only_rest = true;
+			continue;
+		}
+		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+			print_help(verb, options);
+			return 0;
+		}
+		const char *value;
+		const struct cam_option *o = find(options, arg, &value);
+		if (!o)
+			return cam_usage("unknown option '%s'; see perfcam %s --help", arg,
+					 verb->name);
+		if (takes_value(o) && !value) {
+			if (i + 1 == argc)
+				return cam_usage("--%s needs a value (%s)", o->name, o->value_name);
+			value = argv[++i];
+		}
+		int status = store_value(o, value);
+		if (status)
+			return status;
+	}
+	*done = false;
+	return 0;
+}

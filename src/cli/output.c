@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include "cli/say.h"
+#include "interop/compress_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct cam_output {
+	struct cam_out file;
+	struct cam_compress_out *compress;
+	const char *path;	  /* NULL: standard output */
+	char temporary[PATH_MAX]; /* empty: written in place */
+	int fd;
+};
+
+/* A device or a pipe is written to as it is; only a regular file can be put in place whole. */
+static bool replaceable(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+static int open_path(struct cam_output *o)
+{
+	if (!replaceable(o->path)) {
+		o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return o->fd < 0 ? -errno : 0;
+	}
+	int n = snprintf(o->temporary, sizeof(o->temporary), "%s.perfcam-XXXXXX", o->path);
+	if (n < 0 || (size_t)n >= sizeof(o->temporary))
+		return -ENAMETOOLONG;
+	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	if (o->fd < 0) {
+		o->temporary[0] = 0;
+		return -errno;
+	}
+	/* mkostemp() made it private; a picture is a file like any other. */
+	mode_t mask = umask(0);
+	umask(mask);
+	fchmod(o->fd, 0666 & ~mask);
+	return 0;
+}
+
+struct cam_output *cam_output_open(const char *path)
+{
+	struct cam_output *o = calloc(1, sizeof(*o));
+	if (!o) {
+		cam_failed("out of memory");
+		return NULL;
+	}
+	o->fd = STDOUT_FILENO;
+	o->path = path && strcmp(path, "-") != 0 ? path : NULL;
+	int err = o->path ? open_path(o) : 0;
+	if (!err) {
+		cam_out_to_fd(&o->file, o->fd);
+		err = cam_compress_out_new(&o->compress,
+					   o->path ? cam_compress_of_name(cam_text_of(o->path))
+						   : CAM_COMPRESS_NONE,
+					   &o->file);
+	}
+	if (err) {
+		cam_failed("%s: %s", path ? path : "standard output", cam_errno_words(err));
+		cam_output_abandon(o);
+		return NULL;
+	}
+	return o;
+}
+
+struct cam_out *cam_output_stream(struct cam_output *o)
+{
+	return cam_compress_out_stream(o->compress);
+}
+
+int cam_output_commit(struct cam_output *o)
+{
+	int err = cam_compress_out_finish(o->compress);
+	if (!err && o->path && close(o->fd) != 0)
+		err = -errno;
+	if (o->path && !err)
+		o->fd = -1;
+	if (!err && o->temporary[0] && rename(o->temporary, o->path) != 0)
+		err = -errno;
+	if (!err)
+		o->temporary[0] = 0;
+	int status = err ? cam_failed("%s: %s", o->path ? o->path : "standard output",
+				      cam_errno_words(err))
+			 : CAM_EXIT_OK;
+	cam_output_abandon(o);
+	return status;
+}
+
+void cam_output_abandon(struct cam_output *o)
+{
+	if (o->path && o->fd >= 0)
+		close(o->fd);
+	if (o->temporary[0])
+		unlink(o->temporary);
+	cam_compress_out_free(o->compress);
+	free(o);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reading.h"
+
+#include "base/cleanup.h"
+#include "cli/place.h"
+#include "cli/say.h"
+#include "ingest/collect.h"
+#include "interop/detect.h"
+#include "interop/folded_in.h"
+#include "interop/perf_script_in.h"
+#include "store/io.h"
+#include "store/single.h"
+#include "store/store.h"
+#include "store/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A text of a gigabyte is to fit into 200 MB of memory; past this a new window is begun. */
+#define MAX_TABLE_BYTES	   (96u << 20)
+#define MAX_WINDOW_SAMPLES 2000000u
+
+static bool is_stdin(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* -1 after saying why. O_NONBLOCK: opening a FIFO that nobody writes to must not hang. */
+static int open_file(const char *path)
+{
+	if (is_stdin(path))
+		return dup(STDIN_FILENO);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		cam_failed("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static struct cam_import_options import_options(const struct cam_wanted *want)
+{
+	/* perf prints "captured on" in the zone of the machine that runs perf script: most often
+	 * this one. */
+	time_t now = time(NULL);
+	struct tm tm;
+	struct cam_import_options o = {
+		.drop_details = !want->details,
+		.drop_addresses = !want->addresses,
+	};
+	if (localtime_r(&now, &tm)) {
+		o.zone_known = true;
+		o.zone_offset_s = (int32_t)tm.tm_gmtoff;
+	}
+	return o;
+}
+
+static int say_unknown(const char *path, enum cam_format format)
+{
+	if (format == CAM_FORMAT_EMPTY)
+		return cam_failed("%s: the file is empty", path);
+	if (format == CAM_FORMAT_PERF_DATA)
+		return cam_failed("%s: a perf.data file; convert it: perf script -i FILE --header",
+				  path);
+	if (format == CAM_FORMAT_WINDOW)
+		return cam_failed("%s: a window must be a file of its own, not compressed and not "
+				  "a pipe",
+				  path);
+	return cam_failed("%s: %s; perfcam reads perf script text, folded stacks and its own "
+			  "windows, plain, gzip or zstd",
+			  path, cam_format_name(format));
+}
+
+/* The part after the format is known: the file into the sink, and what there is to say. */
+static int import_text(const char *path, struct cam_input *in, enum cam_format format,
+		       struct cam_collect *collect, const struct cam_wanted *want)
+{
+	struct cam_import_options o = import_options(want);
+	struct cam_import_stats st = {0};
+	struct cam_sink *sink = cam_collect_sink(collect);
+	int err = format == CAM_FORMAT_FOLDED ? cam_folded_read(in, sink, &o, &st)
+					      : cam_perf_script_read(in, sink, &o, &st);
+	if (!err)
+		err = cam_collect_finish(collect);
+	char why[512] = "";
+	cam_import_explain(&st, why, sizeof(why));
+	if (err)
+		return cam_failed("%s: %s%s%s", path, why, *why ? "; " : "", cam_errno_words(err));
+	if (!st.samples)
+		return cam_failed("%s: no samples in it%s%s", path, *why ? ": " : "", why);
+	if (cam_import_is_partial(&st))
+		return cam_incomplete("%s: %s", path, why);
+	return CAM_EXIT_OK;
+}
+
+static int import_input(const char *path, struct cam_input *in, struct cam_journal *to,
+			uint64_t window_ns, const struct cam_wanted *want,
+			struct cam_imported *done)
+{
+	enum cam_format format = cam_detect(cam_input_peek(in));
+	if (format != CAM_FORMAT_PERF_SCRIPT && format != CAM_FORMAT_FOLDED)
+		return say_unknown(path, format);
+	struct cam_collect_options o = {
+		.window_ns = window_ns,
+		.max_samples = MAX_WINDOW_SAMPLES,
+		.max_table_bytes = MAX_TABLE_BYTES,
+		.host = CAM_TEXT(""),
+		.clock = CAM_CLOCK_FOREIGN,
+		.imported = true,
+	};
+	struct cam_collect *collect;
+	int err = cam_collect_new(to, &o, &collect);
+	if (err)
+		return cam_failed("%s: %s", path, cam_errno_words(err));
+	int status = import_text(path, in, format, collect, want);
+	struct cam_collect_stats st = cam_collect_stats(collect);
+	done->samples = st.samples;
+	done->windows = st.windows;
+	cam_collect_free(collect);
+	return status;
+}
+
+int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
+		       const struct cam_wanted *want, struct cam_imported *done)
+{
+	CAM_AUTOCLOSE int fd = open_file(path);
+	if (fd < 0)
+		return CAM_EXIT_FAILED;
+	struct cam_input *in;
+	int err = cam_input_open_fd(&in, fd, NULL);
+	if (err)
+		return cam_failed("%s: %s", path, cam_errno_words(err));
+	int status = import_input(path, in, to, window_ns, want, done);
+	cam_input_close(in);
+	return status;
+}
+
+/* A window must be a file that can be read in any order. *is_window says whether it is one. */
+static int open_window_file(const char *path, struct cam_reading *r, bool *is_window)
+{
+	*is_window = false;
+	int fd = open_file(path);
+	if (fd < 0)
+		return CAM_EXIT_FAILED;
+	char head[64];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	enum cam_format format =
+		n > 0 ? cam_detect((struct cam_text){head, (size_t)n}) : CAM_FORMAT_EMPTY;
+	if (format != CAM_FORMAT_WINDOW) {
+		close(fd);
+		return CAM_EXIT_OK;
+	}
+	*is_window = true;
+	struct cam_file *file;
+	int err = cam_file_from_fd(fd, &file);
+	if (!err)
+		err = cam_single_open(file, path, MAX_TABLE_BYTES * 4ul, &r->source);
+	return err ? cam_failed("%s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
+}
+
+static int open_given_file(const struct cam_reading_options *o, struct cam_reading *r)
+{
+	bool is_window;
+	int status = open_window_file(o->file, r, &is_window);
+	if (status != CAM_EXIT_OK || is_window)
+		return status;
+	int err = cam_temporary_new(MAX_TABLE_BYTES * 4ul, &r->temporary);
+	if (err)
+		return cam_failed("%s: %s", o->file, cam_errno_words(err));
+	struct cam_imported done = {0};
+	status = cam_reading_import(o->file, cam_temporary_journal(r->temporary), 0, &o->want,
+				    &done);
+	r->source = cam_temporary_source(r->temporary);
+	r->foreign = true;
+	return status;
+}
+
+static int open_store(const struct cam_reading_options *o, struct cam_reading *r)
+{
+	char path[PATH_MAX];
+	int err = cam_store_path(o->store, path, sizeof(path));
+	if (err)
+		return cam_failed("no store: say --store DIR or -i FILE");
+	err = cam_io_posix_open(path, false, &r->io);
+	if (err == -ENOENT)
+		return cam_failed("store %s does not exist; perfcam import makes one, and -i FILE "
+				  "reads a file without",
+				  path);
+	if (!err)
+		err = cam_store_open_read(r->io, &r->source);
+	r->stored = true;
+	return err ? cam_failed("store %s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
+}
+
+int cam_reading_open(const struct cam_reading_options *o, struct cam_reading *r)
+{
+	*r = (struct cam_reading){0};
+	if (o->file && o->store)
+		return cam_usage("-i and --store exclude each other");
+	int status = o->file ? open_given_file(o, r) : open_store(o, r);
+	if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE)
+		cam_reading_close(r);
+	return status;
+}
+
+void cam_reading_close(struct cam_reading *r)
+{
+	if (r->source && !r->temporary)
+		r->source->ops->close(r->source);
+	cam_temporary_free(r->temporary);
+	if (r->io)
+		cam_io_posix_close(r->io);
+	*r = (struct cam_reading){0};
+}

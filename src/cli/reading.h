@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a verb reads: a store, or any readable file (`-i FILE`, `-i -`): a window, a perf script
+ * text or folded stacks, plain, gzip or zstd. Either way the verb gets a source of windows.
+ */
+#pragma once
+#include "cli/options.h"
+#include "model/cursor.h"
+#include "model/journal.h"
+
+/* What of a file the verb will look at: the rest need not be kept. */
+struct cam_wanted {
+	bool details;	/* the texts of tracepoints: memory then follows the samples */
+	bool addresses; /* of frames in user space: no two processes have the same */
+};
+
+struct cam_reading_options {
+	const char *file;
+	const char *store;
+	struct cam_wanted want;
+};
+
+#define CAM_READING_OPTIONS(o)                                                   \
+	{"input",   'i',    CAM_OPTION_TEXT,                                     \
+	 &(o).file, "FILE", "a file instead of the store; - is standard input"}, \
+	{                                                                        \
+		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                  \
+			"the store (default: /var/lib/perfcam for root)"         \
+	}
+
+struct cam_temporary;
+struct cam_io;
+
+struct cam_reading {
+	struct cam_source *source;
+	bool foreign; /* a file of another tool: its counts are periods, as it printed them */
+	bool stored;  /* a store, in case it matters which */
+	struct cam_io *io;
+	struct cam_temporary *temporary;
+};
+
+/*
+ * An exit status. OK, or INCOMPLETE when part of a file could not be read (said on stderr; the
+ * rest is in *r, and the verb's own status may not be better). On others nothing is open.
+ */
+int cam_reading_open(const struct cam_reading_options *o, struct cam_reading *r);
+void cam_reading_close(struct cam_reading *r);
+
+struct cam_imported {
+	uint64_t samples;
+	uint32_t windows;
+};
+
+/*
+ * Reads a foreign file into a journal (door C), in windows of window_ns (0: one). Exit status:
+ * INCOMPLETE when something was lost, which was said.
+ */
+int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
+		       const struct cam_wanted *want, struct cam_imported *done);

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The verbs; each in its own cmd_<verb>.c. */
+#pragma once
+#include "cli/options.h"
+
+int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv);

@@ -290,6 +290,41 @@ static void large_blocks(void **state)
 	sim_free(d);
 }
 
+/* Stacks below 1/10,000 of the samples are [small] under what is large enough. */
+static void small_stacks(void **state)
+{
+	(void)state;
+	struct sim_disk *d = sim_new();
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id task = fake_task(f, 1, 1, "x");
+	f->w.info.start_ns = 7 * CAM_NS_PER_SEC;
+	f->w.info.end_ns = 8 * CAM_NS_PER_SEC;
+	struct cam_place_id often = fake_place(f, "main;work"),
+			    two = fake_place(f, "main;rare;deep"),
+			    three = fake_place(f, "main;seldom;f;g"),
+			    four = fake_place(f, "main;seldom;f;h");
+	for (uint64_t i = 0; i < 30000; i++)
+		fake_sample(f, 7 * CAM_NS_PER_SEC + i * 10000, 0, task,
+			    i < 2    ? two
+			    : i < 4  ? three
+			    : i == 4 ? four
+				     : often);
+	struct cam_window *fake = fake_window_ready(f), *w = through(d, f, true, true);
+	struct dump expected, got;
+	dump_window(&expected, fake, DUMP_SUMS);
+	dump_window(&got, w, DUMP_SUMS);
+	assert_dumps_equal(&got, &expected);
+	size_t small = 0;
+	for (size_t i = 0; i < got.n; i++)
+		small += got.lines[i][0] == 't' && strstr(got.lines[i], "[small]") != NULL;
+	assert_int_equal(small, 2);
+	dump_free(&expected);
+	dump_free(&got);
+	w->ops->close(w);
+	fake_window_free(f);
+	sim_free(d);
+}
+
 /* What does not fit, or makes no sense, is refused; the journal goes on as if it had not been. */
 static void refusals(void **state)
 {
@@ -568,12 +603,13 @@ static void newer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),	cmocka_unit_test(open_journal),
-		cmocka_unit_test(head_fields),	cmocka_unit_test(ranges),
-		cmocka_unit_test(callbacks),	cmocka_unit_test(extremes),
-		cmocka_unit_test(large_blocks), cmocka_unit_test(refusals),
-		cmocka_unit_test(late_names),	cmocka_unit_test(failed_writes),
-		cmocka_unit_test(epochs),	cmocka_unit_test(newer),
+		cmocka_unit_test(round_trip),	 cmocka_unit_test(open_journal),
+		cmocka_unit_test(head_fields),	 cmocka_unit_test(ranges),
+		cmocka_unit_test(callbacks),	 cmocka_unit_test(extremes),
+		cmocka_unit_test(large_blocks),	 cmocka_unit_test(refusals),
+		cmocka_unit_test(small_stacks),	 cmocka_unit_test(late_names),
+		cmocka_unit_test(failed_writes), cmocka_unit_test(epochs),
+		cmocka_unit_test(newer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,13 @@ struct folded_arguments {
 	bool with_pid, with_tid, addrs;
 };
 
-/* "kernel,jit" → the marks to add; all of them for a bare --annotate. */
+/* "kernel,jit" → the marks to add; these two for a bare --annotate, as stackcollapse's --all. */
 static int parse_annotate(const char *list, struct cam_collapse_rules *r)
 {
 	if (!list)
 		return CAM_EXIT_OK;
 	if (!*list) {
-		r->mark_kernel = r->mark_jit = r->mark_inlined = true;
+		r->mark_kernel = r->mark_jit = true;
 		return CAM_EXIT_OK;
 	}
 	while (*list) {
@@ -72,13 +72,20 @@ static int fold_all(struct cam_reading *in, struct cam_folded *folded)
 }
 
 /* What the reader of the lines must know: on stderr, since the lines are for programs. */
-static int report(const struct cam_folded_stats *st, bool addrs)
+static int report(const struct cam_folded_stats *st, const struct folded_arguments *a)
 {
-	if (st->other.n && st->filtered)
+	if (!a->event_type && st->other.n && st->filtered)
 		cam_note("only event %.*s; %llu samples of others (%.*s …) left out: --event-type",
 			 (int)st->event.n, st->event.p, (unsigned long long)st->filtered,
 			 (int)st->other.n, st->other.p);
-	if (addrs && st->entry_addresses)
+	if (a->event_type && !st->counted && st->filtered)
+		cam_note("no sample is of event %s; the first other is %.*s", a->event_type,
+			 (int)st->other.n, st->other.p);
+	if (st->left_out_frames)
+		cam_note("%llu frames left out, as stackcollapse does: bare addresses, or names "
+			 "that start with '('",
+			 (unsigned long long)st->left_out_frames);
+	if (a->addrs && st->entry_addresses)
 		cam_note("%llu frames show the start of their function: the window keeps no "
 			 "addresses",
 			 (unsigned long long)st->entry_addresses);
@@ -125,7 +132,7 @@ static int export_folded(const struct folded_arguments *a)
 	err = cam_folded_write(folded, cam_output_stream(output));
 	struct cam_folded_stats st = cam_folded_stats(folded);
 	if (worst == CAM_EXIT_OK)
-		worst = report(&st, a->addrs);
+		worst = report(&st, a);
 	if (err) {
 		cam_output_abandon(output);
 		worst = cam_failed("writing folded stacks: %s", cam_errno_words(err));
@@ -145,7 +152,7 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 		{"output", 'o', CAM_OPTION_TEXT, &a.out, "OUT",
 		 "write here (.gz and .zst compress); default: standard output"},
 		{"annotate", 0, CAM_OPTION_OPTIONAL, &a.annotate, "kernel,jit,inline",
-		 "mark frames: _[k] _[j] _[i]"},
+		 "mark frames: _[k] _[j] _[i]; without a list kernel and jit"},
 		{"with-pid", 0, CAM_OPTION_FLAG, &a.with_pid, NULL, "comm-pid as the first frame"},
 		{"with-tid", 0, CAM_OPTION_FLAG, &a.with_tid, NULL, "comm-pid/tid"},
 		{"addrs", 0, CAM_OPTION_FLAG, &a.addrs, NULL, "addresses of frames without a name"},

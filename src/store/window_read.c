@@ -26,6 +26,8 @@ int cam_reader_pread(struct cam_reader *r, void *bytes, size_t n, uint64_t at)
 	r->preads++;
 	r->pread_bytes += n;
 	ssize_t got = r->file->ops->pread(r->file, bytes, n, at);
+	if (got < 0)
+		r->io_error = (int)got;
 	return got >= 0 && (size_t)got == n ? 0 : -EBADMSG;
 }
 
@@ -186,11 +188,11 @@ static int read_tables(struct cam_window *w, const struct cam_tables **out)
 static void close_reader(struct cam_window *w)
 {
 	struct cam_reader *r = cam_reader_of(w);
-	void *const arrays[] = {r->span_lost,	  r->strings,	  r->process_pid,
-				r->rank_group,	  r->rank_tree,	  r->rank_node,
-				r->rank_slots,	  r->small_of,	  r->leaf_offsets,
-				r->leaf_start,	  r->node_places, r->node_first_place,
-				r->place_chunk_of};
+	void *const arrays[] = {r->span_lost,	     r->strings,       r->process_pid,
+				r->rank_group,	     r->rank_tree,     r->rank_node,
+				r->rank_slots,	     r->small_of,      r->leaf_offsets,
+				r->place_lost,	     r->leaf_start,    r->node_places,
+				r->node_first_place, r->place_chunk_of};
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		free(arrays[i]);
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
@@ -354,6 +356,9 @@ int cam_window_open(struct cam_file *file, struct cam_window **out)
 	if (!err)
 		err = prepare(r);
 	if (err) {
+		/* What could not even be read is not known to be bad. */
+		if (err == -EBADMSG && r->io_error)
+			err = r->io_error;
 		close_reader(&r->w);
 		return err;
 	}

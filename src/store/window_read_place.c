@@ -190,9 +190,11 @@ static int damaged_place(struct cam_reader *r)
 }
 
 /* Places of a chunk that is lost: their rows stay, below the root. */
-static int lose_chunk(struct cam_reader *r, const struct cam_dir_chunk *d)
+static int lose_chunk(struct cam_reader *r, size_t k)
 {
+	const struct cam_dir_chunk *d = &r->dir.sections[CAM_CHUNK_PLACES].chunks[k];
 	int err = damaged_place(r);
+	r->place_lost[k] = 1;
 	for (uint32_t i = 0; i < d->rows && !err; i++)
 		r->node_places[d->first + i] = 0;
 	for (uint32_t i = 0; i < d->places && !err; i++) {
@@ -220,7 +222,9 @@ static int make_rows(struct cam_reader *r)
 		r->node_first_place = calloc(n_nodes, sizeof(uint32_t));
 	if (!r->place_chunk_of)
 		r->place_chunk_of = calloc(n_nodes, sizeof(uint32_t));
-	if (err || !r->node_places || !r->node_first_place || !r->place_chunk_of)
+	if (!r->place_lost)
+		r->place_lost = calloc(r->dir.sections[CAM_CHUNK_PLACES].n + 1, 1);
+	if (err || !r->node_places || !r->node_first_place || !r->place_chunk_of || !r->place_lost)
 		return err ? err : -ENOMEM;
 	memset(t->locations, 0, r->dir.n_locations * sizeof(*t->locations));
 	memset(t->places.parent, 0, n_places * sizeof(uint32_t));
@@ -259,7 +263,7 @@ int cam_load_places(struct cam_reader *r)
 		err = cam_reader_chunk(r, CAM_CHUNK_PLACES, k, &bytes);
 		/* Without the tree its places cannot be placed, but that is the tree's damage. */
 		if (!err && s->chunks[k].rows && tree_lost(r, s->chunks[k].first)) {
-			err = lose_chunk(r, &s->chunks[k]);
+			err = lose_chunk(r, k);
 			continue;
 		}
 		struct cam_rd rd = cam_rd_make(bytes.data, bytes.n);
@@ -269,7 +273,7 @@ int cam_load_places(struct cam_reader *r)
 			err = -EBADMSG;
 		if (err == -EBADMSG) {
 			cam_reader_mark_bad(r, CAM_CHUNK_PLACES, k);
-			err = lose_chunk(r, &s->chunks[k]);
+			err = lose_chunk(r, k);
 		}
 	}
 	free(bytes.data);
@@ -310,6 +314,9 @@ int cam_span_place(struct cam_reader *r)
 		const uint32_t *order = s->order + s->starts[k];
 		uint32_t n = s->starts[k + 1] - s->starts[k];
 		size_t number = s->number * n_chunks + k;
+		/* How many places its stacks have is not known: nothing to decode. */
+		if (r->place_lost[k])
+			continue;
 		err = cam_column_open(r, CAM_CHUNK_PLACE, number, CAM_TABLE_PLACE, &in);
 		if (!err)
 			err = cam_column_close(r, CAM_CHUNK_PLACE, number, &in,

@@ -33,6 +33,7 @@ struct cam_reader {
 	uint64_t file_bytes;
 	uint64_t directory_bytes; /* of one copy, with its head */
 	bool second_used;	  /* the first directory is bad */
+	int io_error;		  /* the last one of a read */
 	struct cam_dir dir;
 	struct cam_tables t;
 	unsigned parts;		       /* loaded */
@@ -49,6 +50,7 @@ struct cam_reader {
 	size_t n_small_of;
 	uint64_t *leaf_offsets; /* by function, in the order of use */
 	uint32_t *leaf_start;
+	uint8_t *place_lost; /* per chunk of places: it or its tree is bad */
 	uint32_t *node_places, *node_first_place, *place_chunk_of; /* per node */
 	struct cam_span_in *span;				   /* room for a span's columns */
 	uint64_t preads, pread_bytes;				   /* for tests of laziness */

@@ -53,6 +53,7 @@ struct cam_tree_shape {
 
 struct cam_tree_writer {
 	const struct cam_tree_shape *shape;
+	uint32_t chunk_bytes; /* that a chunk must not pass */
 	struct cam_tree_state state;
 	struct cam_stream_out streams[CAM_TREE_STREAMS];
 	uint32_t *module_next; /* functions of the module numbered so far */
@@ -64,7 +65,8 @@ struct cam_tree_writer {
 	uint32_t n_numbered;
 };
 
-int cam_tree_writer_init(struct cam_tree_writer *w, const struct cam_tree_shape *shape);
+int cam_tree_writer_init(struct cam_tree_writer *w, const struct cam_tree_shape *shape,
+			 uint32_t chunk_bytes);
 void cam_tree_writer_free(struct cam_tree_writer *w);
 /*
  * Codes nodes [from, to) of the shape, all before `from` being coded. -E2BIG: too long for a

@@ -6,10 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
-int cam_tree_writer_init(struct cam_tree_writer *w, const struct cam_tree_shape *shape)
+int cam_tree_writer_init(struct cam_tree_writer *w, const struct cam_tree_shape *shape,
+			 uint32_t chunk_bytes)
 {
 	size_t n_nodes = shape->n_nodes, n_functions = shape->n_functions;
-	*w = (struct cam_tree_writer){.shape = shape};
+	*w = (struct cam_tree_writer){.shape = shape, .chunk_bytes = chunk_bytes};
 	for (unsigned i = 0; i < CAM_TREE_STREAMS; i++)
 		cam_stream_out_init(&w->streams[i], cam_tree_splits[i]);
 	int err = cam_tree_state_init(&w->state, shape->n_functions, shape->n_modules,
@@ -284,7 +285,7 @@ int cam_tree_write_chunk(struct cam_tree_writer *w, uint32_t from, uint32_t to, 
 		put_head(w, path, n_path, next_before, out);
 	for (unsigned i = 0; i < CAM_TREE_STREAMS && !err; i++)
 		err = cam_stream_write(&w->streams[i], cam_tree_contexts[i], out);
-	if (!err && out->len - start > CAM_CHUNK_BYTES - CAM_CHUNK_HEAD_BYTES && to - from > 1) {
+	if (!err && out->len - start > w->chunk_bytes - CAM_CHUNK_HEAD_BYTES && to - from > 1) {
 		err = -E2BIG;
 		out->len = start;
 		undo(w, pairs_before);

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define MAX_KIND_BYTES (1u << 30)
-#define TARGET_BYTES   (CAM_CHUNK_BYTES * 3 / 4)
 #define LEVEL	       9
 
 int cam_writer_add_chunk(struct cam_writer *w, enum cam_chunk_kind kind,
@@ -43,18 +42,18 @@ int cam_writer_add_chunk(struct cam_writer *w, enum cam_chunk_kind kind,
 int cam_writer_cut(struct cam_writer *w, enum cam_chunk_kind kind, uint32_t n, cam_put_rows *put)
 {
 	struct cam_buf out = CAM_BUF(CAM_CHUNK_BYTES_MAX);
-	uint32_t guess = 1u << 16;
+	uint32_t guess = 1u << 16, target = w->chunk_bytes / 4 * 3;
 	int err = 0;
 	for (uint32_t from = 0, to; from < n && !err; from = to) {
 		for (;;) {
 			to = n - from < guess ? n : from + guess;
 			cam_buf_clear(&out);
 			err = put(w, from, to, &out);
-			bool fits = out.len <= CAM_CHUNK_BYTES - CAM_CHUNK_HEAD_BYTES;
+			bool fits = out.len <= w->chunk_bytes - CAM_CHUNK_HEAD_BYTES;
 			if (to - from == 1 || (err ? err != -E2BIG : fits))
 				break;
 			guess = err ? (to - from) / 2
-				    : (uint32_t)((uint64_t)(to - from) * TARGET_BYTES / out.len);
+				    : (uint32_t)((uint64_t)(to - from) * target / out.len);
 			guess += guess == 0;
 		}
 		if (!err)
@@ -180,7 +179,12 @@ static void free_writer(struct cam_writer *w)
 
 int cam_window_write(struct cam_window *in, struct cam_out *out)
 {
-	struct cam_writer w = {.in = in};
+	return cam_window_write_chunks(in, out, CAM_CHUNK_BYTES);
+}
+
+int cam_window_write_chunks(struct cam_window *in, struct cam_out *out, uint32_t chunk_bytes)
+{
+	struct cam_writer w = {.in = in, .chunk_bytes = chunk_bytes};
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
 		w.chunks[k] = CAM_BUF(MAX_KIND_BYTES);
 	int err = in->ops->tables(in, &w.t);
@@ -189,7 +193,7 @@ int cam_window_write(struct cam_window *in, struct cam_out *out)
 	if (!err)
 		err = cam_shape_build(&w.shape, &w.rows, w.t);
 	if (!err)
-		err = cam_tree_writer_init(&w.tree, &w.shape.tree);
+		err = cam_tree_writer_init(&w.tree, &w.shape.tree, chunk_bytes);
 	if (!err) {
 		fill_info(&w);
 		w.dir.cpus = w.rows.cpus;

@@ -15,9 +15,8 @@
 #include <string.h>
 
 /* A span ends before a column could pass the size of a chunk: one more sample always fits. */
-#define COST_MAX    ((CAM_CHUNK_BYTES - 128) * 8ull)
-#define DETAIL_TEXT (CAM_CHUNK_BYTES * 3 / 4)
-#define LEVEL	    9
+#define SLACK 40u /* for one more sample, lengths and checksum */
+#define LEVEL 9
 
 struct cpu {
 	uint64_t last; /* time of its last sample in the span, in units */
@@ -38,6 +37,7 @@ struct columns {
 	uint64_t *last_weight; /* per event type */
 	uint32_t stamp, next_task;
 	uint64_t unit, period;
+	uint64_t cost_max; /* bits of a column */
 	uint64_t (*hist)[CAM_COLUMN_CTX_MAX][256];
 	struct cam_rans_freq rank_freq;
 	struct cam_buf out;
@@ -249,8 +249,8 @@ static int cut_span(struct columns *c, size_t row)
 		if (c->span.samples == CAM_SPAN_SAMPLES ||
 		    second - c->span.second >= CAM_SPAN_SECONDS ||
 		    (r->time_ns[i] == CAM_TIME_NONE) != c->span.timeless ||
-		    c->time.cost_bits > COST_MAX || c->task.cost_bits > COST_MAX ||
-		    c->weight.cost_bits > COST_MAX)
+		    c->time.cost_bits > c->cost_max || c->task.cost_bits > c->cost_max ||
+		    c->weight.cost_bits > c->cost_max)
 			break;
 		err = put_row(c, i);
 	}
@@ -287,7 +287,7 @@ static int add_detail_piece(struct columns *c, size_t from, size_t end, size_t *
 	size_t i = from;
 	cam_stream_out_init(&which, CAM_DETAIL_SPLIT);
 	c->detail_piece++;
-	for (; i < end && lines.len < DETAIL_TEXT && which.cost_bits < COST_MAX / 2; i++) {
+	for (; i < end && lines.len < c->cost_max / 16 && which.cost_bits < c->cost_max / 4; i++) {
 		uint32_t id = c->rows->detail[i];
 		struct cam_text text = cam_string(c->w->t, (struct cam_str_id){id});
 		if (!id) {
@@ -385,6 +385,7 @@ static int init_columns(struct columns *c, struct cam_writer *w)
 		cam_stream_out_init(&c->leaf[k], split[CAM_TABLE_LEAF]);
 	for (size_t k = 0; k < c->n_place; k++)
 		cam_stream_out_init(&c->place[k], split[CAM_TABLE_PLACE]);
+	c->cost_max = (w->chunk_bytes - SLACK) * 8ull;
 	int err = cam_task_lists_init(&c->lists, w->rows.n_groups);
 	return err ? err : find_period(c);
 }

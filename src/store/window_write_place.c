@@ -20,8 +20,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define TARGET_PLACES (CAM_CHUNK_BYTES / 8)
-
 struct cam_places {
 	uint32_t *node_of; /* per place of the tables: node of the shape + 1; 0: unused */
 	uint32_t *count;   /* samples */
@@ -162,7 +160,7 @@ static int cut_places(struct cam_writer *w, uint32_t from, uint32_t end)
 {
 	const struct cam_places *p = w->places;
 	struct cam_buf out = CAM_BUF(CAM_CHUNK_BYTES_MAX);
-	uint32_t target = TARGET_PLACES;
+	uint32_t target = w->chunk_bytes / 8;
 	int err = 0;
 	for (uint32_t to; from < end && !err; from = to) {
 		for (;;) {
@@ -172,7 +170,7 @@ static int cut_places(struct cam_writer *w, uint32_t from, uint32_t end)
 			cam_buf_clear(&out);
 			err = put_places(w, from, to, &out);
 			if (err || to - from == 1 ||
-			    out.len <= CAM_CHUNK_BYTES - CAM_CHUNK_HEAD_BYTES)
+			    out.len <= w->chunk_bytes - CAM_CHUNK_HEAD_BYTES)
 				break;
 			target /= 2;
 		}

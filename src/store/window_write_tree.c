@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a chunk should take: well below the limit, so that guesses seldom have to be repeated. */
-#define TARGET_BYTES (CAM_CHUNK_BYTES * 3 / 4)
-
 static uint32_t limit_rows(const struct cam_tree_shape *t, uint32_t from, uint32_t to)
 {
 	if (to - from > CAM_TREE_ROWS)
@@ -34,8 +31,10 @@ static int write_chunk(struct cam_writer *w, uint32_t from, uint32_t *nodes, uin
 	}
 	if (!err)
 		err = cam_writer_add_chunk(w, CAM_CHUNK_TREE, &out, *to - from);
-	if (!err && out.len > 1024)
-		*nodes = (uint32_t)((uint64_t)(*to - from) * TARGET_BYTES / out.len) + 1;
+	/* Well below the limit, so that guesses seldom have to be repeated. */
+	if (!err)
+		*nodes =
+			(uint32_t)((uint64_t)(*to - from) * (w->chunk_bytes / 4 * 3) / out.len) + 1;
 	cam_buf_free(&out);
 	return err;
 }

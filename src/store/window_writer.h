@@ -4,12 +4,14 @@
  * cam_writer_add_chunk() and its facts in the directory. All answer 0 or a negative errno.
  */
 #pragma once
+#include "base/out.h"
 #include "store/window_dir.h"
 #include "store/window_rows.h"
 #include "store/window_shape.h"
 #include "store/window_tree.h"
 
 struct cam_writer {
+	uint32_t chunk_bytes; /* that chunks should keep to */
 	struct cam_window *in;
 	const struct cam_tables *t;
 	struct cam_rows rows;
@@ -45,6 +47,12 @@ struct cam_writer {
 	uint32_t *node_places, *node_place_chunk;
 	const struct cam_places *places; /* while places are written */
 };
+
+/*
+ * cam_window_write() with another size of chunks: small ones give tests many chunks of few rows.
+ * At least 64.
+ */
+int cam_window_write_chunks(struct cam_window *in, struct cam_out *out, uint32_t chunk_bytes);
 
 int cam_writer_add_chunk(struct cam_writer *w, enum cam_chunk_kind kind,
 			 const struct cam_buf *content, uint32_t rows);

@@ -1,0 +1,774 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Damage: every bit of a small sealed window flipped, every truncation, chunks removed and
+ * swapped, pages zeroed. What a chunk holds may be lost with it, and nothing else.
+ *
+ * A window is looked at from many sides (aspects), the samples span by span. Each kind of chunk
+ * is allowed to change some of them; all others must stay as they were, to the byte.
+ */
+#include "base/crc32c.h"
+#include "base/units.h"
+#include "store/window.h"
+#include "store/window_reader.h"
+#include "store/window_writer.h"
+#include "support_window.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NS	  CAM_NS_PER_SEC
+#define MAX_SPANS 8u
+
+enum aspect {
+	/* By span: */
+	TIMES,
+	STACKS,
+	TASKS,
+	WEIGHTS,
+	LEAVES,
+	PLACES,
+	DETAILS,
+	GROUPS,
+	SPAN_ASPECTS,
+	/* Of the window: */
+	TOTALS = SPAN_ASPECTS,
+	SMALL_TOTALS,
+	CELLS,
+	PROCESSES,
+	EVENTS,
+	LEDGER,
+	ANCHORS,
+	FACTS,
+	ASPECTS,
+};
+
+struct view {
+	unsigned n_spans;
+	struct cam_buf text[ASPECTS][MAX_SPANS]; /* window's aspects in [0] */
+	struct cam_buf ends[ASPECTS][MAX_SPANS]; /* u32 where each sample's part ends */
+	unsigned lines[ASPECTS][MAX_SPANS];
+};
+
+struct looking {
+	const struct cam_tables *t;
+	struct cam_buf *out, *ends;
+	unsigned lines;
+};
+
+static void put_bytes(struct looking *l, struct cam_str_id id)
+{
+	struct cam_text s = cam_string(l->t, id);
+	cam_buf_put_string(l->out, s.p, s.n);
+}
+
+static void put_func(struct looking *l, uint32_t func)
+{
+	const struct cam_function *f = &l->t->functions[func];
+	const struct cam_module *m = &l->t->modules[f->module.v];
+	put_bytes(l, f->name);
+	cam_buf_put_varint(l->out, (uint64_t)f->kind << 8 | f->source);
+	cam_buf_put_varint(l->out, f->start);
+	put_bytes(l, m->path);
+	put_bytes(l, m->key);
+	put_bytes(l, m->build_id);
+	cam_buf_put_varint(l->out, m->kind);
+}
+
+static void put_stack(struct looking *l, uint32_t node)
+{
+	for (; node; node = l->t->stacks.parent[node])
+		put_func(l, l->t->stacks.item[node]);
+	cam_buf_put_u8(l->out, '\n');
+}
+
+static void put_place(struct looking *l, uint32_t node)
+{
+	for (; node; node = l->t->places.parent[node]) {
+		const struct cam_location *loc = &l->t->locations[l->t->places.item[node]];
+		cam_buf_put_varint(l->out, loc->address);
+		cam_buf_put_varint(l->out, loc->func_offset);
+		put_func(l, loc->func.v);
+	}
+	cam_buf_put_u8(l->out, '\n');
+}
+
+static void put_task(struct looking *l, uint32_t task)
+{
+	const struct cam_task *k = &l->t->tasks[task];
+	cam_buf_put_zigzag(l->out, k->pid);
+	cam_buf_put_zigzag(l->out, k->tid);
+	cam_buf_put_varint(l->out, k->uid);
+	cam_buf_put_varint(l->out, k->start_ns);
+	put_bytes(l, k->comm);
+	put_bytes(l, k->exe);
+	put_bytes(l, k->cgroup);
+}
+
+static int look_at_batch(void *arg, const struct cam_batch *b)
+{
+	struct looking *l = arg;
+	for (size_t i = 0; i < b->n; i++, l->lines++) {
+		if (b->time_ns) {
+			cam_buf_put_varint(l->out, b->time_ns[i]);
+			cam_buf_put_varint(l->out, b->cpu[i]);
+		}
+		if (b->stack)
+			put_stack(l, b->stack[i]);
+		if (b->task)
+			put_task(l, b->task[i]);
+		if (b->weight)
+			cam_buf_put_varint(l->out, b->weight[i]);
+		if (b->leaf_offset)
+			cam_buf_put_varint(l->out, b->leaf_offset[i]);
+		if (b->place)
+			put_place(l, b->place[i]);
+		if (b->detail)
+			put_bytes(l, (struct cam_str_id){b->detail[i]});
+		if (b->comm) {
+			put_bytes(l, (struct cam_str_id){b->comm[i]});
+			put_bytes(l, l->t->etypes[b->etype[i]].name);
+		}
+		uint32_t end = (uint32_t)l->out->len;
+		cam_buf_put(l->ends, &end, sizeof(end));
+	}
+	return 0;
+}
+
+static int look_at_total(void *arg, const struct cam_total *t)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, t->samples);
+	put_bytes(l, t->comm);
+	put_bytes(l, l->t->etypes[t->etype.v].name);
+	put_stack(l, t->stack.v);
+	l->lines += (unsigned)t->samples;
+	return 0;
+}
+
+static int look_at_cell(void *arg, const struct cam_cell *c)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, c->second);
+	cam_buf_put_varint(l->out, c->cpu);
+	cam_buf_put_varint(l->out, c->busy);
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+		cam_buf_put_varint(l->out, c->by_cause[i]);
+	l->lines++;
+	return 0;
+}
+
+static int look_at_process(void *arg, const struct cam_process_cell *c)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, c->second);
+	cam_buf_put_zigzag(l->out, c->pid);
+	cam_buf_put_varint(l->out, c->samples);
+	l->lines += (unsigned)c->samples;
+	return 0;
+}
+
+static int look_at_event(void *arg, const struct cam_event *e)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, e->time_ns);
+	cam_buf_put_varint(l->out, e->uncertainty_ns << 3 | e->severity);
+	put_bytes(l, e->source);
+	put_bytes(l, e->text);
+	l->lines++;
+	return 0;
+}
+
+static int look_at_ledger(void *arg, const struct cam_ledger_row *r)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, r->cause);
+	cam_buf_put_varint(l->out, r->cpu);
+	cam_buf_put_varint(l->out, r->from_ns);
+	cam_buf_put_varint(l->out, r->to_ns);
+	cam_buf_put_varint(l->out, r->samples);
+	l->lines++;
+	return 0;
+}
+
+static int look_at_anchor(void *arg, const struct cam_anchor *a)
+{
+	struct looking *l = arg;
+	cam_buf_put(l->out, a, sizeof(*a));
+	l->lines++;
+	return 0;
+}
+
+static int look_at_fact(void *arg, const struct cam_fact *f)
+{
+	struct looking *l = arg;
+	put_bytes(l, f->key);
+	put_bytes(l, f->value);
+	l->lines++;
+	return 0;
+}
+
+static const unsigned aspect_columns[SPAN_ASPECTS] = {
+	CAM_COL_TIME | CAM_COL_CPU,
+	CAM_COL_STACK,
+	CAM_COL_TASK,
+	CAM_COL_WEIGHT,
+	CAM_COL_LEAF,
+	CAM_COL_PLACE,
+	CAM_COL_DETAIL,
+	CAM_COL_ETYPE | CAM_COL_COMM,
+};
+
+static int look_at_aspect(struct cam_window *w, enum aspect a, struct looking *l)
+{
+	switch (a) {
+	case TOTALS:
+		return w->ops->totals(w, look_at_total, l);
+	case SMALL_TOTALS:
+		return w->ops->small_totals(w, look_at_total, l);
+	case CELLS:
+		return w->ops->cells(w, look_at_cell, l);
+	case PROCESSES:
+		return w->ops->process_cells(w, look_at_process, l);
+	case EVENTS:
+		return w->ops->events(w, look_at_event, l);
+	case LEDGER:
+		return w->ops->ledger(w, look_at_ledger, l);
+	case ANCHORS:
+		return w->ops->anchors(w, look_at_anchor, l);
+	default:
+		return w->ops->facts(w, look_at_fact, l);
+	}
+}
+
+static void look(struct cam_window *w, const struct cam_dir *spans, struct view *v)
+{
+	const struct cam_tables *t;
+	assert_int_equal(w->ops->tables(w, &t), 0);
+	v->n_spans = (unsigned)spans->n_spans;
+	for (unsigned a = 0; a < ASPECTS; a++) {
+		for (unsigned s = 0; s < (a < SPAN_ASPECTS ? v->n_spans : 1); s++) {
+			struct looking l = {.t = t, .out = &v->text[a][s], .ends = &v->ends[a][s]};
+			int err;
+			l.out->max_bytes = l.ends->max_bytes = SIZE_MAX / 2;
+			cam_buf_clear(l.out);
+			cam_buf_clear(l.ends);
+			if (a < SPAN_ASPECTS) {
+				uint64_t second = spans->spans[s].second;
+				struct cam_range range = {second * NS,
+							  (second + spans->spans[s].seconds) * NS};
+				err = w->ops->samples(w, range, aspect_columns[a], look_at_batch,
+						      &l);
+			} else {
+				err = look_at_aspect(w, (enum aspect)a, &l);
+			}
+			assert_int_equal(err, 0);
+			v->lines[a][s] = l.lines;
+		}
+	}
+}
+
+static void view_free(struct view *v)
+{
+	for (unsigned a = 0; a < ASPECTS; a++)
+		for (unsigned s = 0; s < MAX_SPANS; s++) {
+			cam_buf_free(&v->text[a][s]);
+			cam_buf_free(&v->ends[a][s]);
+		}
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+/* Small, and with everything in it: in chunks of a few rows. */
+static struct fake_window *small_window(unsigned n)
+{
+	struct fake_window *f = fake_window_new();
+	uint64_t seed = 77;
+	const char *const names[] = {"main",	      "parse@/bin/cc1", "lex@/bin/cc1",
+				     "emit@/bin/cc1", "read@[kernel]",	"@/lib/libc.so",
+				     "x@[jit]"};
+	struct cam_etype_id cycles = fake_etype(f, "cycles", 0, true);
+	struct cam_task_id tasks[5];
+	for (unsigned i = 0; i < 5; i++) {
+		struct cam_task k = {.pid = (int32_t)(100 + i / 2),
+				     .tid = (int32_t)(100 + i),
+				     .uid = i,
+				     .comm = fake_str(f, i < 3 ? "cc1" : "sh"),
+				     .exe = fake_str(f, i < 3 ? "/bin/cc1" : "/bin/sh"),
+				     .cgroup = fake_str(f, "/user.slice"),
+				     .start_ns = i * 10000000ull};
+		assert_int_equal(cam_task_intern(&f->t, &k, &tasks[i]), 0);
+	}
+	f->w.info.has_places = true;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t node = 0;
+		unsigned depth = (unsigned)(next_random(&seed) % (n > 500 ? 12 : 5));
+		for (unsigned d = 0; d < depth; d++) {
+			char name[32];
+			snprintf(name, sizeof(name), "%s", names[next_random(&seed) % (d ? 7 : 2)]);
+			if (n > 500 && name[0] == 'l')
+				snprintf(name, sizeof(name), "l%u@/bin/cc1",
+					 (unsigned)(next_random(&seed) % 200));
+			struct cam_loc_id loc = fake_frame(f, name, next_random(&seed) % 3);
+			assert_int_equal(cam_tree_intern(&f->t, &f->t.places, node, loc.v, &node),
+					 0);
+		}
+		struct cam_sample s = {.time_ns = 50 * NS + i * (40 * NS / n) / 10000 * 10000,
+				       .weight = 1,
+				       .cpu = i % 2,
+				       .task = tasks[next_random(&seed) % 5],
+				       .place = {node}};
+		if (i % 4 == 0) {
+			s.etype = cycles;
+			s.weight = next_random(&seed) % 1000;
+			s.detail = fake_str(f, i % 8 ? "prev=cc1 next=sh" : "prev=sh");
+		}
+		fake_add_sample(f, &s);
+	}
+	fake_add_event(f, 51 * NS, CAM_SEVERITY_ERR, "kmsg", "oom");
+	fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_IDLE, 0, 50 * NS, 53 * NS, 30});
+	fake_add_anchor(f, &(struct cam_anchor){50 * NS, 1, 2, 3, 4, 5});
+	fake_add_fact(f, "kernel", "6.1");
+	return f;
+}
+
+static struct cam_buf seal(struct cam_window *w, uint32_t chunk_bytes)
+{
+	struct cam_buf bytes = CAM_BUF(SIZE_MAX / 2);
+	struct cam_out out;
+	cam_out_to_buf(&out, &bytes);
+	assert_int_equal(cam_window_write_chunks(w, &out, chunk_bytes), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	return bytes;
+}
+
+#define OF_SPAN(a) (1u << (a))
+#define ALL_SPAN   ((1u << SPAN_ASPECTS) - 1)
+
+/* What the loss of a chunk of each kind may change. */
+static unsigned may_change(enum cam_chunk_kind kind)
+{
+	const unsigned stacks =
+		OF_SPAN(STACKS) | OF_SPAN(PLACES) | 1u << TOTALS | 1u << SMALL_TOTALS;
+	static const unsigned own[CAM_CHUNK_KINDS] = {
+		[CAM_CHUNK_TASKS] = OF_SPAN(TASKS) | 1u << PROCESSES,
+		[CAM_CHUNK_LEAVES] = OF_SPAN(LEAVES),
+		[CAM_CHUNK_LOCATIONS] = OF_SPAN(PLACES),
+		[CAM_CHUNK_PLACES] = OF_SPAN(PLACES),
+		[CAM_CHUNK_ANCHORS] = 1u << ANCHORS,
+		[CAM_CHUNK_EVENTS] = 1u << EVENTS,
+		[CAM_CHUNK_LEDGER] = 1u << LEDGER | 1u << CELLS,
+		[CAM_CHUNK_FACTS] = 1u << FACTS,
+		[CAM_CHUNK_PROCESSES] = 1u << PROCESSES,
+		[CAM_CHUNK_COUNTS] = ALL_SPAN | 1u << CELLS,
+		[CAM_CHUNK_RANK] = ALL_SPAN & ~(OF_SPAN(TIMES) | OF_SPAN(DETAILS)),
+		[CAM_CHUNK_TIME] = OF_SPAN(TIMES),
+		[CAM_CHUNK_TASK] = OF_SPAN(TASKS),
+		[CAM_CHUNK_WEIGHT] = OF_SPAN(WEIGHTS),
+		[CAM_CHUNK_LEAF] = OF_SPAN(LEAVES),
+		[CAM_CHUNK_PLACE] = OF_SPAN(PLACES),
+		[CAM_CHUNK_DETAIL] = OF_SPAN(DETAILS),
+	};
+	switch (kind) {
+	case CAM_CHUNK_STRINGS:
+		return stacks | OF_SPAN(TASKS) | OF_SPAN(GROUPS);
+	case CAM_CHUNK_MODULES:
+	case CAM_CHUNK_FUNCTIONS:
+		return stacks;
+	case CAM_CHUNK_TREE:
+		return stacks | OF_SPAN(LEAVES);
+	default:
+		return own[kind];
+	}
+}
+
+/* The span a column's chunk belongs to; MAX_SPANS: a table's, so all. */
+static unsigned span_of(const struct cam_dir *d, enum cam_chunk_kind kind, size_t i)
+{
+	if (kind < CAM_CHUNK_FIRST_COLUMN)
+		return MAX_SPANS;
+	if (kind == CAM_CHUNK_LEAF)
+		return (unsigned)(i / d->n_trees);
+	if (kind == CAM_CHUNK_PLACE)
+		return (unsigned)(i / d->sections[CAM_CHUNK_PLACES].n);
+	if (kind == CAM_CHUNK_DETAIL) {
+		unsigned s = 0;
+		while (s + 1 < d->n_spans && i >= d->spans[s + 1].first_detail)
+			s++;
+		return s;
+	}
+	return (unsigned)i;
+}
+
+/* The chunk a byte lies in; false: in none. */
+static bool chunk_at(const struct cam_dir *d, uint64_t at, enum cam_chunk_kind *kind, size_t *i)
+{
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++) {
+		for (size_t c = 0; c < d->sections[k].n; c++) {
+			const struct cam_dir_chunk *chunk = &d->sections[k].chunks[c];
+			if (at - chunk->offset < chunk->bytes) {
+				*kind = (enum cam_chunk_kind)k;
+				*i = c;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Of samples in the same order: how many differ; each that does must say [damaged]. */
+static unsigned count_damaged(const struct view *good, const struct view *now, unsigned a,
+			      unsigned s)
+{
+	const uint32_t *x = (const uint32_t *)good->ends[a][s].data;
+	const uint32_t *y = (const uint32_t *)now->ends[a][s].data;
+	unsigned differ = 0;
+	assert_int_equal(good->lines[a][s], now->lines[a][s]);
+	for (unsigned i = 0; i < good->lines[a][s]; i++) {
+		uint32_t from_x = i ? x[i - 1] : 0, from_y = i ? y[i - 1] : 0;
+		const uint8_t *was = good->text[a][s].data + from_x;
+		const uint8_t *is = now->text[a][s].data + from_y;
+		size_t n = x[i] - from_x, m = y[i] - from_y;
+		if (n == m && memcmp(was, is, n) == 0)
+			continue;
+		assert_non_null(memmem(is, m, "[damaged]", 9));
+		differ++;
+	}
+	return differ;
+}
+
+static void compare(const struct view *good, const struct view *now, unsigned changes,
+		    unsigned span, bool table, uint64_t at)
+{
+	for (unsigned a = 0; a < ASPECTS; a++) {
+		for (unsigned s = 0; s < (a < SPAN_ASPECTS ? good->n_spans : 1); s++) {
+			const struct cam_buf *x = &good->text[a][s], *y = &now->text[a][s];
+			bool here = a >= SPAN_ASPECTS || span == MAX_SPANS || span == s;
+			if ((changes >> a & 1) && here) {
+				/* Tables rename, they do not lose samples. */
+				if (table && a < SPAN_ASPECTS && a != LEAVES)
+					count_damaged(good, now, a, s);
+				else if (table && a <= SMALL_TOTALS)
+					assert_int_equal(good->lines[a][s], now->lines[a][s]);
+				else
+					assert_true(now->lines[a][s] <= good->lines[a][s]);
+				continue;
+			}
+			if (x->len != y->len || memcmp(x->data, y->data, x->len) != 0)
+				fail_msg("byte %" PRIu64 ": aspect %u of span %u changed", at, a,
+					 s);
+		}
+	}
+}
+
+struct fixture {
+	struct cam_buf bytes;
+	struct memory_file file;
+	struct cam_window *good;
+	const struct cam_dir *dir;
+	struct view view, now;
+};
+
+static void set_up(struct fixture *x, unsigned samples, uint32_t chunk_bytes)
+{
+	struct fake_window *f = small_window(samples);
+	x->bytes = seal(fake_window_ready(f), chunk_bytes);
+	fake_window_free(f);
+	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
+	assert_int_equal(cam_window_open(&x->file.file, &x->good), 0);
+	x->dir = &cam_reader_of(x->good)->dir;
+	assert_in_range(x->dir->n_spans, 2, MAX_SPANS);
+	look(x->good, x->dir, &x->view);
+	assert_int_equal(x->good->damage.chunks, 0);
+}
+
+static void tear_down(struct fixture *x)
+{
+	x->good->ops->close(x->good);
+	view_free(&x->view);
+	view_free(&x->now);
+	cam_buf_free(&x->bytes);
+}
+
+/* Opens what x->bytes now is, looks at all of it, and compares. */
+static void check_damaged(struct fixture *x, const uint8_t *bytes, uint64_t at, bool fully)
+{
+	struct memory_file m;
+	struct cam_window *w;
+	enum cam_chunk_kind kind = CAM_CHUNK_KINDS;
+	size_t i = 0;
+	memory_file_init(&m, bytes, x->bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	bool in_chunk = chunk_at(x->dir, at, &kind, &i);
+	if (fully) {
+		look(w, x->dir, &x->now);
+		compare(&x->view, &x->now, in_chunk ? may_change(kind) : 0,
+			in_chunk ? span_of(x->dir, kind, i) : 0,
+			in_chunk && kind < CAM_CHUNK_FIRST_COLUMN, at);
+		/* It was noticed, unless nobody needs that byte. */
+		assert_true(w->damage.chunks > 0 || !in_chunk);
+	}
+	assert_int_equal(cam_window_verify(w), -EBADMSG);
+	if (w->damage.chunks != 1)
+		fail_msg("byte %" PRIu64 ", kind %d %zu: %" PRIu64 " chunks damaged", at, kind, i,
+			 w->damage.chunks);
+	if (in_chunk)
+		assert_int_equal(w->damage.bytes, x->dir->sections[kind].chunks[i].bytes);
+	w->ops->close(w);
+}
+
+static void every_bit_flipped(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	set_up(&x, 48, 128);
+	/* It has what it is meant to have. */
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
+		assert_true(x.dir->sections[k].n > 0);
+	assert_true(x.dir->n_trees > 1);
+	uint8_t *bytes = malloc(x.bytes.len);
+	memcpy(bytes, x.bytes.data, x.bytes.len);
+	for (uint64_t bit = 0; bit < x.bytes.len * 8; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+		/* All bits of a byte lose the same chunk: look closely at one of them. */
+		check_damaged(&x, bytes, bit / 8, bit % 8 == (bit / 8) % 8);
+		bytes[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+	}
+	free(bytes);
+	tear_down(&x);
+}
+
+/* Larger, so that each table has many chunks that others depend on. */
+static void any_chunk_of_a_larger_window(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	uint64_t seed = 5;
+	set_up(&x, 900, 1024);
+	assert_true(x.dir->n_trees > 2);
+	uint8_t *bytes = malloc(x.bytes.len);
+	memcpy(bytes, x.bytes.data, x.bytes.len);
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++) {
+		for (size_t c = 0; c < x.dir->sections[k].n; c++) {
+			const struct cam_dir_chunk *chunk = &x.dir->sections[k].chunks[c];
+			if (!chunk->bytes || (x.dir->sections[k].n > 20 && c % 17))
+				continue;
+			uint64_t at = chunk->offset + next_random(&seed) % chunk->bytes;
+			bytes[at] ^= 0x10;
+			check_damaged(&x, bytes, at, true);
+			bytes[at] ^= 0x10;
+		}
+	}
+	free(bytes);
+	tear_down(&x);
+}
+
+/* Exactly the samples whose stacks the chunk holds are [damaged], and counted. */
+static void a_lost_tree_chunk_costs_its_own_stacks(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	set_up(&x, 900, 1024);
+	uint64_t lost_of_all = 0;
+	for (size_t k = 0; k < x.dir->n_trees; k++) {
+		const struct cam_dir_chunk *chunk = &x.dir->sections[CAM_CHUNK_TREE].chunks[k];
+		struct memory_file m;
+		struct cam_window *w;
+		unsigned differ = 0;
+		x.bytes.data[chunk->offset + 9] ^= 1;
+		memory_file_init(&m, x.bytes.data, x.bytes.len);
+		assert_int_equal(cam_window_open(&m.file, &w), 0);
+		look(w, x.dir, &x.now);
+		for (unsigned s = 0; s < x.view.n_spans; s++)
+			differ += count_damaged(&x.view, &x.now, STACKS, s);
+		assert_int_equal(differ, w->damage.stacks);
+		assert_int_equal(w->damage.samples, 0);
+		assert_true(k == 0 || differ < 900);
+		lost_of_all += differ;
+		w->ops->close(w);
+		x.bytes.data[chunk->offset + 9] ^= 1;
+	}
+	/* Every sample's stack is in one chunk (the empty stack is never damaged). */
+	assert_in_range(lost_of_all, 600, 900);
+	tear_down(&x);
+}
+
+/* What is delivered was there before: a span's aspect is as it was, or has fewer samples. */
+static void check_less(struct fixture *x, const uint8_t *bytes, size_t n, bool may_fail)
+{
+	struct memory_file m;
+	struct cam_window *w;
+	memory_file_init(&m, bytes, n);
+	int err = cam_window_open(&m.file, &w);
+	if (err) {
+		assert_true(may_fail);
+		assert_int_equal(err, -EBADMSG);
+		return;
+	}
+	look(w, x->dir, &x->now);
+	for (unsigned a = 0; a < SPAN_ASPECTS; a++) {
+		for (unsigned s = 0; s < x->view.n_spans; s++) {
+			const struct cam_buf *was = &x->view.text[a][s], *is = &x->now.text[a][s];
+			if (is->len == was->len && memcmp(is->data, was->data, was->len) == 0)
+				continue;
+			if (x->now.lines[a][s] && a != LEAVES)
+				assert_true(count_damaged(&x->view, &x->now, a, s) > 0);
+			assert_true(w->damage.chunks > 0);
+		}
+	}
+	w->ops->close(w);
+}
+
+static void truncated_at_every_byte(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	set_up(&x, 60, 256);
+	uint64_t front = CAM_HEADER_BYTES + cam_reader_of(x.good)->directory_bytes;
+	for (size_t n = 0; n < x.bytes.len; n++) {
+		/* A copy of that size, so that a sanitizer sees a read past its end. */
+		uint8_t *bytes = malloc(n + 1);
+		memcpy(bytes, x.bytes.data, n);
+		check_less(&x, bytes, n, n < front);
+		free(bytes);
+	}
+	tear_down(&x);
+}
+
+static void bytes_removed_or_zeroed(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	set_up(&x, 2000, 2048);
+	size_t n = x.bytes.len;
+	uint8_t *bytes = malloc(n);
+	/* Any chunk taken out: what is behind it is not where it should be. */
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++) {
+		const struct cam_dir_chunk *c = &x.dir->sections[k].chunks[0];
+		memcpy(bytes, x.bytes.data, c->offset);
+		memcpy(bytes + c->offset, x.bytes.data + c->offset + c->bytes,
+		       n - c->offset - c->bytes);
+		check_less(&x, bytes, n - c->bytes, false);
+	}
+	/* Any page zeroed: one of the directories is always left. */
+	for (size_t page = 0; page < n; page += CAM_PAGE_BYTES) {
+		memcpy(bytes, x.bytes.data, n);
+		memset(bytes + page, 0, n - page < CAM_PAGE_BYTES ? n - page : CAM_PAGE_BYTES);
+		check_less(&x, bytes, n, false);
+	}
+	/* Two chunks of a kind and a length exchanged. */
+	unsigned exchanged = 0;
+	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++) {
+		const struct cam_dir_section *s = &x.dir->sections[k];
+		for (size_t i = 1; i < s->n; i++) {
+			const struct cam_dir_chunk *a = &s->chunks[i - 1], *b = &s->chunks[i];
+			if (a->bytes != b->bytes || !a->bytes)
+				continue;
+			memcpy(bytes, x.bytes.data, n);
+			memcpy(bytes + a->offset, x.bytes.data + b->offset, b->bytes);
+			memcpy(bytes + b->offset, x.bytes.data + a->offset, a->bytes);
+			check_less(&x, bytes, n, false);
+			exchanged++;
+		}
+	}
+	assert_true(exchanged > 0);
+	free(bytes);
+	tear_down(&x);
+}
+
+static void pages_of_tiny_windows_too(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	fake_sample(f, 5 * NS, 0, fake_task(f, 1, 1, "a"), fake_place(f, "x"));
+	struct cam_buf bytes = seal(fake_window_ready(f), CAM_CHUNK_BYTES);
+	fake_window_free(f);
+	for (size_t page = 0; page < bytes.len; page += CAM_PAGE_BYTES) {
+		struct cam_buf copy = CAM_BUF(SIZE_MAX / 2);
+		struct memory_file m;
+		struct cam_window *w;
+		cam_buf_put(&copy, bytes.data, bytes.len);
+		size_t left = bytes.len - page;
+		memset(copy.data + page, 0xff, left < CAM_PAGE_BYTES ? left : CAM_PAGE_BYTES);
+		memory_file_init(&m, copy.data, copy.len);
+		assert_int_equal(cam_window_open(&m.file, &w), 0);
+		assert_int_equal(w->info.samples, 1);
+		w->ops->close(w);
+		cam_buf_free(&copy);
+	}
+	cam_buf_free(&bytes);
+}
+
+static void a_newer_file_is_refused(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct memory_file m;
+	struct cam_window *w;
+	set_up(&x, 50, 512);
+	/* The header's word for features that must be known, with its checksum. */
+	struct cam_buf b = CAM_BUF(CAM_HEADER_BYTES);
+	cam_buf_put(&b, x.bytes.data, 16);
+	cam_buf_put_u32(&b, 1u << 31);
+	cam_buf_put_u32(&b, cam_crc32c(0, b.data, b.len));
+	memcpy(x.bytes.data, b.data, b.len);
+	memory_file_init(&m, x.bytes.data, x.bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), -EPROTONOSUPPORT);
+	assert_true(m.preads <= 1);
+	/* One for features that may be ignored. */
+	cam_buf_clear(&b);
+	cam_buf_put(&b, x.bytes.data, 8);
+	cam_buf_put_u32(&b, 7);
+	cam_buf_put_u32(&b, 7);
+	cam_buf_put_u32(&b, 0);
+	cam_buf_put_u32(&b, cam_crc32c(0, b.data, b.len));
+	memcpy(x.bytes.data, b.data, b.len);
+	memory_file_init(&m, x.bytes.data, x.bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	w->ops->close(w);
+	cam_buf_free(&b);
+	tear_down(&x);
+}
+
+static void other_files_are_no_windows(void **state)
+{
+	(void)state;
+	uint8_t bytes[5000];
+	uint64_t seed = 3;
+	for (size_t n = 0; n < sizeof(bytes); n += 1 + n / 10) {
+		struct memory_file m;
+		struct cam_window *w;
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = (uint8_t)next_random(&seed);
+		memory_file_init(&m, bytes, n);
+		assert_int_equal(cam_window_open(&m.file, &w), -EBADMSG);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_bit_flipped),
+		cmocka_unit_test(any_chunk_of_a_larger_window),
+		cmocka_unit_test(a_lost_tree_chunk_costs_its_own_stacks),
+		cmocka_unit_test(truncated_at_every_byte),
+		cmocka_unit_test(bytes_removed_or_zeroed),
+		cmocka_unit_test(pages_of_tiny_windows_too),
+		cmocka_unit_test(a_newer_file_is_refused),
+		cmocka_unit_test(other_files_are_no_windows),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

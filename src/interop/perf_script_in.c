@@ -625,7 +625,7 @@ static int finish_text(struct reader *r)
 
 struct cam_perf_shape cam_perf_script_probe(struct cam_text first)
 {
-	struct cam_perf_shape shape = {0}, untimed = {0};
+	struct cam_perf_shape shape = {0}, untimed = {0}, side = {0};
 	struct cam_perf_head h;
 	bool after_untimed = false;
 	const char *end = first.p + first.n;
@@ -636,7 +636,10 @@ struct cam_perf_shape cam_perf_script_probe(struct cam_text first)
 		struct cam_text line = {p, (size_t)(nl - p)};
 		if (!line.n || is_comment(line) || line.n > CAM_INPUT_LINE_BYTES)
 			continue;
-		if (cam_perf_head_parse(line, true, &h) && !is_side_band(&h)) {
+		bool timed = cam_perf_head_parse(line, true, &h);
+		if (timed && is_side_band(&h)) {
+			side = (struct cam_perf_shape){true, true, true, h.decimals};
+		} else if (timed) {
 			if (!shape.found)
 				shape = (struct cam_perf_shape){true, true, false, h.decimals};
 			shape.with_event |= h.event.n > 0;
@@ -646,7 +649,8 @@ struct cam_perf_shape cam_perf_script_probe(struct cam_text first)
 		after_untimed = p[0] != ' ' && p[0] != '\t' && cam_perf_head_parse(line, false, &h);
 		untimed.with_event |= after_untimed && h.event.n;
 	}
-	return shape.found ? shape : untimed;
+	/* --show-mmap-events: what was there before the recording may fill the first bytes. */
+	return shape.found ? shape : untimed.found ? untimed : side;
 }
 
 static void decide_shape(struct reader *r)

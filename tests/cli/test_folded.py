@@ -121,6 +121,11 @@ class Folded(unittest.TestCase):
         self.assertEqual((r.returncode, r.stdout), (0, b""))
         self.assertIn(b"instructions", r.stderr)
 
+    def test_side_band_records_may_come_first(self):
+        mapped = b"swapper     0 [000]     0.000000: PERF_RECORD_MMAP2 1/1: [0x5581(0x1000) @ 0 08:01 1 2]: r-xp /bin/x\n"
+        text = mapped * 2000 + read(os.path.join(GOLDEN, "recursion.txt"))
+        self.same(self.folded("-i", "-", stdin=text), read(os.path.join(GOLDEN, "recursion.plain")))
+
     def test_frames_left_out_are_counted(self):
         r = tap.perfcam("export", "folded", "-i", os.path.join(GOLDEN, "cxx.txt"))
         self.assertEqual(r.returncode, 0)

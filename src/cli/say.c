@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* One write per line, and no control character of a file's name reaches the terminal. */
-static void say(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list ap)
 {
 	char line[1024];
 	int n = vsnprintf(line, sizeof(line), fmt, ap);

@@ -224,7 +224,8 @@ static void follow(struct reader *r, uint32_t row)
  */
 static size_t forgotten(const struct reader *r, const char *p, const char *end)
 {
-	if (!r->options->drop_addresses)
+	/* perf starts frames with a tab; below blanks a line may be something else. */
+	if (!r->options->drop_addresses || p == end || *p != '\t')
 		return 0;
 	const char *q = p;
 	while (q < end && (*q == ' ' || *q == '\t'))

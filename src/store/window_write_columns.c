@@ -149,9 +149,8 @@ static int put_task(struct columns *c, size_t i)
 	if (c->rows->groups[group].sole_task != CAM_NONE)
 		return 0;
 	unsigned ctx = list->n == 1 ? CAM_TASK_ONE : CAM_TASK_AGAIN;
-	const uint32_t *entries = c->lists.entries + list->at;
 	uint32_t at = 0;
-	while (!fresh && at < list->n && entries[at] != task)
+	while (!fresh && at < list->n && c->lists.entries[list->at + at] != task)
 		at++;
 	if (!fresh && at < list->n) {
 		cam_stream_put(&c->task, ctx, 2 + (uint64_t)at);

@@ -3,7 +3,7 @@
  * All the store's input and output: one directory, behind one small table of functions, so that
  * tests can stand in for the disk (crash at any call and byte, ENOSPC, EIO, bit rot).
  *
- * Names are plain file names inside the directory: no '/'. Every function answers a negative
+ * Names are plain file names inside the directory: no '/', no '.' at their start. Every function answers a negative
  * errno or a count. Nothing is ever mapped. A file belongs to the thread that opened it.
  */
 #pragma once

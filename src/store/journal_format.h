@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The bytes of a journal, as docs/journal-format.md specifies them. Private to journal_*.c.
+ * The bytes of a journal, as docs/journal-format.md specifies them; the annex has the same blocks.
  *
  * A file is blocks, one after the other. A block is 24 bytes of head and a payload:
  *

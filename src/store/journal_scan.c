@@ -8,8 +8,9 @@
  *
  * Invariants
  *  1. Blocks come in order of offset and of sequence, none overlaps another.
- *  2. The search costs a look at each byte and `budget` bytes of crc for candidates that turn out
- *     bad: a file made of heads that claim long payloads ends the scan, not the day.
+ *  2. The search looks at FAR bytes behind a good block, and spends `budget` bytes of crc on
+ *     candidates that turn out bad: a file of holes, or of heads that claim long payloads, ends the
+ *     scan, not the day.
  *  3. What cannot be read (EIO) is bad, in pieces of PIECE bytes, as bad sectors are.
  *
  * Example: blocks 0 1 2 3, a byte of 1 flipped. After 0 the crc at 1 is wrong; the search finds the
@@ -22,6 +23,8 @@
 
 #define WINDOW 65536u
 #define PIECE  4096u
+/* Some of the longest blocks in a row. */
+#define FAR (4ull * CAM_JOURNAL_MAX_BYTES)
 /* What a look at a candidate costs beside its bytes. */
 #define LOOK 64u
 
@@ -118,12 +121,12 @@ static bool fill_window(struct cam_journal_scan *s, uint64_t at, size_t *skip)
 	return false;
 }
 
-/* The next place from `at` on where the magic stands; size: there is none. */
+/* The next place from `at` on where the magic stands; size: there is none near. */
 static uint64_t find_magic(struct cam_journal_scan *s, uint64_t at)
 {
 	uint8_t magic[4];
 	cam_journal_put_u32(magic, CAM_JOURNAL_MAGIC);
-	while (at < s->size && s->size - at >= CAM_JOURNAL_HEAD) {
+	while (at < s->size && s->size - at >= CAM_JOURNAL_HEAD && at - s->good_end <= FAR) {
 		size_t skip;
 		bool inside = at >= s->window_at && at - s->window_at + 4 <= s->window_bytes;
 		if (!inside && !fill_window(s, at, &skip)) {

@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -248,6 +252,62 @@ static void lock_is_of_the_named_file(void **state)
 	first->ops->close(first);
 }
 
+/* From here on, as on a file system that has neither RENAME_NOREPLACE nor O_TMPFILE. */
+static void become_old(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(100);
+}
+
+/* What went wrong, as an exit status; 0: nothing. */
+static int try_fallbacks(struct fixture *f)
+{
+	struct cam_io *io = f->io;
+	struct cam_file *tmp = NULL;
+	become_old();
+	if (renameat2(AT_FDCWD, path_of(f, "a"), AT_FDCWD, f->dir, RENAME_NOREPLACE) != -1 ||
+	    errno != EINVAL || open("/tmp", O_TMPFILE | O_RDWR, 0600) != -1)
+		return 1;
+	if (io->ops->rename(io, "a", "b", false) != -EEXIST || access(path_of(f, "a"), F_OK))
+		return 2;
+	if (io->ops->rename(io, "a", "c", false) || !access(path_of(f, "a"), F_OK) ||
+	    access(path_of(f, "c"), F_OK))
+		return 3;
+	if (io->ops->rename(io, "a", "d", false) != -ENOENT)
+		return 4;
+	if (cam_file_temporary(&tmp) || tmp->ops->pwrite(tmp, "x", 1, 0) ||
+	    tmp->ops->size(tmp) != 1)
+		return 5;
+	tmp->ops->close(tmp);
+	return 0;
+}
+
+static void fallbacks(void **state)
+{
+	struct fixture *f = *state;
+	int status;
+	fclose(fopen(path_of(f, "a"), "w"));
+	fclose(fopen(path_of(f, "b"), "w"));
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(try_fallbacks(f));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void directories(void **state)
 {
 	struct fixture *f = *state;
@@ -325,6 +385,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(list, setup, teardown),
 		cmocka_unit_test_setup_teardown(lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(lock_is_of_the_named_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(fallbacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
 		cmocka_unit_test_setup_teardown(space, setup, teardown),
 		cmocka_unit_test(lone_files),

@@ -262,6 +262,38 @@ static void unreadable(void **state)
 	drop(&x);
 }
 
+/* A file that is mostly hole. */
+struct holey {
+	struct cam_file file;
+	const uint8_t *bytes;
+	size_t n;
+	uint64_t read_bytes;
+};
+
+static ssize_t holey_pread(struct cam_file *f, void *to, size_t n, uint64_t at)
+{
+	struct holey *h = (struct holey *)f;
+	memset(to, 0, n);
+	for (size_t i = 0; i < n && at + i < h->n; i++)
+		((uint8_t *)to)[i] = h->bytes[at + i];
+	h->read_bytes += n;
+	return (ssize_t)n;
+}
+
+static int64_t holey_size(struct cam_file *f)
+{
+	(void)f;
+	return INT64_C(1) << 45;
+}
+
+static void holey_close(struct cam_file *f)
+{
+	(void)f;
+}
+
+static const struct cam_io_ops holey_ops = {
+	.pread = holey_pread, .size = holey_size, .close = holey_close};
+
 /* Heads that promise long payloads, everywhere: the search ends. */
 static void bounded_search(void **state)
 {
@@ -300,6 +332,12 @@ static void bounded_search(void **state)
 	w->ops->close(w);
 	sim_free(d);
 	free(bytes);
+	/* A hole of many gigabytes. */
+	struct holey h = {.file = {&holey_ops}, .bytes = x.bytes, .n = x.at.end[1]};
+	assert_int_equal(cam_journal_open(&h.file, 64u << 20, &w), 0);
+	assert_int_equal(w->info.samples, x.at.samples[1]);
+	assert_true(h.read_bytes < 100u << 20);
+	w->ops->close(w);
 	drop(&x);
 }
 

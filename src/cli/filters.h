@@ -10,8 +10,8 @@ struct cam_filter_options {
 };
 
 #define CAM_FILTER_OPTIONS(o)                                                                       \
-	{"pid", 0, CAM_OPTION_LIST, &(o).pid, "PID,…", "only these processes"},                     \
-		{"tid", 0, CAM_OPTION_LIST, &(o).tid, "TID,…", "only these threads"},               \
+	{"pid", 0, CAM_OPTION_LIST, &(o).pid, "PID,PID", "only these processes"},                   \
+		{"tid", 0, CAM_OPTION_LIST, &(o).tid, "TID,TID", "only these threads"},             \
 		{"comm",    0,	    CAM_OPTION_LIST,                                                \
 		 &(o).comm, "NAME", "only this command (* ? [] allowed)"},                          \
 		{"uid", 0, CAM_OPTION_LIST, &(o).uid, "UID", "only this user, by number or name"},  \

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,12 +30,18 @@ static bool is_stdin(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* -1 after saying why. O_NONBLOCK: opening a FIFO that nobody writes to must not hang. */
+/* -1 after saying why. */
 static int open_file(const char *path)
 {
 	if (is_stdin(path))
 		return dup(STDIN_FILENO);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		fd = -1;
+		errno = EISDIR;
+	}
 	if (fd < 0)
 		cam_failed("%s: %s", path, strerror(errno));
 	return fd;

@@ -85,6 +85,10 @@ static int report(const struct cam_folded_stats *st, const struct folded_argumen
 		cam_note("%llu frames left out, as stackcollapse does: bare addresses, or names "
 			 "that start with '('",
 			 (unsigned long long)st->left_out_frames);
+	if (st->left_out_samples)
+		cam_note(
+			"%llu samples of exiting threads (\":-1\") left out, as stackcollapse does",
+			(unsigned long long)st->left_out_samples);
 	if (a->addrs && st->entry_addresses)
 		cam_note("%llu frames show the start of their function: the window keeps no "
 			 "addresses",

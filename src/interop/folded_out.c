@@ -374,6 +374,11 @@ static int count_sample(struct fold *d, const struct cam_batch *b, size_t i)
 	if (task >= d->t->n_tasks || etype >= d->t->n_etypes || x.stack >= d->tree->n)
 		return -EBADMSG;
 	d->f->st.samples++;
+	/* perf prints ":-1 -1/-1" for a thread that is exiting, which stackcollapse cannot read. */
+	if (text && d->t->tasks[task].tid < 0) {
+		d->f->st.left_out_samples++;
+		return 0;
+	}
 	int err = 0;
 	if (d->roots[task] == CAM_NONE) {
 		const struct cam_task *k = &d->t->tasks[task];

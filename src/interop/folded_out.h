@@ -29,14 +29,15 @@ struct cam_folded_options {
 
 struct cam_folded_stats {
 	uint64_t windows;
-	uint64_t samples;	  /* seen */
-	uint64_t counted;	  /* in the lines */
-	uint64_t filtered;	  /* of another event type */
-	uint64_t dropped;	  /* no room */
-	uint64_t weight;	  /* the sum of all lines; UINT64_MAX: too much to count */
-	uint64_t lines;		  /* written */
-	uint64_t entry_addresses; /* frames for which only the function's start could be printed */
-	uint64_t left_out_frames; /* distinct ones that stackcollapse does not read as frames */
+	uint64_t samples;	   /* seen */
+	uint64_t counted;	   /* in the lines */
+	uint64_t filtered;	   /* of another event type */
+	uint64_t dropped;	   /* no room */
+	uint64_t weight;	   /* the sum of all lines; UINT64_MAX: too much to count */
+	uint64_t lines;		   /* written */
+	uint64_t entry_addresses;  /* frames for which only the function's start could be printed */
+	uint64_t left_out_frames;  /* distinct ones that stackcollapse does not read as frames */
+	uint64_t left_out_samples; /* of exiting threads, ":-1", likewise */
 	struct cam_text event;	  /* the type counted; empty: none was named. Lives as long as f. */
 	struct cam_text other;	  /* the first other type met, empty: there was none. Likewise. */
 	struct cam_damage damage; /* of the windows, as each said after it was read */

@@ -27,15 +27,13 @@ static int import_all(struct cam_store *store, int n, char **files, struct cam_i
 		struct cam_imported done = {0};
 		worse(&status, cam_reading_import(files[i], cam_store_journal(store, 0), WINDOW_NS,
 						  &all, &done));
-		unsigned sealed = 0;
-		int err = cam_store_seal_pending(store, &sealed);
-		if (err) {
-			worse(&status,
-			      cam_failed("%s: sealing: %s", files[i], cam_errno_words(err)));
-			continue;
-		}
 		sum->samples += done.samples;
 		sum->windows += done.windows;
+		unsigned sealed = 0;
+		int err = cam_store_seal_pending(store, &sealed);
+		if (err && sealed < done.windows)
+			worse(&status,
+			      cam_failed("%s: sealing: %s", files[i], cam_errno_words(err)));
 	}
 	return status;
 }
@@ -74,6 +72,10 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	}
 	struct cam_imported sum = {0};
 	status = import_all(store, n_files, argv, &sum);
+	unsigned waiting = cam_store_counts(store)->unsealed;
+	if (waiting && status != CAM_EXIT_FAILED)
+		cam_note("store %s: %u journals of earlier imports cannot be sealed; see verify",
+			 path, waiting);
 	cam_store_close(store);
 	cam_io_posix_close(io);
 	struct cam_out out;
@@ -86,8 +88,10 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		cam_json_close(&j, '}');
 		cam_out_str(&out, "\n");
 	} else {
-		cam_out_printf(&out, "%llu samples in %u windows, in %s\n",
-			       (unsigned long long)sum.samples, sum.windows, path);
+		cam_out_printf(&out, "%llu samples in %u windows, in ",
+			       (unsigned long long)sum.samples, sum.windows);
+		cam_out_printable(&out, cam_text_of(path));
+		cam_out_str(&out, "\n");
 	}
 	err = cam_out_finish(&out);
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;

@@ -132,10 +132,11 @@ static int build_and_draw(const struct flame_arguments *a, struct cam_reading *i
 		return cam_failed("flame graph: %s", cam_errno_words(err));
 	int status;
 	if (f.nodes[0].total == 0 && f.nodes[0].before_total == 0) {
-		status = f.seen.idle
-				 ? cam_failed("nothing but %llu idle samples: --idle shows them",
-					      (unsigned long long)f.seen.idle)
-				 : cam_failed("no samples in the selection");
+		status =
+			f.seen.idle
+				? cam_failed("%s: nothing but %llu idle samples: --idle shows them",
+					     in->name, (unsigned long long)f.seen.idle)
+				: cam_failed("%s: no samples in the selection", in->name);
 	} else {
 		status = draw(a, &f);
 		if (!status)
@@ -150,7 +151,7 @@ static int build_and_draw(const struct flame_arguments *a, struct cam_reading *i
 static int flame(const struct flame_arguments *a)
 {
 	bool to_stdout = !a->out || strcmp(a->out, "-") == 0;
-	if (to_stdout && !a->json && isatty(STDOUT_FILENO))
+	if (!a->json && (!a->out || (to_stdout && isatty(STDOUT_FILENO))))
 		return cam_usage("a picture needs a file: -o X.svg");
 	if (to_stdout && a->top && !a->json)
 		return cam_usage("--top prints to standard output: the picture needs -o X.svg");

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -186,8 +186,8 @@ static int open_given_file(const struct cam_reading_options *o, struct cam_readi
 
 static int open_store(const struct cam_reading_options *o, struct cam_reading *r)
 {
-	char path[PATH_MAX];
-	int err = cam_store_path(o->store, path, sizeof(path));
+	char *path = r->name;
+	int err = cam_store_path(o->store, path, sizeof(r->name));
 	if (err)
 		return cam_failed("no store: say --store DIR or -i FILE");
 	err = cam_io_posix_open(path, false, &r->io);
@@ -206,6 +206,8 @@ int cam_reading_open(const struct cam_reading_options *o, struct cam_reading *r)
 	*r = (struct cam_reading){0};
 	if (o->file && o->store)
 		return cam_usage("-i and --store exclude each other");
+	if (o->file)
+		snprintf(r->name, sizeof(r->name), "%s", o->file);
 	int status = o->file ? open_given_file(o, r) : open_store(o, r);
 	if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE)
 		cam_reading_close(r);

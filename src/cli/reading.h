@@ -8,6 +8,8 @@
 #include "model/cursor.h"
 #include "model/journal.h"
 
+#include <limits.h>
+
 /* What of a file the verb will look at: the rest need not be kept. */
 struct cam_wanted {
 	bool details;	/* the texts of tracepoints: memory then follows the samples */
@@ -35,6 +37,7 @@ struct cam_reading {
 	struct cam_source *source;
 	bool foreign; /* a file of another tool: its counts are periods, as it printed them */
 	bool stored;  /* a store, in case it matters which */
+	char name[PATH_MAX]; /* of the file or the store, for messages */
 	struct cam_io *io;
 	struct cam_temporary *temporary;
 };

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages tell a newcomer to type exists, and the README's commands do run."""
+import os
+import re
+import shlex
+import subprocess
+
+import support
+import tap
+from support import Case
+
+COMMAND = re.compile(r"^\s*(?:\$ )?(?:build/)?perfcam\s+(.*)$")
+
+
+def pages():
+    found = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "examples/README.md"]
+    docs = os.path.join(support.SOURCE, "docs")
+    found += [os.path.join("docs", n) for n in sorted(os.listdir(docs)) if n.endswith(".md")]
+    return found
+
+
+def commands(page):
+    """The lines of a page's code blocks that call perfcam, as lists of words."""
+    with open(os.path.join(support.SOURCE, page), encoding="utf-8") as f:
+        blocks = re.findall(r"(?ms)^```[^\n]*\n(.*?)^```", f.read())
+    for block in blocks:
+        for line in block.splitlines():
+            m = COMMAND.match(line)
+            if m:
+                words = shlex.split(m.group(1), comments=True)
+                stop = [i for i, w in enumerate(words) if w in ("|", ">", "&&", ";")]
+                yield line.strip(), words[: stop[0]] if stop else words
+
+
+class Newcomer(Case):
+    def options_of(self, verb):
+        text = self.good(verb, "--help").decode()
+        return set(re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", text)) | {"--help", "-h"}
+
+    def test_verbs_and_options_of_the_pages_exist(self):
+        checked = 0
+        for page in pages():
+            for line, words in commands(page):
+                with self.subTest(page=page, line=line):
+                    verb = words[0]
+                    if verb in ("--help", "--version", "VERB"):
+                        continue
+                    known = self.options_of(verb)
+                    for word in words[1:]:
+                        if word.startswith("-") and word != "-":
+                            self.assertIn(word.split("=")[0], known)
+                    checked += 1
+        self.assertGreaterEqual(checked, 6)
+
+    def test_readme_commands_run(self):
+        """In their order, on a recording in place of one's own."""
+        os.mkdir(self.path("build"))
+        os.symlink(support.BIN, self.path("build/perfcam"))
+        self.path("host.txt", support.fixture("tmpl"))
+        ran = []
+        for line, _ in commands("README.md"):
+            done = subprocess.run(
+                ["bash", "-c", line], cwd=self.dir, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20,
+                env={**os.environ, "PATH": self.path("build") + ":" + os.environ["PATH"]},
+            )
+            self.assertEqual(done.returncode, 0, (line, done.stderr))
+            self.assertNotIn(b"rror", done.stderr)
+            ran.append(line)
+        verbs = {line.split()[1] for line in ran}
+        self.assertLessEqual({"flame", "export", "import", "ls", "verify"}, verbs)
+
+    def test_example_of_make_run(self):
+        """make run: the picture's path and the top ten functions."""
+        with open(os.path.join(support.SOURCE, "Makefile"), encoding="utf-8") as f:
+            line = re.search(r"perfcam (flame .*)", f.read()).group(1)
+        words = shlex.split(line.replace("$(BUILD)", self.dir))
+        out = self.good(*words, cwd=support.SOURCE).decode()
+        svg = os.path.join(self.dir, "example.svg")
+        self.assertIn(svg, out)
+        self.assertTrue(os.path.exists(svg))
+        rows = [row for row in out.splitlines() if re.search(r"\d[\d,.]*\s*%", row)]
+        self.assertEqual(len(rows), 10, out)
+
+    def test_no_option_does_nothing(self):
+        """Each option of --help is taken, or asks for a value: none is unknown to its own verb."""
+        for verb in ("import", "ls", "verify", "flame", "export"):
+            words = [verb, "folded"] if verb == "export" else [verb]
+            for option in self.options_of(verb) - {"--help", "-h"}:
+                r = support.run(*words, option, "-i", self.path("nothing"), cwd=self.dir)
+                self.assertNotRegex(r.err, rb"unknown option '" + option.encode() + rb"'")
+
+
+tap.main()

@@ -160,7 +160,7 @@ static int flame(const struct flame_arguments *a)
 	struct cam_selection s;
 	cam_selection_init(&s);
 	int status = cam_filters_apply(&a->filters, &s);
-	struct cam_reading in;
+	struct cam_reading in = {0};
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {
 		bool period = a->weight ? a->weight[0] == 'p' : in.foreign;

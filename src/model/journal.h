@@ -5,7 +5,7 @@
  * Sides: ingest calls; store's journal writer implements.
  * Handed over: the head of a window, then blocks of rows (about one a second), then its end.
  * Ownership: everything is borrowed for the call. The tables stay ingest's; the journal writes
- * of them what a block uses and has not been written in the last 10 s of samples.
+ * of them what a block uses and its epoch (10 s of samples, at most 60) has not written yet.
  * Thread: one.
  * Refusals: -ENOSPC, -EIO and other errno of the disk: the block is not (wholly) written and may
  * be offered again; the journal stays readable up to the block before. -E2BIG: the block is

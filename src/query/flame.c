@@ -59,9 +59,10 @@ struct build {
 	const struct cam_flame_options *options;
 	struct cam_merge merge;
 	/* What the selection means by an event type, and the unit that follows from it. */
-	char *main_etype, *before_etype;
+	char *main_etype; /* its name in the first window; NULL: not met yet */
 	struct cam_str_id unit, first, last, host; /* in the merge's strings */
 	bool differential, has_unit, unit_is_ns, mixed_units, several_hosts;
+	struct cam_boot_id boot_id; /* of the window before */
 	struct cam_seen seen;
 };
 
@@ -387,13 +388,13 @@ static bool any_weights(const struct cam_tables *t)
 	return false;
 }
 
-static bool has_etype(const struct cam_tables *t, struct cam_text name)
+static struct cam_etype_id find_etype(const struct cam_tables *t, struct cam_text name)
 {
-	for (size_t i = 0; i < t->n_etypes; i++) {
+	for (uint32_t i = 0; i < t->n_etypes; i++) {
 		if (cam_text_equal(cam_string(t, t->etypes[i].name), name))
-			return true;
+			return (struct cam_etype_id){i};
 	}
-	return false;
+	return (struct cam_etype_id){CAM_NONE};
 }
 
 /* The first window with event types says which one is meant, and whether there are two sides. */
@@ -401,20 +402,67 @@ static int note_etypes(struct build *b, const struct cam_tables *t)
 {
 	if (b->main_etype || !t->n_etypes)
 		return 0;
-	b->differential = !b->selection->etypes.n && has_etype(t, CAM_TEXT("before")) &&
-			  has_etype(t, CAM_TEXT("after"));
+	b->differential = !b->selection->etypes.n &&
+			  find_etype(t, CAM_TEXT("before")).v != CAM_NONE &&
+			  find_etype(t, CAM_TEXT("after")).v != CAM_NONE;
 	struct cam_text first = cam_string(t, t->etypes[0].name);
 	b->main_etype = b->differential ? strdup("after") : strndup(first.p, first.n);
-	b->before_etype = strdup(b->differential ? "before" : "");
-	return b->main_etype && b->before_etype ? 0 : -ENOMEM;
+	return b->main_etype ? 0 : -ENOMEM;
 }
 
-/* Time, host and name of the window, as far as the selection takes it. */
+/*
+ * What is meant in this window: the same name, or else the same event under other modifiers
+ * ("cpu-clock" in a recording made without those of "cpu-clock:ppp").
+ */
+static struct cam_etype_id main_etype_of(const struct build *b, const struct cam_tables *t)
+{
+	struct cam_text name = cam_text_of(b->main_etype ? b->main_etype : "");
+	struct cam_etype_id id = find_etype(t, name);
+	for (uint32_t i = 0; i < t->n_etypes && id.v == CAM_NONE; i++) {
+		if (cam_text_equal(without_modifiers(cam_string(t, t->etypes[i].name)),
+				   without_modifiers(name)))
+			id.v = i;
+	}
+	return id;
+}
+
+static int64_t realtime_of(const struct cam_window_info *info, uint64_t time_ns)
+{
+	if (info->realtime_ns == INT64_MIN)
+		return INT64_MIN;
+	return (int64_t)((uint64_t)info->realtime_ns + (time_ns - info->start_ns));
+}
+
+/* When it was, as far as the selection takes the window. */
+static void note_times(struct window_step *s)
+{
+	struct build *b = s->b;
+	struct cam_seen *seen = &b->seen;
+	const struct cam_window_info *info = &s->w->info;
+	const struct cam_selector *x = &s->selector;
+	struct cam_range all = {info->start_ns, info->end_ns};
+	const struct cam_range *ranges = x->whole ? &all : x->ranges;
+	size_t n = x->whole ? 1 : x->n_ranges;
+	if (!seen->observed_ns) {
+		seen->from_ns = ranges[0].from_ns;
+		seen->realtime_from_ns = realtime_of(info, seen->from_ns);
+		seen->one_clock = true;
+	} else if (memcmp(&b->boot_id, &info->boot_id, sizeof(b->boot_id)) != 0 ||
+		   ranges[0].from_ns < seen->to_ns) {
+		seen->one_clock = false;
+	}
+	b->boot_id = info->boot_id;
+	seen->to_ns = ranges[n - 1].to_ns;
+	seen->realtime_to_ns = realtime_of(info, seen->to_ns);
+	for (size_t i = 0; i < n; i++)
+		seen->observed_ns += ranges[i].to_ns - ranges[i].from_ns;
+}
+
+/* Host, name and times of the window. */
 static int note_window(struct window_step *s)
 {
 	struct cam_seen *seen = &s->b->seen;
 	const struct cam_window_info *info = &s->w->info;
-	const struct cam_selector *x = &s->selector;
 	struct cam_str_id host;
 	int err = cam_string_intern(&s->b->merge.t, info->name, &s->b->last);
 	if (!err)
@@ -425,25 +473,8 @@ static int note_window(struct window_step *s)
 	s->b->host = host;
 	if (!seen->windows++)
 		s->b->first = s->b->last;
-	if (info->clock == CAM_CLOCK_ABSENT || info->end_ns <= info->start_ns)
-		return 0;
-	struct cam_range all = {info->start_ns, info->end_ns};
-	const struct cam_range *first = x->whole ? &all : &x->ranges[0];
-	const struct cam_range *last = x->whole ? &all : &x->ranges[x->n_ranges - 1];
-	bool placed = info->realtime_ns != INT64_MIN;
-	if (!seen->observed_ns) {
-		seen->from_ns = first->from_ns;
-		if (placed)
-			seen->realtime_from_ns =
-				info->realtime_ns + (int64_t)(first->from_ns - info->start_ns);
-	}
-	seen->to_ns = last->to_ns;
-	seen->realtime_to_ns =
-		placed ? info->realtime_ns + (int64_t)(last->to_ns - info->start_ns) : INT64_MIN;
-	for (size_t i = 0; i < (x->whole ? 1 : x->n_ranges); i++) {
-		const struct cam_range *r = x->whole ? &all : &x->ranges[i];
-		seen->observed_ns += r->to_ns - r->from_ns;
-	}
+	if (info->clock != CAM_CLOCK_ABSENT && info->end_ns > info->start_ns)
+		note_times(s);
 	return 0;
 }
 
@@ -463,9 +494,10 @@ static int add_window(struct build *b, struct cam_window *w)
 		err = note_etypes(b, t);
 	if (err)
 		return err;
-	err = cam_selector_open(&s.selector, b->selection, w,
-				cam_text_of(b->main_etype ? b->main_etype : ""),
-				cam_text_of(b->before_etype ? b->before_etype : ""));
+	struct cam_etype_id before = {CAM_NONE};
+	if (b->differential)
+		before = find_etype(t, CAM_TEXT("before"));
+	err = cam_selector_open(&s.selector, b->selection, w, main_etype_of(b, t), before);
 	if (err)
 		return err;
 	b->seen.unplaced += s.selector.unplaced;
@@ -577,7 +609,6 @@ int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		err = cam_merge_finish(&b.merge, out);
 	cam_merge_free(&b.merge);
 	free(b.main_etype);
-	free(b.before_etype);
 	if (err)
 		cam_flame_free(out);
 	return err;

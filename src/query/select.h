@@ -7,8 +7,9 @@
  * tried on the comm and on each frame's label by itself, unanchored. A comm or event type is
  * compared as a whole: equal, or by shell wildcards (* ? []).
  *
- * Without an event type the selection takes the first one of the first window and counts the
- * others: samples of different events have no common unit. "*" takes all.
+ * Without an event type the selection takes the first one of the first window (in others also
+ * under other modifiers: cycles for cycles:u) and counts the rest: samples of different events have
+ * no common unit. "*" takes all.
  */
 #pragma once
 #include "model/cursor.h"

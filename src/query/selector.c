@@ -179,6 +179,11 @@ static int comm_bits(struct cam_selector *x, uint32_t id)
 	return bits;
 }
 
+static bool same_name(const struct cam_tables *t, uint32_t id, struct cam_etype_id other)
+{
+	return other.v < t->n_etypes && t->etypes[id].name.v == t->etypes[other.v].name.v;
+}
+
 static int etype_bits(struct cam_selector *x, uint32_t id)
 {
 	const struct cam_tables *t = x->tables;
@@ -189,14 +194,12 @@ static int etype_bits(struct cam_selector *x, uint32_t id)
 		return -ENOMEM;
 	if (*v)
 		return (int)*v;
-	struct cam_text name = cam_string(t, t->etypes[id].name);
-	int named = x->selection->etypes.n ? any_pattern(x, &x->selection->etypes, name)
-					   : cam_text_equal(name, x->main_etype);
+	int named = x->selection->etypes.n ? any_pattern(x, &x->selection->etypes,
+							 cam_string(t, t->etypes[id].name))
+					   : same_name(t, id, x->main_etype);
 	if (named < 0)
 		return named;
-	*v = ASKED | (named ? IS_MAIN : 0);
-	if (x->before_etype.n && cam_text_equal(name, x->before_etype))
-		*v |= IS_BEFORE;
+	*v = ASKED | (named ? IS_MAIN : 0) | (same_name(t, id, x->before_etype) ? IS_BEFORE : 0);
 	return (int)*v;
 }
 
@@ -391,7 +394,7 @@ static bool has_false_idle(const struct cam_tables *t)
 }
 
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
-		      struct cam_text main_etype, struct cam_text before_etype)
+		      struct cam_etype_id main_etype, struct cam_etype_id before_etype)
 {
 	*x = (struct cam_selector){.selection = s,
 				   .main_etype = main_etype,

@@ -35,8 +35,9 @@ struct cam_select_cache {
 struct cam_selector {
 	const struct cam_selection *selection;
 	const struct cam_tables *tables;
-	struct cam_text main_etype;   /* where the selection names no event type */
-	struct cam_text before_etype; /* empty unless this is a differential */
+	/* Where the selection names no event type; those of the same name are meant, too. */
+	struct cam_etype_id main_etype;	  /* CAM_NONE: none */
+	struct cam_etype_id before_etype; /* CAM_NONE unless this is a differential */
 	struct cam_select_cache stacks, functions, comms, tasks, etypes;
 	struct cam_buf name;	  /* the one being looked at, as a C string */
 	struct cam_range *ranges; /* the times, in order; none: nothing of this window */
@@ -46,9 +47,9 @@ struct cam_selector {
 	bool unplaced; /* a wall time was asked for, and the window has none */
 };
 
-/* The texts are borrowed. Errors as from the window, and -ENOMEM; then nothing is to be closed. */
+/* Errors as from the window, and -ENOMEM; then nothing is to be closed. */
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
-		      struct cam_text main_etype, struct cam_text before_etype);
+		      struct cam_etype_id main_etype, struct cam_etype_id before_etype);
 void cam_selector_close(struct cam_selector *x);
 /* True: neither times, CPUs nor tasks matter, so what totals() gives is enough. */
 bool cam_selector_by_totals(const struct cam_selector *x);

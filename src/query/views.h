@@ -35,6 +35,7 @@ struct cam_seen {
 	uint64_t observed_ns;	  /* the length of what was observed; 0: there are no times */
 	uint64_t from_ns;	  /* its start on the first window's clock */
 	uint64_t to_ns;		  /* its end on the last window's clock */
+	bool one_clock;		  /* from_ns and to_ns are on the same clock */
 	int64_t realtime_from_ns; /* the same in UTC since 1970; INT64_MIN: not known */
 	int64_t realtime_to_ns;
 	uint64_t samples;	 /* shown */

@@ -289,7 +289,7 @@ static void put_time(struct picture *p)
 			s->realtime_from_ns / 86400000000000 == s->realtime_to_ns / 86400000000000;
 		cam_out_printf(p->out, "%s – %s UTC, ", cam_figure_utc(s->realtime_from_ns, true).s,
 			       cam_figure_utc(s->realtime_to_ns, !same_day).s);
-	} else {
+	} else if (s->one_clock) {
 		cam_out_printf(p->out, "clock %s – %s, ", cam_figure_stamp(s->from_ns).s,
 			       cam_figure_stamp(s->to_ns).s);
 	}

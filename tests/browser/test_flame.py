@@ -30,6 +30,9 @@ FRAMES = 16 # of SMALL, with the root
 INNER = 1200 - 32
 ALL = "[...document.querySelectorAll('.f g')]"
 SHOWN = ALL + ".filter(g => g.getAttribute('display') !== 'none')"
+# How the README's picture is made.
+EXAMPLE = ("flame", "-i", os.path.join(SOURCE, "examples", "example.perf-script.gz"), "--width", "900",
+           "--title", "kitchen: a server and a compactor")
 EVIL = [
     "<script>alert(1)</script>", "</title></svg><script>alert(2)</script>", "<img src=x onerror=alert(3)>",
     "\" onload=\"alert(4)", "' onclick='alert(5)", "]]><script>alert(6)</script>", "javascript:alert(7)",
@@ -317,6 +320,12 @@ class Flame(unittest.TestCase):
         page = self.open("file://" + html)
         self.assertEqual(page.evaluate("document.images[0].naturalWidth"), 1200)
         self.assertTrue(page.evaluate("document.images[0].complete"))
+
+    def test_readme_picture_is_what_the_program_draws(self):
+        path = os.path.join(folder, "example.svg")
+        self.assertEqual(tap.perfcam(*EXAMPLE, "-o", path).returncode, 0)
+        with open(path, "rb") as ours, open(os.path.join(SOURCE, "docs", "example.svg"), "rb") as theirs:
+            self.assertTrue(ours.read() == theirs.read(), f"draw it again: perfcam {' '.join(EXAMPLE)}")
 
     def test_dark_and_light(self):
         colour = "getComputedStyle(document.querySelector('.bg')).fill"

@@ -112,9 +112,12 @@ static void test_windows_merge_by_name(void **state)
 	fake_sample(second, 9 * SEC, 0, nginx, fake_place(second, "main@/sbin/nginx;read"));
 	fake_sample(second, 9 * SEC, 1, nginx, fake_place(second, "main@[kernel]"));
 	fake_sample(second, 9 * SEC, 1, nginx, fake_place(second, ""));
+	second->w.info.boot_id.bytes[0] = 1;
 	struct cam_source *source = fake_source_new(windows, 2);
 	struct cam_selection s = everything();
 	struct cam_flame f = build_of(source, &s, &by_samples);
+	assert_false(f.seen.one_clock);
+	assert_int_equal(f.seen.gap_ns, 0);
 	assert_tree(&f, "all:R 0/8\n"
 			" cc1:P 0/1\n"
 			"  main:U 0/1\n"
@@ -287,6 +290,29 @@ static void test_weights_and_event_types(void **state)
 	source->ops->close(source);
 }
 
+/* Two recordings of the same event with other modifiers; within one they stay apart. */
+static void test_event_modifiers(void **state)
+{
+	(void)state;
+	struct fake_window *windows[2] = {fake_window_new(), fake_window_new()};
+	for (size_t i = 0; i < 2; i++) {
+		struct fake_window *w = windows[i];
+		struct cam_task_id task = fake_task(w, 1, 1, "x");
+		w->t.etypes[0].name = fake_str(w, i ? "cpu-clock:ppp" : "cpu-clock");
+		fake_sample(w, SEC, 0, task, fake_place(w, "a"));
+		struct cam_sample other = {.weight = 1, .task = task, .place = fake_place(w, "b")};
+		other.etype = fake_etype(w, "cpu-clock:u", 0, false);
+		fake_add_sample(w, &other);
+	}
+	struct cam_source *source = fake_source_new(windows, 2);
+	struct cam_selection s = everything();
+	struct cam_flame f = build_of(source, &s, &by_samples);
+	assert_tree(&f, "all:R 0/2\n x:P 0/2\n  a:U 2/2\n");
+	assert_int_equal(f.seen.other_events, 2);
+	cam_flame_free(&f);
+	source->ops->close(source);
+}
+
 static void test_differential(void **state)
 {
 	(void)state;
@@ -355,6 +381,7 @@ static void test_lost_damaged_and_gaps(void **state)
 	assert_int_equal(f.seen.damaged, 7);
 	assert_int_equal(f.seen.damaged_stacks, 2);
 	assert_int_equal(f.seen.gap_ns, 6 * SEC - 1);
+	assert_true(f.seen.one_clock);
 	assert_int_equal(f.seen.observed_ns, 2 * (4 * SEC + 1));
 	assert_int_equal(f.seen.realtime_from_ns, 1000 * SEC);
 	assert_true(f.seen.realtime_to_ns == INT64_MIN);
@@ -624,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_bad_ledger_costs_no_sample),
 		cmocka_unit_test(test_unreadable_window_is_counted),
 		cmocka_unit_test(test_weights_and_event_types),
+		cmocka_unit_test(test_event_modifiers),
 		cmocka_unit_test(test_differential),
 		cmocka_unit_test(test_lost_damaged_and_gaps),
 		cmocka_unit_test(test_memory_is_bounded),

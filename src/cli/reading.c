@@ -33,9 +33,7 @@ static bool is_stdin(const char *path)
 /* -1 after saying why. */
 static int open_file(const char *path)
 {
-	if (is_stdin(path))
-		return dup(STDIN_FILENO);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = is_stdin(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
@@ -129,12 +127,9 @@ static int import_input(const char *path, struct cam_input *in, struct cam_journ
 	return status;
 }
 
-int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
-		       const struct cam_wanted *want, struct cam_imported *done)
+static int import_fd(const char *path, int fd, struct cam_journal *to, uint64_t window_ns,
+		     const struct cam_wanted *want, struct cam_imported *done)
 {
-	CAM_AUTOCLOSE int fd = open_file(path);
-	if (fd < 0)
-		return CAM_EXIT_FAILED;
 	struct cam_input *in;
 	int err = cam_input_open_fd(&in, fd, NULL);
 	if (err)
@@ -144,22 +139,23 @@ int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window
 	return status;
 }
 
-/* A window must be a file that can be read in any order. *is_window says whether it is one. */
-static int open_window_file(const char *path, struct cam_reading *r, bool *is_window)
+int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
+		       const struct cam_wanted *want, struct cam_imported *done)
 {
-	*is_window = false;
-	int fd = open_file(path);
-	if (fd < 0)
-		return CAM_EXIT_FAILED;
+	CAM_AUTOCLOSE int fd = open_file(path);
+	return fd < 0 ? CAM_EXIT_FAILED : import_fd(path, fd, to, window_ns, want, done);
+}
+
+/* A window must be a file that can be read in any order: what comes through a pipe is none. */
+static bool is_window(int fd)
+{
 	char head[64];
 	ssize_t n = pread(fd, head, sizeof(head), 0);
-	enum cam_format format =
-		n > 0 ? cam_detect((struct cam_text){head, (size_t)n}) : CAM_FORMAT_EMPTY;
-	if (format != CAM_FORMAT_WINDOW) {
-		close(fd);
-		return CAM_EXIT_OK;
-	}
-	*is_window = true;
+	return n > 0 && cam_detect((struct cam_text){head, (size_t)n}) == CAM_FORMAT_WINDOW;
+}
+
+static int open_window(const char *path, int fd, struct cam_reading *r)
+{
 	struct cam_file *file;
 	int err = cam_file_from_fd(fd, &file);
 	if (!err)
@@ -167,18 +163,23 @@ static int open_window_file(const char *path, struct cam_reading *r, bool *is_wi
 	return err ? cam_failed("%s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
+/* Opened once: a FIFO's writer would not come back for a second reader. */
 static int open_given_file(const struct cam_reading_options *o, struct cam_reading *r)
 {
-	bool is_window;
-	int status = open_window_file(o->file, r, &is_window);
-	if (status != CAM_EXIT_OK || is_window)
-		return status;
+	CAM_AUTOCLOSE int fd = open_file(o->file);
+	if (fd < 0)
+		return CAM_EXIT_FAILED;
+	if (is_window(fd)) {
+		int taken = fd;
+		fd = -1;
+		return open_window(o->file, taken, r);
+	}
 	int err = cam_temporary_new(MAX_TABLE_BYTES * 4ul, &r->temporary);
 	if (err)
 		return cam_failed("%s: %s", o->file, cam_errno_words(err));
 	struct cam_imported done = {0};
-	status = cam_reading_import(o->file, cam_temporary_journal(r->temporary), 0, &o->want,
-				    &done);
+	int status =
+		import_fd(o->file, fd, cam_temporary_journal(r->temporary), 0, &o->want, &done);
 	r->source = cam_temporary_source(r->temporary);
 	r->foreign = true;
 	return status;

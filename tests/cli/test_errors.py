@@ -112,6 +112,11 @@ class Files(Case):
         self.refused(self.path("empty", b""), "empty")
         self.refused("-", "empty", stdin=b"")
 
+    def test_closed_standard_input(self):
+        words = [support.BIN, "ls", "-i", "-"]
+        r = subprocess.run(["bash", "-c", '"$@" <&-', "-", *words], stderr=subprocess.PIPE)
+        self.assertEqual((r.returncode, r.stderr.count(b"\n")), (1, 1), r.stderr)
+
     def test_directory(self):
         os.mkdir(self.path("folder"))
         self.refused(self.path("folder"))

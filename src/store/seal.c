@@ -352,6 +352,10 @@ int cam_store_replace(struct cam_store *s, const char *name, struct cam_window *
 		err = make_file(s, better, &no_error, name, temporary);
 	if (err)
 		return err;
+	if (better->damage.chunks || better->damage.samples || better->damage.stacks) {
+		cam_store_remove(s->io, temporary);
+		return -EBADMSG;
+	}
 	err = s->io->ops->rename(s->io, temporary, name, true);
 	if (err)
 		cam_store_remove(s->io, temporary);

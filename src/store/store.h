@@ -72,6 +72,7 @@ int cam_store_seal_pending(struct cam_store *s, unsigned *sealed);
 /*
  * The next generation of a sealed window: the same window (boot, sequence, start, end, number of
  * samples; else -EINVAL) with better names. Replaces the file; who has the old one open keeps it.
+ * -EBADMSG: `better` could not be read wholly (its damage says so), the old one stays.
  */
 int cam_store_replace(struct cam_store *s, const char *name, struct cam_window *better);
 /*

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support_store.h"
+
+#include "base/index.h"
+#include "store/name.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TABLE_BYTES ((size_t)16 << 20)
+#define LEAVES	    5u
+#define COMMS	    3u
+#define CPUS	    4u
+
+void numbered_init(struct numbered *n, struct cam_journal *to)
+{
+	assert_non_null(to);
+	*n = (struct numbered){.to = to};
+}
+
+static struct cam_str_id str(struct cam_tables *t, const char *s)
+{
+	struct cam_str_id id;
+	assert_int_equal(cam_string_intern(t, cam_text_of(s), &id), 0);
+	return id;
+}
+
+int numbered_begin(struct numbered *n, const struct numbered_window *w)
+{
+	assert_false(n->open);
+	assert_int_equal(cam_tables_init(&n->t, TABLE_BYTES), 0);
+	struct cam_window_head head = {
+		.host = str(&n->t, w->host ? w->host : "h"),
+		.boot_id = {{w->boot}},
+		.clock = w->imported ? CAM_CLOCK_FOREIGN : CAM_CLOCK_MONOTONIC,
+		.start_ns = w->start_ns,
+		.time_unit_ns = 10000,
+		.imported = w->imported,
+	};
+	int err = n->to->begin(n->to, &n->t, &head);
+	if (err) {
+		cam_tables_free(&n->t);
+		return err;
+	}
+	n->w = *w;
+	n->next_ns = w->start_ns;
+	n->open = true;
+	return 0;
+}
+
+static struct cam_loc_id frame(struct cam_tables *t, const char *name, uint64_t address)
+{
+	struct cam_func_id func;
+	struct cam_loc_id loc;
+	struct cam_function f = {.name = str(t, name), .source = CAM_NAME_SYMTAB};
+	assert_int_equal(cam_function_intern(t, &f, &func), 0);
+	struct cam_location l = {.address = address, .func = func, .func_offset = address & 15};
+	assert_int_equal(cam_location_intern(t, &l, &loc), 0);
+	return loc;
+}
+
+static struct cam_sample sample_of(struct cam_tables *t, unsigned k, uint64_t time_ns)
+{
+	char name[32];
+	struct cam_sample s = {.time_ns = time_ns, .weight = k + 1, .cpu = k % CPUS};
+	struct cam_etype e = {
+		.name = str(t, "cpu-clock"), .period_ns = STEP_NS, .has_weight = true};
+	assert_int_equal(cam_etype_intern(t, &e, &s.etype), 0);
+	snprintf(name, sizeof(name), "t%u", k % COMMS);
+	struct cam_task task = {
+		.pid = (int32_t)(100 + k % COMMS),
+		.tid = (int32_t)(100 + k % COMMS),
+		.uid = 7,
+		.comm = str(t, name),
+	};
+	assert_int_equal(cam_task_intern(t, &task, &s.task), 0);
+	snprintf(name, sizeof(name), "f%u", k % LEAVES);
+	struct cam_loc_id frames[2] = {frame(t, name, 0x2000 + 16 * (k % LEAVES) + 3),
+				       frame(t, "main", 0x1001)};
+	assert_int_equal(cam_place_intern(t, frames, 2, &s.place), 0);
+	return s;
+}
+
+int numbered_append(struct numbered *n, unsigned first, unsigned count)
+{
+	struct cam_sample samples[64];
+	uint64_t time_ns = n->next_ns;
+	assert_true(n->open && count <= 64 && first + count <= MAX_NUMBERS);
+	for (unsigned i = 0; i < count; i++, time_ns += STEP_NS)
+		samples[i] = sample_of(&n->t, first + i, time_ns);
+	struct cam_anchor anchor = {
+		.time_ns = n->w.start_ns,
+		.raw_ns = CAM_TIME_NONE,
+		.boottime_ns = n->w.start_ns,
+		.sched_ns = CAM_TIME_NONE,
+		.realtime_ns = n->w.realtime_ns,
+	};
+	struct cam_block block = {
+		.samples = samples,
+		.n_samples = count,
+		.anchors = &anchor,
+		.n_anchors = n->w.realtime_ns && n->next_ns == n->w.start_ns,
+	};
+	int err = n->to->append(n->to, &n->t, &block);
+	if (!err)
+		n->next_ns = time_ns;
+	return err;
+}
+
+int numbered_end(struct numbered *n)
+{
+	int err = n->to->end(n->to, n->next_ns, false);
+	if (!err)
+		numbered_drop(n);
+	return err;
+}
+
+void numbered_drop(struct numbered *n)
+{
+	if (n->open)
+		cam_tables_free(&n->t);
+	n->open = false;
+}
+
+void numbered_window(struct cam_store *s, const struct numbered_window *w, unsigned first,
+		     unsigned count, bool seal)
+{
+	struct numbered n;
+	unsigned sealed;
+	numbered_init(&n, cam_store_journal(s, 0));
+	assert_int_equal(numbered_begin(&n, w), 0);
+	assert_int_equal(numbered_append(&n, first, count), 0);
+	assert_int_equal(numbered_end(&n), 0);
+	if (seal) {
+		assert_int_equal(cam_store_seal_pending(s, &sealed), 0);
+		assert_int_equal(sealed, 1);
+	}
+}
+
+struct reading {
+	const struct cam_tables *t;
+	struct cam_window *w;
+	struct numbers *out;
+};
+
+/* Which names: "f3" of generation 0, "g3" of generation 1. */
+static unsigned generation_of(struct cam_text leaf, unsigned k)
+{
+	char expected[32];
+	for (unsigned g = 0; g < 2; g++) {
+		snprintf(expected, sizeof(expected), "%c%u", g ? 'g' : 'f', k % LEAVES);
+		if (cam_text_equal(leaf, cam_text_of(expected)))
+			return g;
+	}
+	fail_msg("sample %u has a wrong name", k);
+	return 0;
+}
+
+static void read_sample(struct reading *r, const struct cam_batch *b, size_t i)
+{
+	const struct cam_tables *t = r->t;
+	char comm[32];
+	unsigned k = (unsigned)b->weight[i] - 1;
+	r->out->total++;
+	assert_true(b->task[i] < t->n_tasks && b->stack[i] < t->stacks.n);
+	uint32_t stack = b->stack[i];
+	struct cam_text leaf = cam_string(t, t->functions[t->stacks.item[stack]].name);
+	if (t->tasks[b->task[i]].pid == CAM_PID_NONE ||
+	    cam_text_equal(leaf, CAM_TEXT("[damaged]"))) {
+		r->out->nameless++;
+		return;
+	}
+	assert_true(b->weight[i] >= 1 && b->weight[i] <= MAX_NUMBERS);
+	assert_int_equal(b->cpu[i], k % CPUS);
+	assert_in_range(b->time_ns[i], r->w->info.start_ns, r->w->info.end_ns - 1);
+	assert_int_equal((b->time_ns[i] - r->w->info.start_ns) % STEP_NS, 0);
+	assert_int_equal(t->tasks[b->task[i]].pid, 100 + k % COMMS);
+	snprintf(comm, sizeof(comm), "t%u", k % COMMS);
+	assert_true(cam_text_equal(cam_string(t, t->tasks[b->task[i]].comm), cam_text_of(comm)));
+	struct cam_text root =
+		cam_string(t, t->functions[t->stacks.item[t->stacks.parent[stack]]].name);
+	assert_true(cam_text_equal(root, CAM_TEXT("main")));
+	assert_int_equal(b->leaf_offset[i], (16 * (k % LEAVES) + 3) & 15);
+	r->out->generation[k] = (uint8_t)generation_of(leaf, k);
+	r->out->times[k]++;
+}
+
+static int read_batch(void *arg, const struct cam_batch *b)
+{
+	struct reading *r = arg;
+	assert_int_equal(r->w->ops->tables(r->w, &r->t), 0);
+	for (size_t i = 0; i < b->n; i++)
+		read_sample(r, b, i);
+	return 0;
+}
+
+static int read_event(void *arg, const struct cam_event *e)
+{
+	struct reading *r = arg;
+	assert_int_equal(r->w->ops->tables(r->w, &r->t), 0);
+	struct cam_text text = cam_string(r->t, e->text);
+	char line[64];
+	unsigned k;
+	assert_true(text.n < sizeof(line));
+	memcpy(line, text.p, text.n);
+	line[text.n] = '\0';
+	assert_int_equal(sscanf(line, "mark %u", &k), 1);
+	assert_true(k < MAX_MARKS);
+	assert_true(cam_text_equal(cam_string(r->t, e->source), CAM_TEXT("mark")));
+	assert_in_range(e->time_ns, r->w->info.start_ns, r->w->info.end_ns - 1);
+	assert_int_equal(e->uncertainty_ns, k);
+	assert_int_equal(e->severity, CAM_SEVERITY_NOTICE);
+	r->out->marks[k]++;
+	return 0;
+}
+
+void window_read(struct cam_window *w, struct numbers *out)
+{
+	struct reading r = {.w = w, .out = out};
+	unsigned columns = CAM_COL_TIME | CAM_COL_CPU | CAM_COL_TASK | CAM_COL_STACK |
+			   CAM_COL_WEIGHT | CAM_COL_LEAF;
+	unsigned before = out->total;
+	assert_int_equal(w->ops->samples(w, CAM_RANGE_ALL, columns, read_batch, &r), 0);
+	assert_int_equal(w->ops->events(w, read_event, &r), 0);
+	if (!w->damage.chunks)
+		assert_int_equal(out->total - before, w->info.samples);
+	out->damaged += w->damage.chunks;
+}
+
+void store_read(struct cam_io *io, struct numbers *out)
+{
+	struct cam_source *source;
+	*out = (struct numbers){0};
+	assert_int_equal(cam_store_open_read(io, &source), 0);
+	for (size_t i = 0; i < source->ops->count(source); i++) {
+		const struct cam_window_info *info;
+		struct cam_window *w;
+		assert_int_equal(source->ops->info(source, i, &info), 0);
+		assert_int_equal(source->ops->open(source, i, &w), 0);
+		assert_int_equal(w->info.samples, info->samples);
+		assert_int_equal(w->info.events, info->events);
+		out->windows += info->sealed;
+		out->journals += !info->sealed;
+		window_read(w, out);
+		w->ops->close(w);
+	}
+	source->ops->close(source);
+}
+
+bool numbers_equal(const struct numbers *a, const struct numbers *b)
+{
+	return memcmp(a->times, b->times, sizeof(a->times)) == 0 &&
+	       memcmp(a->generation, b->generation, sizeof(a->generation)) == 0 &&
+	       memcmp(a->marks, b->marks, sizeof(a->marks)) == 0;
+}
+
+/* A window with tables of its own, in which every "fN" is called "gN". */
+struct better {
+	struct cam_window w;
+	struct cam_window *inner;
+	struct cam_tables tables;
+	char *bytes;
+};
+
+static struct better *better_of(struct cam_window *w)
+{
+	return (struct better *)w;
+}
+
+/* What the inner window could not read this one cannot either. */
+static int follow(struct cam_window *w, int err)
+{
+	w->damage = better_of(w)->inner->damage;
+	return err;
+}
+
+static int better_tables(struct cam_window *w, const struct cam_tables **out)
+{
+	struct better *b = better_of(w);
+	const struct cam_tables *t;
+	int err = follow(w, b->inner->ops->tables(b->inner, &t));
+	if (err)
+		return err;
+	size_t n = t->strings.n ? t->strings.ends[t->strings.n - 1] : 0;
+	b->tables = *t;
+	b->bytes = realloc(b->bytes, n + 1);
+	assert_non_null(b->bytes);
+	memcpy(b->bytes, t->strings.bytes, n);
+	b->tables.strings.bytes = b->bytes;
+	for (uint32_t i = 0; i < t->strings.n; i++) {
+		struct cam_text s = cam_string(&b->tables, (struct cam_str_id){i});
+		if (s.n == 2 && s.p[0] == 'f' && s.p[1] >= '0' && s.p[1] <= '9')
+			b->bytes[s.p - b->bytes] = 'g';
+	}
+	*out = &b->tables;
+	return 0;
+}
+
+static int better_samples(struct cam_window *w, struct cam_range range, unsigned columns,
+			  cam_batch_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->samples(inner, range, columns, fn, arg));
+}
+
+static int better_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->totals(inner, fn, arg));
+}
+
+static int better_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->small_totals(inner, fn, arg));
+}
+
+static int better_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->cells(inner, fn, arg));
+}
+
+static int better_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->process_cells(inner, fn, arg));
+}
+
+static int better_events(struct cam_window *w, cam_event_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->events(inner, fn, arg));
+}
+
+static int better_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->ledger(inner, fn, arg));
+}
+
+static int better_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->anchors(inner, fn, arg));
+}
+
+static int better_facts(struct cam_window *w, cam_fact_fn *fn, void *arg)
+{
+	struct cam_window *inner = better_of(w)->inner;
+	return follow(w, inner->ops->facts(inner, fn, arg));
+}
+
+static void better_close(struct cam_window *w)
+{
+	struct better *b = better_of(w);
+	b->inner->ops->close(b->inner);
+	free(b->bytes);
+	free(b);
+}
+
+static const struct cam_window_ops better_ops = {
+	.tables = better_tables,
+	.samples = better_samples,
+	.totals = better_totals,
+	.small_totals = better_small_totals,
+	.cells = better_cells,
+	.process_cells = better_process_cells,
+	.events = better_events,
+	.ledger = better_ledger,
+	.anchors = better_anchors,
+	.facts = better_facts,
+	.close = better_close,
+};
+
+struct cam_window *numbered_better(struct cam_window *w)
+{
+	struct better *b = calloc(1, sizeof(*b));
+	assert_non_null(b);
+	b->w = (struct cam_window){.ops = &better_ops, .info = w->info};
+	b->inner = w;
+	return &b->w;
+}
+
+int add_mark(struct cam_store *s, uint8_t boot, uint64_t time_ns, unsigned k)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "mark %u", k);
+	return cam_store_add_event(s, &(struct cam_boot_id){{boot}}, time_ns, k,
+				   CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), cam_text_of(text));
+}
+
+static void memo_grow(struct memo *m)
+{
+	struct memo old = *m;
+	*m = (struct memo){.cap = old.cap ? old.cap * 2 : 1024};
+	m->keys = calloc(m->cap, sizeof(*m->keys));
+	m->states = calloc(m->cap, sizeof(*m->states));
+	assert_true(m->keys && m->states);
+	for (size_t i = 0; i < old.cap; i++) {
+		if (old.keys[i])
+			*memo_find(m, old.keys[i]) = old.states[i];
+	}
+	memo_free(&old);
+}
+
+uint32_t *memo_find(struct memo *m, uint64_t key)
+{
+	key += key == 0; /* 0: a free place */
+	if (m->n * 2 >= m->cap)
+		memo_grow(m);
+	size_t i = key & (m->cap - 1);
+	while (m->keys[i] && m->keys[i] != key)
+		i = (i + 1) & (m->cap - 1);
+	m->n += !m->keys[i];
+	m->keys[i] = key;
+	return &m->states[i];
+}
+
+void memo_free(struct memo *m)
+{
+	free(m->keys);
+	free(m->states);
+	*m = (struct memo){0};
+}
+
+struct name_list {
+	char names[64][CAM_NAME_BYTES];
+	size_t n;
+};
+
+static int note_name(void *arg, const char *name)
+{
+	struct name_list *l = arg;
+	assert_true(l->n < 64);
+	size_t at = l->n++;
+	/* Sorted: the order of a directory means nothing. */
+	for (; at > 0 && strcmp(l->names[at - 1], name) > 0; at--)
+		memcpy(l->names[at], l->names[at - 1], CAM_NAME_BYTES);
+	strcpy(l->names[at], name);
+	return 0;
+}
+
+uint64_t hash_disk(struct sim_disk *d, bool all)
+{
+	struct name_list l = {.n = 0};
+	struct cam_io *io = sim_io(d);
+	uint64_t hash = 1;
+	assert_int_equal(io->ops->list(io, note_name, &l), 0);
+	for (size_t i = 0; i < l.n; i++) {
+		size_t n;
+		const uint8_t *bytes = sim_get(d, l.names[i], &n);
+		hash = cam_hash_u64(hash, cam_hash(l.names[i], strlen(l.names[i]) + 1));
+		if (all || cam_name_kind(l.names[i]) != CAM_FILE_TEMPORARY)
+			hash = cam_hash_u64(hash, cam_hash(bytes, n));
+	}
+	return hash;
+}
+
+void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 64 << 20);
+	mallopt(M_TRIM_THRESHOLD, 512 << 20);
+}
+
+struct cam_store *store_open(struct cam_io *io)
+{
+	struct cam_store *s = NULL;
+	int holder;
+	assert_int_equal(cam_store_open_write(io, &s, &holder), 0);
+	assert_non_null(s);
+	return s;
+}

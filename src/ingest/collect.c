@@ -246,7 +246,7 @@ static int must_cut(struct cam_collect *c, uint64_t time_ns)
 	if (o->max_samples && c->window_samples >= o->max_samples)
 		return 1;
 	/* Tables grow by doubling: below half of the bound, one more sample cannot pass it. */
-	if (cam_tables_bytes(&c->tables) > o->max_table_bytes / 2)
+	if (c->tables.bytes > o->max_table_bytes / 2)
 		return 1;
 	/* Without a time there is no place for it among samples that have one. */
 	if (c->timed && time_ns == CAM_TIME_NONE)

@@ -5,34 +5,28 @@
 
 #include <stdio.h>
 
-static int reserve_row(void *rows, size_t *cap, size_t n, size_t size)
+/* Makes room and keeps account of it. */
+static int reserve(struct cam_tables *t, void *rows, size_t *cap, size_t need, size_t size,
+		   size_t max_rows)
 {
-	return cam_vec_reserve(rows, cap, n + 1, size, CAM_MAX_ROWS);
+	size_t had = *cap;
+	int err = cam_vec_reserve(rows, cap, need, size, max_rows);
+	t->bytes += (*cap - had) * size;
+	return err;
 }
 
-size_t cam_tables_bytes(const struct cam_tables *t)
+static int reserve_index(struct cam_tables *t, struct cam_index *ix)
 {
-	const struct cam_index *indexes[] = {
-		&t->strings.index,  &t->stacks.index,	&t->places.index, &t->module_index,
-		&t->function_index, &t->location_index, &t->task_index,	  &t->etype_index,
-	};
-	size_t bytes = t->strings.bytes_cap + t->strings.cap * sizeof(*t->strings.ends);
-	bytes += (t->stacks.parent_cap + t->stacks.item_cap + t->places.parent_cap +
-		  t->places.item_cap + t->cap_place_stacks) *
-		 sizeof(uint32_t);
-	bytes += t->cap_modules * sizeof(*t->modules) + t->cap_functions * sizeof(*t->functions);
-	bytes += t->cap_locations * sizeof(*t->locations) + t->cap_tasks * sizeof(*t->tasks);
-	bytes += t->cap_etypes * sizeof(*t->etypes);
-	for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++)
-		bytes += cam_index_bytes(indexes[i]);
-	return bytes;
+	size_t had = cam_index_bytes(ix);
+	int err = cam_index_reserve(ix);
+	t->bytes += cam_index_bytes(ix) - had;
+	return err;
 }
 
 /* Growing doubles, so the check before a row is added is what bounds the peak. */
 static int check_budget(const struct cam_tables *t, size_t more_bytes)
 {
-	size_t used = cam_tables_bytes(t);
-	return used > t->max_bytes || more_bytes > t->max_bytes - used ? -E2BIG : 0;
+	return t->bytes > t->max_bytes || more_bytes > t->max_bytes - t->bytes ? -E2BIG : 0;
 }
 
 int cam_tables_init(struct cam_tables *t, size_t max_bytes)
@@ -101,12 +95,12 @@ int cam_string_intern(struct cam_tables *t, struct cam_text s, struct cam_str_id
 	size_t used = st->n ? st->ends[st->n - 1] : 0;
 	int err = check_budget(t, s.n);
 	if (!err)
-		err = cam_vec_reserve(&st->bytes, &st->bytes_cap, used + s.n + 1, 1,
-				      CAM_MAX_STRING_BYTES);
+		err = reserve(t, &st->bytes, &st->bytes_cap, used + s.n + 1, 1,
+			      CAM_MAX_STRING_BYTES);
 	if (!err)
-		err = reserve_row(&st->ends, &st->cap, st->n, sizeof(*st->ends));
+		err = reserve(t, &st->ends, &st->cap, st->n + 1, sizeof(*st->ends), CAM_MAX_ROWS);
 	if (!err)
-		err = cam_index_reserve(&st->index);
+		err = reserve_index(t, &st->index);
 	if (err)
 		return err;
 	if (s.n)
@@ -185,24 +179,25 @@ static bool same_etype(const void *rows, uint32_t id, const void *key)
 }
 
 /* The five plain tables differ only in their row: this is interning for all of them. */
-#define DEFINE_INTERN(fn, row_type, id_type, rows, n_rows, cap_rows, index, hash_fn, same_fn)   \
-	int fn(struct cam_tables *t, const row_type *row, id_type *out)                         \
-	{                                                                                       \
-		uint64_t hash = hash_fn(row);                                                   \
-		out->v = cam_index_find(&t->index, hash, same_fn, t, row);                      \
-		if (out->v != CAM_INDEX_NONE)                                                   \
-			return 0;                                                               \
-		int err = check_budget(t, 0);                                                   \
-		if (!err)                                                                       \
-			err = reserve_row(&t->rows, &t->cap_rows, t->n_rows, sizeof(*t->rows)); \
-		if (!err)                                                                       \
-			err = cam_index_reserve(&t->index);                                     \
-		if (err)                                                                        \
-			return err;                                                             \
-		t->rows[t->n_rows] = *row;                                                      \
-		out->v = (uint32_t)t->n_rows++;                                                 \
-		cam_index_add(&t->index, hash, out->v);                                         \
-		return 0;                                                                       \
+#define DEFINE_INTERN(fn, row_type, id_type, rows, n_rows, cap_rows, index, hash_fn, same_fn)     \
+	int fn(struct cam_tables *t, const row_type *row, id_type *out)                           \
+	{                                                                                         \
+		uint64_t hash = hash_fn(row);                                                     \
+		out->v = cam_index_find(&t->index, hash, same_fn, t, row);                        \
+		if (out->v != CAM_INDEX_NONE)                                                     \
+			return 0;                                                                 \
+		int err = check_budget(t, 0);                                                     \
+		if (!err)                                                                         \
+			err = reserve(t, &t->rows, &t->cap_rows, t->n_rows + 1, sizeof(*t->rows), \
+				      CAM_MAX_ROWS);                                              \
+		if (!err)                                                                         \
+			err = reserve_index(t, &t->index);                                        \
+		if (err)                                                                          \
+			return err;                                                               \
+		t->rows[t->n_rows] = *row;                                                        \
+		out->v = (uint32_t)t->n_rows++;                                                   \
+		cam_index_add(&t->index, hash, out->v);                                           \
+		return 0;                                                                         \
 	}
 
 DEFINE_INTERN(cam_module_intern, struct cam_module, struct cam_module_id, modules, n_modules,
@@ -247,11 +242,13 @@ int cam_tree_intern(struct cam_tables *t, struct cam_tree *tree, uint32_t parent
 		return 0;
 	int err = check_budget(t, 0);
 	if (!err)
-		err = reserve_row(&tree->parent, &tree->parent_cap, tree->n, sizeof(uint32_t));
+		err = reserve(t, &tree->parent, &tree->parent_cap, tree->n + 1, sizeof(uint32_t),
+			      CAM_MAX_ROWS);
 	if (!err)
-		err = reserve_row(&tree->item, &tree->item_cap, tree->n, sizeof(uint32_t));
+		err = reserve(t, &tree->item, &tree->item_cap, tree->n + 1, sizeof(uint32_t),
+			      CAM_MAX_ROWS);
 	if (!err)
-		err = cam_index_reserve(&tree->index);
+		err = reserve_index(t, &tree->index);
 	if (err)
 		return err;
 	tree->parent[tree->n] = parent;
@@ -298,8 +295,8 @@ static int location_function(struct cam_tables *t, uint32_t loc, struct cam_func
 int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_stack_id *out)
 {
 	size_t had = t->cap_place_stacks;
-	int err = cam_vec_reserve(&t->place_stacks, &t->cap_place_stacks, t->places.n,
-				  sizeof(uint32_t), CAM_MAX_ROWS);
+	int err = reserve(t, &t->place_stacks, &t->cap_place_stacks, t->places.n, sizeof(uint32_t),
+			  CAM_MAX_ROWS);
 	if (err)
 		return err;
 	if (t->cap_place_stacks > had)

@@ -47,12 +47,12 @@ struct cam_tables {
 	size_t cap_modules, cap_functions, cap_locations, cap_tasks, cap_etypes, cap_place_stacks;
 	struct cam_index module_index, function_index, location_index, task_index, etype_index;
 	size_t max_bytes;
+	size_t bytes; /* allocated, of all of them */
 };
 
 /* max_bytes bounds what all tables together may allocate. */
 int cam_tables_init(struct cam_tables *t, size_t max_bytes);
 void cam_tables_free(struct cam_tables *t);
-size_t cam_tables_bytes(const struct cam_tables *t);
 
 int cam_string_intern(struct cam_tables *t, struct cam_text s, struct cam_str_id *out);
 int cam_module_intern(struct cam_tables *t, const struct cam_module *m, struct cam_module_id *out);

@@ -64,6 +64,7 @@ enum cam_chunk_kind {
 	CAM_CHUNK_LEDGER,
 	CAM_CHUNK_FACTS,
 	CAM_CHUNK_PROCESSES,
+	CAM_CHUNK_SMALL,
 	/* Columns: one chunk a span (LEAF: one a span and tree chunk, PLACE: one a span and chunk of
 	 * places, DETAIL: any number). */
 	CAM_CHUNK_COUNTS,

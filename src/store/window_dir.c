@@ -5,7 +5,7 @@
  *	compat, ro_compat, incompat
  *	boot id (16 bytes), clock, flags, sequence, time unit, start, end - start, realtime (u64), its
  *	uncertainty, lost, events, CPUs, host (string)
- *	samples, period, text bytes
+ *	samples, period, text bytes, divisor of the small tree
  *	strings, modules, functions, tasks, processes, nodes, pairs, locations, places
  *	CPUs with samples: number, then id - (previous + 1)
  *	event types: number, then name, period, flags (1 has weight, 2 varies), weight

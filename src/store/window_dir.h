@@ -80,7 +80,8 @@ struct cam_dir {
 	uint64_t text_bytes; /* at most, of all strings once interned */
 	uint32_t n_strings, n_modules, n_functions, n_tasks, n_processes, n_nodes, n_pairs;
 	uint32_t n_locations, n_places;
-	uint32_t *cpus; /* ascending */
+	uint32_t small_divisor; /* the small tree keeps 1 / small_divisor of the samples */
+	uint32_t *cpus;		/* ascending */
 	struct cam_dir_etype *etypes;
 	struct cam_dir_group *groups;
 	uint32_t *module_start; /* n_modules + 1: first function of each */

@@ -67,12 +67,16 @@ static int read_facts(struct reading *in)
 	info->samples = get(in);
 	d->period = get(in);
 	d->text_bytes = get(in);
+	uint64_t divisor = get(in);
 	if (cam_rd_error(&in->r) || clock >= CAM_CLOCK_KIND_MAX || flags > 7 ||
 	    !info->time_unit_ns || 1000000000 % info->time_unit_ns || !d->period ||
 	    info->samples > CAM_WINDOW_SAMPLES_MAX || events > UINT32_MAX || cpus > UINT32_MAX ||
 	    d->text_bytes > CAM_MAX_STRING_BYTES ||
 	    d->text_bytes / CAM_ROWS_PER_BYTE > in->file_bytes)
 		return -EBADMSG;
+	if (!divisor || divisor > UINT32_MAX)
+		return -EBADMSG;
+	d->small_divisor = (uint32_t)divisor;
 	d->host = malloc(info->host.n + 1);
 	if (!d->host)
 		return -ENOMEM;

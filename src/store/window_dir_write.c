@@ -25,6 +25,7 @@ static void put_facts(const struct cam_dir *d, struct cam_buf *out)
 	cam_buf_put_varint(out, info->samples);
 	cam_buf_put_varint(out, d->period);
 	cam_buf_put_varint(out, d->text_bytes);
+	cam_buf_put_varint(out, d->small_divisor);
 }
 
 static void put_small_tables(const struct cam_dir *d, struct cam_buf *out)

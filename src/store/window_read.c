@@ -129,42 +129,16 @@ int cam_reader_damaged_string(struct cam_reader *r, uint32_t *out)
 	return err;
 }
 
-int cam_reader_add_mark(struct cam_reader *r, struct cam_text name, uint32_t *out)
-{
-	struct cam_str_id id;
-	int err = cam_reader_load(r, CAM_PART_NAMES);
-	if (!err)
-		err = cam_reader_intern(r, name, &id);
-	if (!err)
-		err = cam_vec_reserve(&r->t.functions, &r->t.cap_functions, r->t.n_functions + 1,
-				      sizeof(*r->t.functions), CAM_MAX_ROWS + 2);
-	if (err)
-		return err;
-	*out = (uint32_t)r->t.n_functions++;
-	r->t.functions[*out] =
-		(struct cam_function){.name = id, .kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	return 0;
-}
-
-int cam_reader_damaged_func(struct cam_reader *r, uint32_t *out)
-{
-	int err = 0;
-	if (r->damaged_func == CAM_NONE)
-		err = cam_reader_add_mark(r, CAM_TEXT("[damaged]"), &r->damaged_func);
-	*out = r->damaged_func;
-	return err;
-}
-
 int cam_reader_load(struct cam_reader *r, unsigned parts)
 {
 	static const struct {
 		unsigned part;
 		int (*load)(struct cam_reader *r);
 	} all[] = {
-		{CAM_PART_STRINGS, cam_load_strings}, {CAM_PART_NAMES, cam_load_names},
-		{CAM_PART_TASKS, cam_load_tasks},     {CAM_PART_RANKS, cam_load_ranks},
-		{CAM_PART_TREE, cam_load_tree},	      {CAM_PART_LEAVES, cam_load_leaves},
-		{CAM_PART_PLACES, cam_load_places},
+		{CAM_PART_STRINGS, cam_load_strings},	  {CAM_PART_NAMES, cam_load_names},
+		{CAM_PART_TASKS, cam_load_tasks},	  {CAM_PART_RANKS, cam_load_ranks},
+		{CAM_PART_TREE, cam_load_tree},		  {CAM_PART_LEAVES, cam_load_leaves},
+		{CAM_PART_LOCATIONS, cam_load_locations}, {CAM_PART_PLACES, cam_load_places},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (!(parts & ~r->parts & all[i].part))
@@ -181,18 +155,19 @@ static int read_tables(struct cam_window *w, const struct cam_tables **out)
 {
 	struct cam_reader *r = cam_reader_of(w);
 	*out = &r->t;
+	/* Stacks and places come with the calls that deliver them. */
 	return cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES | CAM_PART_TASKS |
-					  CAM_PART_TREE | CAM_PART_PLACES);
+					  CAM_PART_LOCATIONS);
 }
 
 static void close_reader(struct cam_window *w)
 {
 	struct cam_reader *r = cam_reader_of(w);
-	void *const arrays[] = {r->span_lost,	     r->strings,       r->process_pid,
-				r->rank_group,	     r->rank_tree,     r->rank_node,
-				r->rank_slots,	     r->small_of,      r->leaf_offsets,
-				r->place_lost,	     r->leaf_start,    r->node_places,
-				r->node_first_place, r->place_chunk_of};
+	void *const arrays[] = {r->span_lost,	r->strings,	     r->process_pid,
+				r->rank_group,	r->rank_tree,	     r->rank_node,
+				r->rank_slots,	r->small_of,	     r->leaf_offsets,
+				r->place_lost,	r->small_rows,	     r->leaf_start,
+				r->node_places, r->node_first_place, r->place_chunk_of};
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		free(arrays[i]);
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
@@ -346,8 +321,7 @@ int cam_window_open(struct cam_file *file, struct cam_window **out)
 	}
 	r->file = file;
 	r->w.ops = &reader_ops;
-	r->damaged_string = r->damaged_func = r->damaged_node = r->damaged_place = CAM_NONE;
-	r->small_func = CAM_NONE;
+	r->damaged_string = r->damaged_node = r->damaged_place = CAM_NONE;
 	int64_t size = file->ops->size(file);
 	int err = size < 0 ? (int)size : 0;
 	r->file_bytes = size < 0 ? 0 : (uint64_t)size;

@@ -150,7 +150,7 @@ static int make_rows(struct cam_reader *r)
 	memset(t->modules, 0, d->n_modules * sizeof(*t->modules));
 	memset(t->functions, 0, d->n_functions * sizeof(*t->functions));
 	t->n_modules = d->n_modules;
-	t->n_functions = d->n_functions;
+	t->n_functions = (size_t)d->n_functions + 2;
 	t->n_etypes = d->n_etypes;
 	for (uint32_t m = 0; m < d->n_modules; m++)
 		for (uint32_t f = d->module_start[m]; f < d->module_start[m + 1]; f++)
@@ -159,6 +159,19 @@ static int make_rows(struct cam_reader *r)
 		t->etypes[i] = (struct cam_etype){.name = {r->strings[d->etypes[i].name]},
 						  .period_ns = d->etypes[i].period_ns,
 						  .has_weight = d->etypes[i].has_weight};
+	return 0;
+}
+
+static int add_marks(struct cam_reader *r)
+{
+	const struct cam_text names[2] = {CAM_TEXT("[damaged]"), CAM_TEXT("[small]")};
+	for (uint32_t i = 0; i < 2; i++) {
+		struct cam_function mark = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
+		int err = cam_reader_intern(r, names[i], &mark.name);
+		if (err)
+			return err;
+		r->t.functions[r->dir.n_functions + i] = mark;
+	}
 	return 0;
 }
 
@@ -174,5 +187,5 @@ int cam_load_names(struct cam_reader *r)
 	if (!err)
 		err = cam_reader_each_chunk(r, CAM_CHUNK_FUNCTIONS, load_function_rows,
 					    damage_functions);
-	return err;
+	return err ? err : add_marks(r);
 }

@@ -50,11 +50,29 @@ static int load_location_rows(struct cam_reader *r, struct cam_rd *rd,
 
 static int damage_locations(struct cam_reader *r, const struct cam_dir_chunk *c)
 {
-	struct cam_location damaged = {.func_offset = CAM_OFFSET_NONE};
-	int err = cam_reader_damaged_func(r, &damaged.func.v);
 	for (uint32_t i = 0; i < c->rows; i++)
-		r->t.locations[c->first + i] = damaged;
-	return err;
+		r->t.locations[c->first + i] = r->t.locations[r->dir.n_locations];
+	return 0;
+}
+
+/* One more than the file has: [damaged]. */
+int cam_load_locations(struct cam_reader *r)
+{
+	struct cam_tables *t = &r->t;
+	size_t n = r->dir.n_locations;
+	if (!n)
+		return 0;
+	int err = cam_reader_load(r, CAM_PART_NAMES);
+	if (!err)
+		err = cam_vec_reserve(&t->locations, &t->cap_locations, n + 1,
+				      sizeof(*t->locations), SIZE_MAX / sizeof(*t->locations));
+	if (err)
+		return err;
+	memset(t->locations, 0, n * sizeof(*t->locations));
+	t->locations[n] = (struct cam_location){.func = {cam_reader_damaged_func(r)},
+						.func_offset = CAM_OFFSET_NONE};
+	t->n_locations = n + 1;
+	return cam_reader_each_chunk(r, CAM_CHUNK_LOCATIONS, load_location_rows, damage_locations);
 }
 
 /* The chunk of places being read. */
@@ -172,37 +190,27 @@ static int read_chunk(struct cam_reader *r, struct cam_rd *rd, const struct cam_
 }
 
 /* The place [damaged], behind those of the file. */
-static int damaged_place(struct cam_reader *r)
+static void make_damaged_place(struct cam_reader *r)
 {
-	struct cam_location damaged = {.func_offset = CAM_OFFSET_NONE};
-	if (r->damaged_place != CAM_NONE)
-		return 0;
-	int err = cam_reader_damaged_func(r, &damaged.func.v);
-	if (err)
-		return err;
 	r->damaged_place = r->dir.n_places;
-	r->t.locations[r->dir.n_locations] = damaged;
-	r->t.n_locations = (size_t)r->dir.n_locations + 1;
 	r->t.places.parent[r->damaged_place] = 0;
 	r->t.places.item[r->damaged_place] = r->dir.n_locations;
 	r->t.places.n = (size_t)r->dir.n_places + 1;
-	return 0;
 }
 
 /* Places of a chunk that is lost: their rows stay, below the root. */
-static int lose_chunk(struct cam_reader *r, size_t k)
+static void lose_chunk(struct cam_reader *r, size_t k)
 {
 	const struct cam_dir_chunk *d = &r->dir.sections[CAM_CHUNK_PLACES].chunks[k];
-	int err = damaged_place(r);
+	make_damaged_place(r);
 	r->place_lost[k] = 1;
-	for (uint32_t i = 0; i < d->rows && !err; i++)
+	for (uint32_t i = 0; i < d->rows; i++)
 		r->node_places[d->first + i] = 0;
-	for (uint32_t i = 0; i < d->places && !err; i++) {
+	for (uint32_t i = 0; i < d->places; i++) {
 		uint32_t place = d->first_place + i;
 		r->t.places.parent[place] = 0;
 		r->t.places.item[place] = place ? r->dir.n_locations : CAM_NONE;
 	}
-	return err;
 }
 
 static int make_rows(struct cam_reader *r)
@@ -212,10 +220,6 @@ static int make_rows(struct cam_reader *r)
 	int err = cam_vec_reserve(&t->places.parent, &t->places.parent_cap, n_places, 4, SIZE_MAX);
 	if (!err)
 		err = cam_vec_reserve(&t->places.item, &t->places.item_cap, n_places, 4, SIZE_MAX);
-	if (!err)
-		err = cam_vec_reserve(&t->locations, &t->cap_locations,
-				      (size_t)r->dir.n_locations + 1, sizeof(*t->locations),
-				      SIZE_MAX / sizeof(*t->locations));
 	if (!r->node_places)
 		r->node_places = calloc(n_nodes, sizeof(uint32_t));
 	if (!r->node_first_place)
@@ -226,11 +230,9 @@ static int make_rows(struct cam_reader *r)
 		r->place_lost = calloc(r->dir.sections[CAM_CHUNK_PLACES].n + 1, 1);
 	if (err || !r->node_places || !r->node_first_place || !r->place_chunk_of || !r->place_lost)
 		return err ? err : -ENOMEM;
-	memset(t->locations, 0, r->dir.n_locations * sizeof(*t->locations));
 	memset(t->places.parent, 0, n_places * sizeof(uint32_t));
 	t->places.item[0] = CAM_NONE;
 	t->places.n = r->dir.n_places;
-	t->n_locations = r->dir.n_locations;
 	const struct cam_dir_section *s = &r->dir.sections[CAM_CHUNK_PLACES];
 	for (uint32_t k = 0; k < s->n; k++)
 		for (uint32_t i = 0; i < s->chunks[k].rows; i++)
@@ -253,17 +255,14 @@ int cam_load_places(struct cam_reader *r)
 	struct cam_chunk_in bytes = {0};
 	if (!r->dir.n_places)
 		return 0;
-	int err = cam_reader_load(r, CAM_PART_TREE);
+	int err = cam_reader_load(r, CAM_PART_TREE | CAM_PART_LOCATIONS);
 	if (!err)
 		err = make_rows(r);
-	if (!err)
-		err = cam_reader_each_chunk(r, CAM_CHUNK_LOCATIONS, load_location_rows,
-					    damage_locations);
 	for (size_t k = 0; k < s->n && !err; k++) {
 		err = cam_reader_chunk(r, CAM_CHUNK_PLACES, k, &bytes);
 		/* Without the tree its places cannot be placed, but that is the tree's damage. */
 		if (!err && s->chunks[k].rows && tree_lost(r, s->chunks[k].first)) {
-			err = lose_chunk(r, k);
+			lose_chunk(r, k);
 			continue;
 		}
 		struct cam_rd rd = cam_rd_make(bytes.data, bytes.n);
@@ -273,7 +272,8 @@ int cam_load_places(struct cam_reader *r)
 			err = -EBADMSG;
 		if (err == -EBADMSG) {
 			cam_reader_mark_bad(r, CAM_CHUNK_PLACES, k);
-			err = lose_chunk(r, k);
+			lose_chunk(r, k);
+			err = 0;
 		}
 	}
 	free(bytes.data);
@@ -323,7 +323,8 @@ int cam_span_place(struct cam_reader *r)
 					       read_places(r, &in, order, n));
 		if (err != -EBADMSG)
 			continue;
-		err = damaged_place(r);
+		err = 0;
+		make_damaged_place(r);
 		for (uint32_t i = 0; i < n; i++)
 			s->place[order[i]] = r->damaged_place;
 	}

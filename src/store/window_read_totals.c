@@ -6,40 +6,37 @@
 #include <errno.h>
 #include <string.h>
 
-struct row {
-	uint32_t stack, group;
-	uint64_t samples;
-};
-
 static int compare_rows(const void *x, const void *y)
 {
-	const struct row *a = x, *b = y;
+	const struct cam_total_row *a = x, *b = y;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
 	return a->group < b->group ? -1 : a->group > b->group;
 }
 
 /* Every pair of the window, as many rows. */
-static struct row *pair_rows(const struct cam_reader *r)
+static struct cam_total_row *pair_rows(const struct cam_reader *r)
 {
 	const struct cam_dir *d = &r->dir;
-	struct row *rows = malloc(((size_t)d->n_pairs + 1) * sizeof(*rows));
+	struct cam_total_row *rows = malloc(((size_t)d->n_pairs + 1) * sizeof(*rows));
 	for (size_t c = 0; rows && c < d->n_classes; c++) {
 		const struct cam_dir_class *class = &d->classes[c];
 		for (uint32_t rank = class->first_rank; rank < class->first_rank + class->pairs;
 		     rank++)
-			rows[rank] = (struct row){r->rank_node[rank], class->group, class->count};
+			rows[rank] = (struct cam_total_row){r->rank_node[rank], class->group,
+							    class->count};
 	}
 	return rows;
 }
 
 /* Sorts, sums up what is of one stack and group, and hands it out. */
-static int give_rows(struct cam_reader *r, struct row *rows, size_t n, cam_total_fn *fn, void *arg)
+static int give_rows(struct cam_reader *r, struct cam_total_row *rows, size_t n, cam_total_fn *fn,
+		     void *arg)
 {
 	int err = 0;
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	for (size_t i = 0; i < n && !err;) {
-		struct row sum = rows[i++];
+		struct cam_total_row sum = rows[i++];
 		for (; i < n && !compare_rows(&sum, &rows[i]); i++)
 			sum.samples += rows[i].samples;
 		const struct cam_dir_group *g = &r->dir.groups[sum.group];
@@ -56,7 +53,7 @@ int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	struct cam_reader *r = cam_reader_of(w);
 	int err = cam_reader_load(r, CAM_PART_TREE);
-	struct row *rows = err ? NULL : pair_rows(r);
+	struct cam_total_row *rows = err ? NULL : pair_rows(r);
 	if (!err)
 		err = rows ? give_rows(r, rows, r->dir.n_pairs, fn, arg) : -ENOMEM;
 	free(rows);
@@ -66,53 +63,30 @@ int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 /* The [small] child of a node, made when it is first needed. */
 static int small_child(struct cam_reader *r, uint32_t node, uint32_t *out)
 {
-	struct cam_tree *tree = &r->t.stacks;
 	int err = 0;
-	if (r->small_of[node] == CAM_NONE) {
-		err = cam_vec_reserve(&tree->parent, &tree->parent_cap, tree->n + 1,
-				      sizeof(uint32_t), SIZE_MAX);
-		if (!err)
-			err = cam_vec_reserve(&tree->item, &tree->item_cap, tree->n + 1,
-					      sizeof(uint32_t), SIZE_MAX);
-		if (err)
-			return err;
-		tree->parent[tree->n] = node;
-		tree->item[tree->n] = r->small_func;
-		r->small_of[node] = (uint32_t)tree->n++;
-	}
+	if (r->small_of[node] == CAM_NONE)
+		err = cam_reader_add_node(r, node, cam_reader_small_func(r), &r->small_of[node]);
 	*out = r->small_of[node];
-	return 0;
-}
-
-static int prepare_small(struct cam_reader *r)
-{
-	if (r->small_of)
-		return 0;
-	int err = cam_reader_add_mark(r, CAM_TEXT("[small]"), &r->small_func);
-	r->n_small_of = r->t.stacks.n;
-	r->small_of = malloc(r->n_small_of * sizeof(uint32_t));
-	if (!err && !r->small_of)
-		err = -ENOMEM;
-	if (!err)
-		memset(r->small_of, 0xff, r->n_small_of * sizeof(uint32_t));
 	return err;
 }
 
 /*
- * Nodes below 1/10,000 of the samples are cut off: cut[x] is the nearest node above x (or x) that
- * stays. Parents come before their children, so one pass up sums and one pass down decides.
+ * Nodes with less than 1/divisor of the samples are cut off: cut[x] is the nearest node above x
+ * (or x) that stays. Parents come before their children, so one pass up sums and one pass down
+ * decides. The [damaged] node, behind the file's, is one like others.
  */
-static int prune(struct cam_reader *r, struct row *rows, uint32_t *cut, uint64_t *below)
+static int prune(struct cam_reader *r, struct cam_total_row *rows, size_t n_nodes, uint32_t *cut,
+		 uint64_t *below)
 {
 	const struct cam_tree *tree = &r->t.stacks;
 	uint64_t all = r->dir.info.samples;
 	for (uint32_t i = 0; i < r->dir.n_pairs; i++)
 		below[rows[i].stack] += rows[i].samples;
-	for (size_t x = r->n_small_of; x-- > 1;)
+	for (size_t x = n_nodes; x-- > 1;)
 		below[tree->parent[x]] += below[x];
-	for (uint32_t x = 1; x < r->n_small_of; x++) {
+	for (uint32_t x = 1; x < n_nodes; x++) {
 		uint32_t parent = tree->parent[x];
-		bool stays = cut[parent] == parent && below[x] * 10000 >= all;
+		bool stays = cut[parent] == parent && below[x] * r->dir.small_divisor >= all;
 		cut[x] = stays ? x : cut[parent];
 	}
 	for (uint32_t i = 0; i < r->dir.n_pairs; i++) {
@@ -124,22 +98,123 @@ static int prune(struct cam_reader *r, struct row *rows, uint32_t *cut, uint64_t
 	return 0;
 }
 
-int cam_read_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+/* The small tree, made from the whole one. */
+static int give_pruned(struct cam_reader *r, cam_total_fn *fn, void *arg)
 {
-	struct cam_reader *r = cam_reader_of(w);
+	size_t n = (size_t)r->dir.n_nodes + 1;
 	int err = cam_reader_load(r, CAM_PART_TREE);
-	if (!err)
-		err = prepare_small(r);
-	if (err)
-		return err;
-	struct row *rows = pair_rows(r);
-	uint32_t *cut = calloc(r->n_small_of, sizeof(*cut));
-	uint64_t *below = calloc(r->n_small_of, sizeof(*below));
-	err = rows && cut && below ? prune(r, rows, cut, below) : -ENOMEM;
+	if (!err && !r->small_of) {
+		r->small_of = malloc(n * sizeof(uint32_t));
+		if (r->small_of)
+			memset(r->small_of, 0xff, n * sizeof(uint32_t));
+	}
+	if (err || !r->small_of)
+		return err ? err : -ENOMEM;
+	struct cam_total_row *rows = pair_rows(r);
+	uint32_t *cut = calloc(n, sizeof(*cut));
+	uint64_t *below = calloc(n, sizeof(*below));
+	err = rows && cut && below ? prune(r, rows, n, cut, below) : -ENOMEM;
 	if (!err)
 		err = give_rows(r, rows, r->dir.n_pairs, fn, arg);
 	free(rows);
 	free(cut);
 	free(below);
 	return err;
+}
+
+/* Nodes of the small tree behind those of the window, its pairs as rows. */
+static int keep_small(struct cam_reader *r, const struct cam_tree_chunk *c)
+{
+	uint64_t samples = 0;
+	for (uint32_t i = 0; i < c->n_pairs; i++)
+		samples += c->pair_count[i];
+	if (samples != r->dir.info.samples)
+		return -EBADMSG;
+	uint32_t *node = calloc((size_t)c->n_nodes + 1, sizeof(*node));
+	r->small_rows = malloc(((size_t)c->n_pairs + 1) * sizeof(struct cam_total_row));
+	int err = node && r->small_rows ? 0 : -ENOMEM;
+	for (uint32_t x = 1; x < c->n_nodes && !err; x++) {
+		uint32_t func =
+			c->func[x] == r->dir.n_functions ? cam_reader_small_func(r) : c->func[x];
+		err = cam_reader_add_node(r, node[c->parent[x]], func, &node[x]);
+	}
+	for (uint32_t i = 0; i < c->n_pairs && !err; i++)
+		r->small_rows[i] = (struct cam_total_row){node[c->pair_node[i]], c->pair_group[i],
+							  c->pair_count[i]};
+	r->n_small_rows = c->n_pairs;
+	free(node);
+	return err;
+}
+
+/* In the small tree [small] is the only function of a module behind the last one. */
+static int decode_small(struct cam_reader *r, const struct cam_chunk_in *bytes, uint32_t n_nodes)
+{
+	const struct cam_dir *d = &r->dir;
+	struct cam_rd rd = cam_rd_make(bytes->data, bytes->n);
+	struct cam_tree_chunk *c = calloc(1, sizeof(*c));
+	struct cam_tree_state state = {0};
+	uint32_t *starts = malloc(((size_t)d->n_modules + 2) * sizeof(*starts));
+	uint64_t pairs = cam_rd_varint(&rd);
+	int err = c && starts ? 0 : -ENOMEM;
+	if (!err && (cam_rd_error(&rd) || pairs > d->n_pairs))
+		err = -EBADMSG;
+	if (!err) {
+		*c = (struct cam_tree_chunk){.n_nodes = n_nodes, .n_pairs = (uint32_t)pairs};
+		memcpy(starts, d->module_start, ((size_t)d->n_modules + 1) * sizeof(*starts));
+		starts[d->n_modules + 1] = d->n_functions + 1;
+		uint32_t **const arrays[] = {&c->parent, &c->func, &c->pair_node, &c->pair_group,
+					     &c->pair_count};
+		for (size_t i = 0; i < 5; i++) {
+			*arrays[i] = calloc((i < 2 ? n_nodes : pairs) + 1, sizeof(uint32_t));
+			err = *arrays[i] ? err : -ENOMEM;
+		}
+	}
+	if (!err)
+		err = cam_tree_state_init(&state, d->n_functions + 1, d->n_modules + 1,
+					  (uint32_t)d->n_groups);
+	if (!err)
+		err = cam_tree_read_chunk(&state, starts, rd.p, cam_rd_left(&rd), c);
+	if (!err)
+		err = keep_small(r, c);
+	cam_tree_state_free(&state);
+	if (c) {
+		free(c->parent);
+		free(c->func);
+		free(c->pair_node);
+		free(c->pair_group);
+		free(c->pair_count);
+	}
+	free(c);
+	free(starts);
+	return err;
+}
+
+/* 0 and small_rows, or NULL there: the window has none, or it is bad. */
+static int load_small(struct cam_reader *r)
+{
+	const struct cam_dir_section *s = &r->dir.sections[CAM_CHUNK_SMALL];
+	struct cam_chunk_in bytes = {0};
+	if (r->small_rows || !s->n || r->bad[CAM_CHUNK_SMALL][0])
+		return 0;
+	int err = cam_reader_load(r, CAM_PART_NAMES);
+	if (!err)
+		err = cam_reader_chunk(r, CAM_CHUNK_SMALL, 0, &bytes);
+	if (!err)
+		err = decode_small(r, &bytes, s->chunks[0].rows);
+	if (err == -EBADMSG) {
+		cam_reader_mark_bad(r, CAM_CHUNK_SMALL, 0);
+		err = 0;
+	}
+	free(bytes.data);
+	return err;
+}
+
+int cam_read_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	int err = load_small(r);
+	if (err)
+		return err;
+	return r->small_rows ? give_rows(r, r->small_rows, r->n_small_rows, fn, arg)
+			     : give_pruned(r, fn, arg);
 }

@@ -52,21 +52,21 @@ int cam_load_ranks(struct cam_reader *r)
 	return 0;
 }
 
-/* The classes are sorted by group, then count. */
-static size_t find_class(const struct cam_dir *d, uint32_t group, uint32_t count)
+/* The classes are sorted by group, then count; most pairs have small counts. */
+static size_t find_class(const struct cam_dir *d, const uint32_t *group_class, uint32_t group,
+			 uint32_t count)
 {
-	size_t lo = 0, hi = d->n_classes;
+	size_t lo = group_class[group], hi = group_class[group + 1];
+	if (count <= 4 && hi - lo > 4)
+		hi = lo + 4;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct cam_dir_class *c = &d->classes[mid];
-		if (c->group < group || (c->group == group && c->count < count))
+		if (d->classes[mid].count < count)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < d->n_classes && d->classes[lo].group == group && d->classes[lo].count == count)
-		return lo;
-	return SIZE_MAX;
+	return lo < group_class[group + 1] && d->classes[lo].count == count ? lo : SIZE_MAX;
 }
 
 struct loading {
@@ -74,9 +74,10 @@ struct loading {
 	struct cam_tree_state state;
 	struct cam_chunk_in bytes;
 	struct cam_tree_chunk chunk;
-	uint32_t *class_of;   /* per pair of the chunk */
-	uint32_t *used;	      /* per class: pairs of the chunk placed so far */
-	uint32_t *class_rank; /* per class: rank of the chunk's first pair in it */
+	uint32_t *class_of;    /* per pair of the chunk */
+	uint32_t *used;	       /* per class: pairs of the chunk placed so far */
+	uint32_t *class_rank;  /* per class: rank of the chunk's first pair in it */
+	uint32_t *group_class; /* per group: its first class */
 	bool damaged;
 };
 
@@ -90,7 +91,7 @@ static int place_pairs(struct loading *l, size_t k)
 	const struct cam_tree_chunk *c = &l->chunk;
 	memset(l->used, 0, d->n_classes * sizeof(*l->used));
 	for (uint32_t i = 0; i < c->n_pairs; i++) {
-		size_t class = find_class(d, c->pair_group[i], c->pair_count[i]);
+		size_t class = find_class(d, l->group_class, c->pair_group[i], c->pair_count[i]);
 		if (class == SIZE_MAX || l->used[class] == d->class_pairs[class * d->n_trees + k])
 			return -EBADMSG;
 		l->class_of[i] = (uint32_t) class;
@@ -192,55 +193,81 @@ static int load_chunks(struct loading *l)
 		cam_tree_state_init(&l->state, d->n_functions, d->n_modules, (uint32_t)d->n_groups);
 	l->used = calloc(d->n_classes + 1, sizeof(uint32_t));
 	l->class_rank = calloc(d->n_classes + 1, sizeof(uint32_t));
-	if (!err && (!l->used || !l->class_rank))
+	l->group_class = calloc(d->n_groups + 2, sizeof(uint32_t));
+	if (!err && (!l->used || !l->class_rank || !l->group_class))
 		err = -ENOMEM;
+	for (size_t class = 0; class < d->n_classes && !err; class ++)
+		l->group_class[d->classes[class].group + 1]++;
+	for (size_t g = 0; g < d->n_groups && !err; g++)
+		l->group_class[g + 1] += l->group_class[g];
 	for (size_t class = 0; class < d->n_classes && !err; class ++)
 		l->class_rank[class] = d->classes[class].first_rank;
 	for (size_t k = 0; k < d->n_trees && !err; k++)
 		err = load_next_chunk(l, k);
 	free(l->used);
 	free(l->class_rank);
+	free(l->group_class);
 	free(l->bytes.data);
 	cam_tree_state_free(&l->state);
 	return err;
 }
 
-static int make_nodes(struct cam_reader *r)
+/* Nodes that are not loaded hang below the root. */
+int cam_reader_reserve_nodes(struct cam_reader *r)
 {
 	struct cam_tree *tree = &r->t.stacks;
 	size_t n = (size_t)r->dir.n_nodes + 1;
+	if (r->nodes_reserved)
+		return 0;
 	int err = cam_vec_reserve(&tree->parent, &tree->parent_cap, n, sizeof(uint32_t), SIZE_MAX);
 	if (!err)
 		err = cam_vec_reserve(&tree->item, &tree->item_cap, n, sizeof(uint32_t), SIZE_MAX);
-	if (!err && !r->rank_node)
-		r->rank_node = malloc(((size_t)r->dir.n_pairs + 1) * sizeof(uint32_t));
-	if (err || !r->rank_node)
-		return err ? err : -ENOMEM;
-	tree->parent[0] = 0;
+	if (err)
+		return err;
+	memset(tree->parent, 0, n * sizeof(uint32_t));
+	memset(tree->item, 0, n * sizeof(uint32_t));
 	tree->item[0] = CAM_NONE;
-	tree->n = r->dir.n_nodes;
-	memset(r->rank_node, 0xff, r->dir.n_pairs * sizeof(uint32_t));
+	r->nodes_reserved = true;
+	return 0;
+}
+
+/* The first one, behind the file's, is kept for [damaged]. */
+int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out)
+{
+	struct cam_tree *tree = &r->t.stacks;
+	int err = cam_reader_reserve_nodes(r);
+	if (!err && tree->n <= r->dir.n_nodes)
+		tree->n = (size_t)r->dir.n_nodes + 1;
+	if (!err)
+		err = cam_vec_reserve(&tree->parent, &tree->parent_cap, tree->n + 1,
+				      sizeof(uint32_t), SIZE_MAX);
+	if (!err)
+		err = cam_vec_reserve(&tree->item, &tree->item_cap, tree->n + 1, sizeof(uint32_t),
+				      SIZE_MAX);
+	if (err)
+		return err;
+	tree->parent[tree->n] = parent;
+	tree->item[tree->n] = func;
+	*out = (uint32_t)tree->n++;
 	return 0;
 }
 
 /* One node more than the file has, [damaged] below the root, for all stacks that are lost. */
-static int fill_damaged(struct cam_reader *r)
+static void fill_damaged(struct cam_reader *r)
 {
 	struct cam_tree *tree = &r->t.stacks;
-	uint32_t func;
-	int err = cam_reader_damaged_func(r, &func);
-	if (err)
-		return err;
-	r->damaged_node = (uint32_t)tree->n++;
+	uint32_t func = cam_reader_damaged_func(r);
+	r->damaged_node = r->dir.n_nodes;
 	tree->parent[r->damaged_node] = 0;
 	tree->item[r->damaged_node] = func;
-	for (size_t i = 0; i < tree->n; i++)
+	if (tree->n <= r->damaged_node)
+		tree->n = (size_t)r->damaged_node + 1;
+	for (size_t i = 0; i < r->dir.n_nodes; i++)
 		if (tree->item[i] == LOST)
 			tree->item[i] = func;
 	for (uint32_t i = 0; i < r->dir.n_pairs; i++)
 		if (r->rank_node[i] == CAM_NONE)
 			r->rank_node[i] = r->damaged_node;
-	return 0;
 }
 
 int cam_load_tree(struct cam_reader *r)
@@ -248,8 +275,16 @@ int cam_load_tree(struct cam_reader *r)
 	struct loading l = {.r = r};
 	int err = cam_reader_load(r, CAM_PART_NAMES | CAM_PART_RANKS);
 	if (!err)
-		err = make_nodes(r);
-	if (!err)
-		err = load_chunks(&l);
-	return !err && l.damaged ? fill_damaged(r) : err;
+		err = cam_reader_reserve_nodes(r);
+	if (!r->rank_node)
+		r->rank_node = malloc(((size_t)r->dir.n_pairs + 1) * sizeof(uint32_t));
+	if (err || !r->rank_node)
+		return err ? err : -ENOMEM;
+	memset(r->rank_node, 0xff, r->dir.n_pairs * sizeof(uint32_t));
+	if (r->t.stacks.n < r->dir.n_nodes)
+		r->t.stacks.n = r->dir.n_nodes;
+	err = load_chunks(&l);
+	if (!err && l.damaged)
+		fill_damaged(r);
+	return err;
 }

@@ -17,7 +17,8 @@ enum cam_part {
 	CAM_PART_RANKS = 1 << 3, /* ranks → group and tree chunk, and the model of the column */
 	CAM_PART_TREE = 1 << 4,
 	CAM_PART_LEAVES = 1 << 5,
-	CAM_PART_PLACES = 1 << 6,
+	CAM_PART_LOCATIONS = 1 << 6,
+	CAM_PART_PLACES = 1 << 7,
 };
 
 /* A slot of the rank column's decoding table. */
@@ -40,14 +41,18 @@ struct cam_reader {
 	uint8_t *bad[CAM_CHUNK_KINDS]; /* per chunk: counted as damaged */
 	uint8_t *span_lost;	       /* per span: its samples are counted as lost */
 	uint32_t *strings;	       /* of the file → of the tables */
-	uint32_t damaged_string, damaged_func, damaged_node, damaged_place; /* CAM_NONE: unused */
+	uint32_t damaged_string, damaged_node, damaged_place; /* CAM_NONE: not needed so far */
 	int32_t *process_pid;
 	uint32_t *rank_group, *rank_tree, *rank_node;
 	struct cam_rank_slot *rank_slots; /* CAM_RANS_SCALE */
 	struct cam_rans_table *tables[CAM_COLUMN_TABLES];
-	uint32_t small_func;
+	bool nodes_reserved;
 	uint32_t *small_of; /* per node: its [small] child, CAM_NONE */
-	size_t n_small_of;
+	struct cam_total_row {
+		uint32_t stack, group;
+		uint64_t samples;
+	} * small_rows; /* of the stored small tree */
+	size_t n_small_rows;
 	uint64_t *leaf_offsets; /* by function, in the order of use */
 	uint32_t *leaf_start;
 	uint8_t *place_lost; /* per chunk of places: it or its tree is bad */
@@ -79,10 +84,19 @@ int cam_reader_trailer(struct cam_reader *r, uint64_t *at, uint32_t *bytes);
 /* Interns a string without moving those given out: -EBADMSG past what the directory announced. */
 int cam_reader_intern(struct cam_reader *r, struct cam_text s, struct cam_str_id *out);
 int cam_reader_damaged_string(struct cam_reader *r, uint32_t *out);
-/* The function [damaged], behind those of the file; loads CAM_PART_NAMES. */
-int cam_reader_damaged_func(struct cam_reader *r, uint32_t *out);
-/* A mark like [small], behind the functions of the file. */
-int cam_reader_add_mark(struct cam_reader *r, struct cam_text name, uint32_t *out);
+/* Marks: functions behind those of the file. They are always there, since whoever has asked for
+ * the tables may rely on the number of functions. */
+static inline uint32_t cam_reader_damaged_func(const struct cam_reader *r)
+{
+	return r->dir.n_functions;
+}
+static inline uint32_t cam_reader_small_func(const struct cam_reader *r)
+{
+	return r->dir.n_functions + 1;
+}
+/* A node behind those of the file (whose places are kept, loaded or not). */
+int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out);
+int cam_reader_reserve_nodes(struct cam_reader *r);
 
 /* Opens n streams that follow each other (contexts NULL: one each); on error none is open. */
 int cam_streams_open(struct cam_stream_in *s, struct cam_rd *rd, unsigned n,
@@ -107,6 +121,7 @@ int cam_load_tasks(struct cam_reader *r);
 int cam_load_ranks(struct cam_reader *r);
 int cam_load_tree(struct cam_reader *r);
 int cam_load_leaves(struct cam_reader *r);
+int cam_load_locations(struct cam_reader *r);
 int cam_load_places(struct cam_reader *r);
 
 /* Door D's answers, by file. */

@@ -201,8 +201,6 @@ static int read_walk(struct walk *w)
 		c->parent[i] = p.parent;
 		c->func[i] = p.func;
 		err = read_node(w, c->first_node + i, p.func, p.depth, false);
-		for (unsigned k = 0; k < CAM_TREE_STREAMS && !err; k++)
-			err = w->in[k].bad || w->in[k].rans.bad ? -EBADMSG : 0;
 	}
 	if (!err && (w->visited != c->n_nodes || w->n_pairs != c->n_pairs))
 		err = -EBADMSG;

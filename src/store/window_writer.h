@@ -66,6 +66,7 @@ int cam_writer_cut(struct cam_writer *w, enum cam_chunk_kind kind, uint32_t n, c
 int cam_writer_string(struct cam_writer *w, struct cam_str_id id, uint32_t *out);
 
 int cam_write_trees(struct cam_writer *w);     /* window_write_tree.c: pair_*, func_id, classes */
+int cam_write_small(struct cam_writer *w);     /* window_write_small.c, after the trees */
 int cam_write_leaves(struct cam_writer *w);    /* window_write_leaf.c: leaves, row_leaf */
 int cam_write_places(struct cam_writer *w);    /* window_write_place.c: place_* */
 int cam_write_modules(struct cam_writer *w);   /* window_write_names.c */

@@ -612,6 +612,8 @@ static ssize_t memory_pread(struct cam_file *f, void *bytes, size_t n, uint64_t 
 	memcpy(bytes, m->bytes + at, n);
 	m->preads++;
 	m->bytes_read += n;
+	if (m->on_read)
+		m->on_read(m->arg, at, n);
 	return (ssize_t)n;
 }
 

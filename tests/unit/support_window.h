@@ -97,5 +97,8 @@ struct memory_file {
 	size_t n;
 	unsigned preads;
 	uint64_t bytes_read;
+	/* Called for each read, where set. */
+	void (*on_read)(void *arg, uint64_t at, size_t n);
+	void *arg;
 };
 void memory_file_init(struct memory_file *m, const void *bytes, size_t n);

@@ -373,6 +373,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 		[CAM_CHUNK_LEDGER] = 1u << LEDGER | 1u << CELLS,
 		[CAM_CHUNK_FACTS] = 1u << FACTS,
 		[CAM_CHUNK_PROCESSES] = 1u << PROCESSES,
+		[CAM_CHUNK_SMALL] = 1u << SMALL_TOTALS, /* another order, see below */
 		[CAM_CHUNK_COUNTS] = ALL_SPAN | 1u << CELLS,
 		[CAM_CHUNK_RANK] = ALL_SPAN & ~(OF_SPAN(TIMES) | OF_SPAN(DETAILS)),
 		[CAM_CHUNK_TIME] = OF_SPAN(TIMES),
@@ -606,6 +607,29 @@ static void a_lost_tree_chunk_costs_its_own_stacks(void **state)
 	tear_down(&x);
 }
 
+/* Without its chunk the small tree is made from the whole one, and is the same. */
+static void the_small_tree_is_only_a_copy(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct memory_file m;
+	struct cam_window *w;
+	struct cam_buf was = CAM_BUF(SIZE_MAX / 2), is = CAM_BUF(SIZE_MAX / 2);
+	set_up(&x, 900, 1024);
+	window_dump(x.good, WINDOW_DUMP_ALL, &was);
+	x.bytes.data[x.dir->sections[CAM_CHUNK_SMALL].chunks[0].offset + 20] ^= 4;
+	memory_file_init(&m, x.bytes.data, x.bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	window_dump(w, WINDOW_DUMP_ALL, &is);
+	assert_int_equal(w->damage.chunks, 1);
+	assert_int_equal(was.len, is.len);
+	assert_memory_equal(was.data, is.data, is.len);
+	w->ops->close(w);
+	cam_buf_free(&was);
+	cam_buf_free(&is);
+	tear_down(&x);
+}
+
 /* What is delivered was there before: a span's aspect is as it was, or has fewer samples. */
 static void check_less(struct fixture *x, const uint8_t *bytes, size_t n, bool may_fail)
 {
@@ -764,6 +788,7 @@ int main(void)
 		cmocka_unit_test(every_bit_flipped),
 		cmocka_unit_test(any_chunk_of_a_larger_window),
 		cmocka_unit_test(a_lost_tree_chunk_costs_its_own_stacks),
+		cmocka_unit_test(the_small_tree_is_only_a_copy),
 		cmocka_unit_test(truncated_at_every_byte),
 		cmocka_unit_test(bytes_removed_or_zeroed),
 		cmocka_unit_test(pages_of_tiny_windows_too),

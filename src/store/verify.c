@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SEC UINT64_C(1000000000)
-
 struct files {
 	char **names;
 	size_t n, cap;
@@ -37,46 +35,6 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Samples of each second, by the footer; less those that could be read. */
-struct seconds {
-	struct second {
-		uint64_t second, missing;
-	} * v;
-	size_t n, cap;
-};
-
-static int count_cell(void *arg, const struct cam_cell *c)
-{
-	struct seconds *s = arg;
-	if (s->n && s->v[s->n - 1].second == c->second) {
-		s->v[s->n - 1].missing += c->busy;
-		return 0;
-	}
-	int err =
-		cam_vec_reserve(&s->v, &s->cap, s->n + 1, sizeof(*s->v), SIZE_MAX / sizeof(*s->v));
-	if (!err)
-		s->v[s->n++] = (struct second){c->second, c->busy};
-	return err;
-}
-
-static int by_second(const void *a, const void *b)
-{
-	const struct second *x = a, *y = b;
-	return x->second < y->second ? -1 : x->second > y->second;
-}
-
-static int count_samples(void *arg, const struct cam_batch *b)
-{
-	struct seconds *s = arg;
-	for (size_t i = 0; i < b->n && s->n; i++) {
-		struct second key = {.second = b->time_ns[i] / NS_PER_SEC};
-		struct second *found = bsearch(&key, s->v, s->n, sizeof(key), by_second);
-		if (found && found->missing)
-			found->missing--;
-	}
-	return 0;
-}
-
 static void widen(struct cam_verify_report *r, uint64_t from_ns, uint64_t to_ns)
 {
 	bool first = !r->from_ns && !r->to_ns;
@@ -86,23 +44,14 @@ static void widen(struct cam_verify_report *r, uint64_t from_ns, uint64_t to_ns)
 		r->to_ns = to_ns;
 }
 
-/* Where in time the damage of a sealed window lies: all of it, unless its footer knows better. */
-static int find_damage(struct cam_window *w, struct cam_verify_report *r)
+/* Where in time the damage of a sealed window lies: names that are lost are lost all over it. */
+static void find_damage(struct cam_window *w, struct cam_verify_report *r)
 {
-	struct seconds s = {0};
-	int err = w->damage.samples ? w->ops->cells(w, count_cell, &s) : 0;
-	if (!err && s.n) {
-		qsort(s.v, s.n, sizeof(*s.v), by_second);
-		err = w->ops->samples(w, CAM_RANGE_ALL, CAM_COL_TIME, count_samples, &s);
-	}
-	for (size_t i = 0; i < s.n && !err; i++) {
-		if (s.v[i].missing && s.v[i].second < UINT64_MAX / NS_PER_SEC)
-			widen(r, s.v[i].second * NS_PER_SEC, (s.v[i].second + 1) * NS_PER_SEC);
-	}
-	free(s.v);
-	if (!r->to_ns)
+	struct cam_range lost;
+	if (w->damage.samples && !w->damage.stacks && cam_window_lost_time(w, &lost))
+		widen(r, lost.from_ns, lost.to_ns);
+	else
 		widen(r, w->info.start_ns, w->info.end_ns);
-	return err == -EBADMSG ? 0 : err;
 }
 
 /* A journal says itself where blocks are missing. */
@@ -122,7 +71,10 @@ static int judge_damage(struct cam_window *w, bool journal, struct cam_verify_re
 	r->damaged_chunks = d->chunks;
 	r->damaged_bytes = d->bytes;
 	r->damaged_samples = d->samples;
-	return journal ? w->ops->ledger(w, find_gap, r) : find_damage(w, r);
+	if (journal)
+		return w->ops->ledger(w, find_gap, r);
+	find_damage(w, r);
+	return 0;
 }
 
 /* What an open that failed says about the file; other errors are errors. */

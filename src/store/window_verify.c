@@ -3,6 +3,7 @@
  * Reads and checks every byte of a sealed window: header, both directories, trailer, the zeros
  * between, and every chunk down to its last row.
  */
+#include "base/units.h"
 #include "store/window.h"
 #include "store/window_reader.h"
 
@@ -133,4 +134,21 @@ int cam_window_verify(struct cam_window *w)
 	if (err)
 		return err;
 	return w->damage.chunks ? -EBADMSG : 0;
+}
+
+bool cam_window_lost_time(struct cam_window *w, struct cam_range *out)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	*out = (struct cam_range){UINT64_MAX, 0};
+	for (size_t i = 0; i < r->dir.n_spans; i++) {
+		const struct cam_dir_span *s = &r->dir.spans[i];
+		uint64_t last = s->second + s->seconds;
+		if (!r->span_lost[i] || s->timeless || last > UINT64_MAX / CAM_NS_PER_SEC)
+			continue;
+		if (s->second * CAM_NS_PER_SEC < out->from_ns)
+			out->from_ns = s->second * CAM_NS_PER_SEC;
+		if (last * CAM_NS_PER_SEC > out->to_ns)
+			out->to_ns = last * CAM_NS_PER_SEC;
+	}
+	return out->to_ns != 0;
 }

@@ -114,6 +114,20 @@ int numbered_append(struct numbered *n, unsigned first, unsigned count)
 	return err;
 }
 
+int numbered_mark(struct numbered *n, uint64_t time_ns, unsigned k)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "mark %u", k);
+	struct cam_event e = {
+		.time_ns = time_ns,
+		.uncertainty_ns = k,
+		.severity = CAM_SEVERITY_NOTICE,
+		.source = str(&n->t, "mark"),
+		.text = str(&n->t, text),
+	};
+	return n->to->append(n->to, &n->t, &(struct cam_block){.events = &e, .n_events = 1});
+}
+
 int numbered_end(struct numbered *n)
 {
 	int err = n->to->end(n->to, n->next_ns, false);
@@ -462,6 +476,43 @@ uint64_t hash_disk(struct sim_disk *d, bool all)
 			hash = cam_hash_u64(hash, cam_hash(bytes, n));
 	}
 	return hash;
+}
+
+void sim_cut(struct sim_disk *d, const char *name, size_t bytes)
+{
+	size_t n;
+	const uint8_t *all = sim_get(d, name, &n);
+	assert_non_null(all);
+	assert_true(bytes <= n);
+	uint8_t *some = malloc(bytes + 1);
+	assert_non_null(some);
+	memcpy(some, all, bytes);
+	sim_put(d, name, some, bytes);
+	free(some);
+}
+
+struct looking {
+	const char *name;
+	struct cam_verify_report *r;
+	bool found;
+};
+
+static int look(void *arg, const struct cam_verify_report *r)
+{
+	struct looking *l = arg;
+	if (strcmp(r->name, l->name) == 0) {
+		*l->r = *r;
+		l->r->name = l->name;
+		l->found = true;
+	}
+	return 0;
+}
+
+const char *verdict_of(struct cam_io *io, const char *name, struct cam_verify_report *r)
+{
+	struct looking l = {name, r, false};
+	assert_int_equal(cam_store_verify(io, look, &l), 0);
+	return l.found ? r->verdict : NULL;
 }
 
 void keep_memory(void)

@@ -46,6 +46,8 @@ void numbered_init(struct numbered *n, struct cam_journal *to);
 int numbered_begin(struct numbered *n, const struct numbered_window *w);
 /* One block: samples first .. first + count - 1, STEP_NS apart, going on from the last block. */
 int numbered_append(struct numbered *n, unsigned first, unsigned count);
+/* One block with the event "mark k". */
+int numbered_mark(struct numbered *n, uint64_t time_ns, unsigned k);
 int numbered_end(struct numbered *n);
 /* Forgets the window without ending it. */
 void numbered_drop(struct numbered *n);
@@ -89,5 +91,9 @@ void memo_free(struct memo *m);
 
 /* Before thousands of runs: memory that is freed is kept, not given back to the kernel each time. */
 void keep_memory(void);
+/* Keeps the first bytes of a file. */
+void sim_cut(struct sim_disk *d, const char *name, size_t bytes);
+/* The verdict of one file, or NULL if there is none of that name. */
+const char *verdict_of(struct cam_io *io, const char *name, struct cam_verify_report *r);
 /* Opens and fails the test if that fails. */
 struct cam_store *store_open(struct cam_io *io);

@@ -3,7 +3,7 @@
  * The directory: what both sides derive from it. Its layout, all numbers varints unless said:
  *
  *	compat, ro_compat, incompat
- *	boot id (16 bytes), clock, flags, sequence, time unit, start, end - start, realtime (u64), its
+ *	boot id (16 bytes), clock, flags, time unit, start, end - start, sequence, realtime (u64), its
  *	uncertainty, lost, events, CPUs, host (string)
  *	samples, period, text bytes, divisor of the small tree
  *	strings, modules, functions, tasks, processes, nodes, pairs, locations, places

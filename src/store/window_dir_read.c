@@ -54,7 +54,6 @@ static int read_facts(struct reading *in)
 		return -EBADMSG;
 	memcpy(info->boot_id.bytes, boot, sizeof(info->boot_id.bytes));
 	uint64_t clock = get(in), flags = get(in);
-	info->sequence = get(in);
 	info->time_unit_ns = get(in);
 	info->start_ns = get(in);
 	info->end_ns = info->start_ns + get(in);

@@ -11,7 +11,6 @@ static void put_facts(const struct cam_dir *d, struct cam_buf *out)
 	cam_buf_put(out, info->boot_id.bytes, sizeof(info->boot_id.bytes));
 	cam_buf_put_varint(out, info->clock);
 	cam_buf_put_varint(out, info->clean_end | info->has_places << 1 | info->imported << 2);
-	cam_buf_put_varint(out, info->sequence);
 	cam_buf_put_varint(out, info->time_unit_ns);
 	cam_buf_put_varint(out, info->start_ns);
 	cam_buf_put_varint(out, info->end_ns - info->start_ns);

@@ -317,23 +317,50 @@ static int better_tables(struct cam_window *w, const struct cam_tables **out)
 	return 0;
 }
 
+/* The inner tables may have grown since they were asked for: the copy follows. */
+struct passed {
+	struct cam_window *w;
+	cam_batch_fn *batch;
+	cam_total_fn *total;
+	void *arg;
+};
+
+static int pass_batch(void *arg, const struct cam_batch *b)
+{
+	struct passed *p = arg;
+	const struct cam_tables *t;
+	int err = better_tables(p->w, &t);
+	return err ? err : p->batch(p->arg, b);
+}
+
+static int pass_total(void *arg, const struct cam_total *total)
+{
+	struct passed *p = arg;
+	const struct cam_tables *t;
+	int err = better_tables(p->w, &t);
+	return err ? err : p->total(p->arg, total);
+}
+
 static int better_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 			  cam_batch_fn *fn, void *arg)
 {
 	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->samples(inner, range, columns, fn, arg));
+	struct passed p = {.w = w, .batch = fn, .arg = arg};
+	return follow(w, inner->ops->samples(inner, range, columns, pass_batch, &p));
 }
 
 static int better_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->totals(inner, fn, arg));
+	struct passed p = {.w = w, .total = fn, .arg = arg};
+	return follow(w, inner->ops->totals(inner, pass_total, &p));
 }
 
 static int better_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->small_totals(inner, fn, arg));
+	struct passed p = {.w = w, .total = fn, .arg = arg};
+	return follow(w, inner->ops->small_totals(inner, pass_total, &p));
 }
 
 static int better_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)

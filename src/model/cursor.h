@@ -121,8 +121,8 @@ struct cam_window {
 
 struct cam_window_ops {
 	/*
-	 * Modules, functions, locations, tasks and event types are complete; strings, stacks and
-	 * places may still grow with the calls that deliver them. No row changes.
+	 * Stacks, places and strings may come (or grow) with the calls that deliver them; all
+	 * else is complete.
 	 */
 	int (*tables)(struct cam_window *w, const struct cam_tables **out);
 	int (*samples)(struct cam_window *w, struct cam_range range, unsigned columns,

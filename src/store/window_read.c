@@ -155,9 +155,9 @@ static int read_tables(struct cam_window *w, const struct cam_tables **out)
 {
 	struct cam_reader *r = cam_reader_of(w);
 	*out = &r->t;
-	/* Stacks and places come with the calls that deliver them. */
-	return cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES | CAM_PART_TASKS |
-					  CAM_PART_LOCATIONS);
+	int err = cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES | CAM_PART_TASKS |
+					     CAM_PART_LOCATIONS);
+	return err ? err : cam_reader_reserve_nodes(r);
 }
 
 static void close_reader(struct cam_window *w)

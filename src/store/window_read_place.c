@@ -60,12 +60,16 @@ int cam_load_locations(struct cam_reader *r)
 {
 	struct cam_tables *t = &r->t;
 	size_t n = r->dir.n_locations;
-	if (!n)
+	if (!r->dir.n_places)
 		return 0;
 	int err = cam_reader_load(r, CAM_PART_NAMES);
 	if (!err)
 		err = cam_vec_reserve(&t->locations, &t->cap_locations, n + 1,
 				      sizeof(*t->locations), SIZE_MAX / sizeof(*t->locations));
+	if (err)
+		return err;
+	/* The places' rows too, one more for [damaged]. */
+	err = cam_reader_reserve_tree(&t->places, (size_t)r->dir.n_places + 1);
 	if (err)
 		return err;
 	memset(t->locations, 0, n * sizeof(*t->locations));
@@ -195,7 +199,6 @@ static void make_damaged_place(struct cam_reader *r)
 	r->damaged_place = r->dir.n_places;
 	r->t.places.parent[r->damaged_place] = 0;
 	r->t.places.item[r->damaged_place] = r->dir.n_locations;
-	r->t.places.n = (size_t)r->dir.n_places + 1;
 }
 
 /* Places of a chunk that is lost: their rows stay, below the root. */
@@ -215,11 +218,7 @@ static void lose_chunk(struct cam_reader *r, size_t k)
 
 static int make_rows(struct cam_reader *r)
 {
-	struct cam_tables *t = &r->t;
-	size_t n_nodes = (size_t)r->dir.n_nodes + 1, n_places = (size_t)r->dir.n_places + 1;
-	int err = cam_vec_reserve(&t->places.parent, &t->places.parent_cap, n_places, 4, SIZE_MAX);
-	if (!err)
-		err = cam_vec_reserve(&t->places.item, &t->places.item_cap, n_places, 4, SIZE_MAX);
+	size_t n_nodes = (size_t)r->dir.n_nodes + 1;
 	if (!r->node_places)
 		r->node_places = calloc(n_nodes, sizeof(uint32_t));
 	if (!r->node_first_place)
@@ -228,11 +227,8 @@ static int make_rows(struct cam_reader *r)
 		r->place_chunk_of = calloc(n_nodes, sizeof(uint32_t));
 	if (!r->place_lost)
 		r->place_lost = calloc(r->dir.sections[CAM_CHUNK_PLACES].n + 1, 1);
-	if (err || !r->node_places || !r->node_first_place || !r->place_chunk_of || !r->place_lost)
-		return err ? err : -ENOMEM;
-	memset(t->places.parent, 0, n_places * sizeof(uint32_t));
-	t->places.item[0] = CAM_NONE;
-	t->places.n = r->dir.n_places;
+	if (!r->node_places || !r->node_first_place || !r->place_chunk_of || !r->place_lost)
+		return -ENOMEM;
 	const struct cam_dir_section *s = &r->dir.sections[CAM_CHUNK_PLACES];
 	for (uint32_t k = 0; k < s->n; k++)
 		for (uint32_t i = 0; i < s->chunks[k].rows; i++)

@@ -198,6 +198,8 @@ static int load_small(struct cam_reader *r)
 		return 0;
 	int err = cam_reader_load(r, CAM_PART_NAMES);
 	if (!err)
+		err = cam_reader_reserve_nodes(r);
+	if (!err)
 		err = cam_reader_chunk(r, CAM_CHUNK_SMALL, 0, &bytes);
 	if (!err)
 		err = decode_small(r, &bytes, s->chunks[0].rows);

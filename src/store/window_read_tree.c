@@ -3,7 +3,6 @@
  * Loads ranks and the tree. Ranks come from the directory alone: with a tree chunk lost, the
  * groups and counts of its pairs are still known, and only the stacks are [damaged].
  */
-#include "base/vec.h"
 #include "store/window_reader.h"
 
 #include <errno.h>
@@ -212,43 +211,46 @@ static int load_chunks(struct loading *l)
 	return err;
 }
 
-/* Nodes that are not loaded hang below the root. */
-int cam_reader_reserve_nodes(struct cam_reader *r)
+/* Gives a tree n rows that hang below the root until they are filled in. */
+int cam_reader_reserve_tree(struct cam_tree *tree, size_t n)
 {
-	struct cam_tree *tree = &r->t.stacks;
-	size_t n = (size_t)r->dir.n_nodes + 1;
-	if (r->nodes_reserved)
-		return 0;
-	int err = cam_vec_reserve(&tree->parent, &tree->parent_cap, n, sizeof(uint32_t), SIZE_MAX);
-	if (!err)
-		err = cam_vec_reserve(&tree->item, &tree->item_cap, n, sizeof(uint32_t), SIZE_MAX);
-	if (err)
-		return err;
-	memset(tree->parent, 0, n * sizeof(uint32_t));
-	memset(tree->item, 0, n * sizeof(uint32_t));
-	tree->item[0] = CAM_NONE;
-	r->nodes_reserved = true;
+	uint32_t *parent = calloc(n, sizeof(*parent)), *item = calloc(n, sizeof(*item));
+	if (!parent || !item) {
+		free(parent);
+		free(item);
+		return -ENOMEM;
+	}
+	item[0] = CAM_NONE;
+	free(tree->parent);
+	free(tree->item);
+	tree->parent = parent;
+	tree->item = item;
+	tree->parent_cap = tree->item_cap = tree->n = n;
 	return 0;
 }
 
-/* The first one, behind the file's, is kept for [damaged]. */
+int cam_reader_reserve_nodes(struct cam_reader *r)
+{
+	size_t n = r->dir.n_nodes, small = 0;
+	if (r->next_node)
+		return 0;
+	if (r->dir.sections[CAM_CHUNK_SMALL].n)
+		small = r->dir.sections[CAM_CHUNK_SMALL].chunks[0].rows;
+	/* A [small] made here stands below a node of its own. */
+	int err = cam_reader_reserve_tree(&r->t.stacks, n + 1 + (small > n ? small : n));
+	if (!err)
+		r->next_node = r->dir.n_nodes + 1;
+	return err;
+}
+
 int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out)
 {
 	struct cam_tree *tree = &r->t.stacks;
-	int err = cam_reader_reserve_nodes(r);
-	if (!err && tree->n <= r->dir.n_nodes)
-		tree->n = (size_t)r->dir.n_nodes + 1;
-	if (!err)
-		err = cam_vec_reserve(&tree->parent, &tree->parent_cap, tree->n + 1,
-				      sizeof(uint32_t), SIZE_MAX);
-	if (!err)
-		err = cam_vec_reserve(&tree->item, &tree->item_cap, tree->n + 1, sizeof(uint32_t),
-				      SIZE_MAX);
-	if (err)
-		return err;
-	tree->parent[tree->n] = parent;
-	tree->item[tree->n] = func;
-	*out = (uint32_t)tree->n++;
+	if (r->next_node >= tree->n)
+		return -EBADMSG;
+	tree->parent[r->next_node] = parent;
+	tree->item[r->next_node] = func;
+	*out = r->next_node++;
 	return 0;
 }
 
@@ -260,8 +262,6 @@ static void fill_damaged(struct cam_reader *r)
 	r->damaged_node = r->dir.n_nodes;
 	tree->parent[r->damaged_node] = 0;
 	tree->item[r->damaged_node] = func;
-	if (tree->n <= r->damaged_node)
-		tree->n = (size_t)r->damaged_node + 1;
 	for (size_t i = 0; i < r->dir.n_nodes; i++)
 		if (tree->item[i] == LOST)
 			tree->item[i] = func;
@@ -281,8 +281,6 @@ int cam_load_tree(struct cam_reader *r)
 	if (err || !r->rank_node)
 		return err ? err : -ENOMEM;
 	memset(r->rank_node, 0xff, r->dir.n_pairs * sizeof(uint32_t));
-	if (r->t.stacks.n < r->dir.n_nodes)
-		r->t.stacks.n = r->dir.n_nodes;
 	err = load_chunks(&l);
 	if (!err && l.damaged)
 		fill_damaged(r);

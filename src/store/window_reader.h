@@ -46,7 +46,7 @@ struct cam_reader {
 	uint32_t *rank_group, *rank_tree, *rank_node;
 	struct cam_rank_slot *rank_slots; /* CAM_RANS_SCALE */
 	struct cam_rans_table *tables[CAM_COLUMN_TABLES];
-	bool nodes_reserved;
+	uint32_t next_node; /* behind those of the file; 0: no rows yet */
 	uint32_t *small_of; /* per node: its [small] child, CAM_NONE */
 	struct cam_total_row {
 		uint32_t stack, group;
@@ -94,9 +94,14 @@ static inline uint32_t cam_reader_small_func(const struct cam_reader *r)
 {
 	return r->dir.n_functions + 1;
 }
-/* A node behind those of the file (whose places are kept, loaded or not). */
-int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out);
+/*
+ * The trees get all their rows with the tables, and their content with the calls that deliver
+ * it: ids and arrays stay. Behind the nodes of the file one is kept for [damaged], then come those
+ * of the small tree.
+ */
+int cam_reader_reserve_tree(struct cam_tree *tree, size_t n);
 int cam_reader_reserve_nodes(struct cam_reader *r);
+int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out);
 
 /* Opens n streams that follow each other (contexts NULL: one each); on error none is open. */
 int cam_streams_open(struct cam_stream_in *s, struct cam_rd *rd, unsigned n,

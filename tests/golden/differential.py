@@ -93,7 +93,7 @@ class Shape:
         self.time = r.randint(0, 10**6)
 
 
-def random_head(r, s, frames):
+def random_head(r, s):
     comm = random_comm(r)
     if not s.timed:
         comm = comm.rstrip(": ") or "cc"
@@ -118,9 +118,11 @@ def random_text(r):
     pool = [random_frame(r) for _ in range(r.randint(3, 40))]
     shape = Shape(r)
     lines = ["# ========", "# cmdline : /usr/bin/perf record -g", "#"] if r.random() < 0.3 else []
-    for _ in range(r.randint(1, 40)):
+    for number in range(r.randint(1, 40)):
         frames = [r.choice(pool) for _ in range(r.choice([0, 1, 2, 5, 12]))]
-        lines += [random_head(r, shape, frames), *frames, ""]
+        if not shape.timed and not number:
+            frames = frames or pool[:1]
+        lines += [random_head(r, shape), *frames, ""]
     return ("\n".join(lines) + "\n").encode()
 
 

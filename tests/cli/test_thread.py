@@ -8,8 +8,10 @@ number of samples is the number of sample headers in the text.
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
+import shutil
 
 import support
 import synth
@@ -246,8 +248,6 @@ class Store(Case):
         self.assertRegex(rows[1], rf"\b{count}\b")
 
     def test_import_says_what_it_did(self):
-        import json
-
         path = support.fixture_path("tmpl")
         count = len(support.heads(support.fixture("tmpl")))
         out = self.good("import", "--store", self.store, "--json", path, path)
@@ -282,8 +282,6 @@ class Store(Case):
         os.chmod(data, 0o777)
         user = 65534 if os.geteuid() == 0 else None
         program = self.path("perfcam")
-        import shutil
-
         shutil.copy(support.BIN, program)
         os.chmod(program, 0o755)
         text = self.path("text", support.fixture("tmpl"))

@@ -252,6 +252,16 @@ class Foreign(Case):
         redis = len(support.heads(support.fixture("redis-pid")))
         self.assertEqual(self.samples("--store", self.store), left + redis)
 
+    def test_journal_cut_inside_its_header_holds_nothing(self):
+        """Killed between creating the file and its first block: nothing is lost, or damaged."""
+        name, data = self.unsealed()
+        for n in (0, 1, 30, 60):
+            self.inside(name, data[:n])
+            self.assertEqual(self.verify()["damaged_files"], 0, n)
+            self.assertEqual(self.samples("--store", self.store), self.count)
+        self.good("import", "--store", self.store, support.fixture_path("redis-pid"))
+        self.assertEqual([n for n in os.listdir(self.store) if n.startswith("open-")], [])
+
     def test_journal_on_its_own_can_be_read(self):
         name, _ = self.unsealed()
         path = self.inside(name)

@@ -62,6 +62,17 @@ static int find_gap(void *arg, const struct cam_ledger_row *row)
 	return 0;
 }
 
+static int find_gaps(struct cam_window *w, struct cam_verify_report *r)
+{
+	int err = w->ops->ledger(w, find_gap, r);
+	if (r->from_ns < w->info.start_ns)
+		r->from_ns = w->info.start_ns;
+	/* Later samples may have had their names in the blocks that are missing. */
+	if (w->damage.stacks || r->to_ns < r->from_ns)
+		r->to_ns = w->info.end_ns;
+	return err;
+}
+
 static int judge_damage(struct cam_window *w, bool journal, struct cam_verify_report *r)
 {
 	const struct cam_damage *d = &w->damage;
@@ -72,7 +83,7 @@ static int judge_damage(struct cam_window *w, bool journal, struct cam_verify_re
 	r->damaged_bytes = d->bytes;
 	r->damaged_samples = d->samples;
 	if (journal)
-		return w->ops->ledger(w, find_gap, r);
+		return find_gaps(w, r);
 	find_damage(w, r);
 	return 0;
 }

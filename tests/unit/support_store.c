@@ -177,17 +177,29 @@ static unsigned generation_of(struct cam_text leaf, unsigned k)
 	return 0;
 }
 
+/* Whether names of it were in a part that is lost. */
+static bool is_nameless(const struct cam_tables *t, const struct cam_task *task, uint32_t stack)
+{
+	bool lost = task->pid == CAM_PID_NONE ||
+		    cam_text_equal(cam_string(t, task->comm), CAM_TEXT("[damaged]"));
+	for (; stack && !lost; stack = t->stacks.parent[stack]) {
+		struct cam_text name = cam_string(t, t->functions[t->stacks.item[stack]].name);
+		lost = cam_text_equal(name, CAM_TEXT("[damaged]"));
+	}
+	return lost;
+}
+
 static void read_sample(struct reading *r, const struct cam_batch *b, size_t i)
 {
 	const struct cam_tables *t = r->t;
 	char comm[32];
 	unsigned k = (unsigned)b->weight[i] - 1;
-	r->out->total++;
-	assert_true(b->task[i] < t->n_tasks && b->stack[i] < t->stacks.n);
 	uint32_t stack = b->stack[i];
-	struct cam_text leaf = cam_string(t, t->functions[t->stacks.item[stack]].name);
-	if (t->tasks[b->task[i]].pid == CAM_PID_NONE ||
-	    cam_text_equal(leaf, CAM_TEXT("[damaged]"))) {
+	r->out->total++;
+	assert_true(b->task[i] < t->n_tasks && stack < t->stacks.n);
+	const struct cam_task *task = &t->tasks[b->task[i]];
+	if (is_nameless(t, task, stack) ||
+	    (r->w->damage.chunks && b->leaf_offset[i] == CAM_OFFSET_NONE)) {
 		r->out->nameless++;
 		return;
 	}
@@ -195,9 +207,10 @@ static void read_sample(struct reading *r, const struct cam_batch *b, size_t i)
 	assert_int_equal(b->cpu[i], k % CPUS);
 	assert_in_range(b->time_ns[i], r->w->info.start_ns, r->w->info.end_ns - 1);
 	assert_int_equal((b->time_ns[i] - r->w->info.start_ns) % STEP_NS, 0);
-	assert_int_equal(t->tasks[b->task[i]].pid, 100 + k % COMMS);
+	assert_int_equal(task->pid, 100 + k % COMMS);
 	snprintf(comm, sizeof(comm), "t%u", k % COMMS);
-	assert_true(cam_text_equal(cam_string(t, t->tasks[b->task[i]].comm), cam_text_of(comm)));
+	assert_true(cam_text_equal(cam_string(t, task->comm), cam_text_of(comm)));
+	struct cam_text leaf = cam_string(t, t->functions[t->stacks.item[stack]].name);
 	struct cam_text root =
 		cam_string(t, t->functions[t->stacks.item[t->stacks.parent[stack]]].name);
 	assert_true(cam_text_equal(root, CAM_TEXT("main")));

@@ -60,7 +60,7 @@ struct numbers {
 	/* Generation of the names of each sample: 0, or what numbered_better() made of them. */
 	uint8_t generation[MAX_NUMBERS];
 	unsigned total;
-	/* Samples whose names were in a block that is lost: nobody knows which they are. */
+	/* Samples of which names (or the leaf's offset) were in a part that is lost. */
 	unsigned nameless;
 	unsigned windows, journals;
 	uint64_t damaged; /* chunks */

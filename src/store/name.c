@@ -42,12 +42,12 @@ static bool fits_into_a_name(char c)
 
 static void clean_host(struct cam_text host, char out[CAM_NAME_HOST_BYTES])
 {
+	if (!host.n)
+		host = CAM_TEXT("unknown");
 	size_t n = host.n < CAM_NAME_HOST_BYTES ? host.n : CAM_NAME_HOST_BYTES - 1;
 	for (size_t i = 0; i < n; i++)
 		out[i] = fits_into_a_name(host.p[i]) ? host.p[i] : '_';
 	out[n] = '\0';
-	if (!n)
-		strcpy(out, "unknown");
 }
 
 static int64_t start_of(const struct cam_window_info *info)

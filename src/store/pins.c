@@ -52,7 +52,7 @@ static bool parse_pin(struct cam_text text, struct cam_pin *p)
 		   &at) != 3 ||
 	    line[at] != ' ' || strlen(line + at + 1) >= sizeof(p->note))
 		return false;
-	strcpy(p->note, line + at + 1);
+	memcpy(p->note, line + at + 1, strlen(line + at + 1) + 1);
 	print_pin(p, again);
 	return strlen(line) == text.n && strcmp(line, again) == 0;
 }

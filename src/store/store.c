@@ -30,13 +30,14 @@ struct leftovers {
 static int note_leftover(void *arg, const char *name)
 {
 	struct leftovers *l = arg;
-	if (cam_name_kind(name) != CAM_FILE_TEMPORARY || strlen(name) >= CAM_NAME_BYTES)
+	size_t bytes = strlen(name) + 1;
+	if (cam_name_kind(name) != CAM_FILE_TEMPORARY || bytes > CAM_NAME_BYTES)
 		return 0;
 	if (l->n == LEFTOVERS) {
 		l->more = true;
 		return 1;
 	}
-	strcpy(l->names[l->n++], name);
+	memcpy(l->names[l->n++], name, bytes);
 	return 0;
 }
 

@@ -100,9 +100,6 @@ static void test_pure(void **state)
 	make_journal(a, ends, true);
 	struct bytes journal = get(a, JOURNAL);
 	recover(a);
-	numbered_window(store_open(sim_io(b)), &(struct numbered_window){.boot = 7}, 100, 5, true);
-	sim_free(b);
-	b = sim_new();
 	put(b, "open-00000077.pcj", journal);
 	recover(b);
 	struct bytes window = get(a, WINDOW);

@@ -317,9 +317,9 @@ static int read_spans(struct reading *in)
 		bool timeless = second & 1;
 		second = end + (second >> 1) - 1;
 		if (cam_rd_error(&in->r) || second > UINT64_MAX / 1000000000 || seconds == 0 ||
-		    seconds > CAM_SPAN_SECONDS || samples == 0 || samples > CAM_SPAN_SAMPLES ||
-		    task > d->n_tasks || details > samples ||
-		    (timeless && second != CAM_TIME_NONE / 1000000000))
+		    seconds > CAM_SPAN_SECONDS || second + seconds - 1 > UINT64_MAX / 1000000000 ||
+		    samples == 0 || samples > CAM_SPAN_SAMPLES || task > d->n_tasks ||
+		    details > samples || (timeless && second != CAM_TIME_NONE / 1000000000))
 			return -EBADMSG;
 		struct cam_dir_span s = {.second = second,
 					 .seconds = (uint32_t)seconds,

@@ -180,6 +180,9 @@ static int read_times(struct cam_reader *r, struct cam_stream_in *in, const stru
 		if (cpu->last >= end)
 			return -EBADMSG;
 		out[i++] = base + cpu->last * unit;
+		/* In the last second of 64 bits not all of it is there. */
+		if (out[0] < base || out[0] == CAM_TIME_NONE)
+			return -EBADMSG;
 	}
 	uint64_t t = cpu->last;
 	unsigned ctx = cpu->ctx;
@@ -200,6 +203,8 @@ static int read_times(struct cam_reader *r, struct cam_stream_in *in, const stru
 		t += d;
 		ctx = cam_time_ctx(error);
 		out[i] = base + t * unit;
+		if (out[i] < base || out[i] == CAM_TIME_NONE)
+			return -EBADMSG;
 	}
 	cpu->last = t;
 	cpu->ctx = ctx;

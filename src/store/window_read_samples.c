@@ -25,7 +25,9 @@ static enum meeting meet(const struct cam_dir_span *s, struct cam_range range)
 {
 	if (s->timeless)
 		return range.to_ns == UINT64_MAX && range.from_ns < range.to_ns ? ALL : APART;
-	uint64_t from = s->second * CAM_NS_PER_SEC, to = (s->second + s->seconds) * CAM_NS_PER_SEC;
+	uint64_t from = s->second * CAM_NS_PER_SEC, end = s->second + s->seconds;
+	/* The last second of 64 bits is shorter than others. */
+	uint64_t to = end > UINT64_MAX / CAM_NS_PER_SEC ? UINT64_MAX : end * CAM_NS_PER_SEC;
 	if (range.from_ns >= to || range.to_ns <= from || range.from_ns >= range.to_ns)
 		return APART;
 	bool from_cuts = range.from_ns > from, to_cuts = range.to_ns < to;

@@ -81,9 +81,6 @@ static int gather_row(struct gathering *g, const struct cam_batch *b, size_t i)
 	if (b->task[i] >= t->n_tasks || b->stack[i] >= t->stacks.n || b->etype[i] >= t->n_etypes ||
 	    b->detail[i] >= t->strings.n || (g->places && b->place[i] >= t->places.n))
 		return -EBADMSG;
-	/* The last second of 64 bits belongs to samples without a time. */
-	if (time != CAM_TIME_NONE && cam_rows_second(time) == cam_rows_second(CAM_TIME_NONE))
-		return -E2BIG;
 	int err = 0;
 	if (b->weight[i] != 1)
 		err = make_u64(r, &r->weight, 1);

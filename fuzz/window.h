@@ -138,7 +138,7 @@ static int fuzz_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
-static void fuzz_window(struct cam_window *w)
+static inline void fuzz_window(struct cam_window *w)
 {
 	struct fuzz_seen s = {0};
 	const struct cam_range part = {w->info.start_ns, w->info.start_ns + 1000000000u};

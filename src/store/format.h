@@ -45,9 +45,15 @@
 #define CAM_DIRECTORY_BYTES_MAX (64u << 20)
 #define CAM_WINDOW_SAMPLES_MAX	(1ull << 32)
 #define CAM_WINDOW_ROWS_MAX	(1u << 24)
-/* Rows a file of n bytes may claim: a token may take no bit at all, so lengths alone bound
- * nothing. */
-#define CAM_ROWS_PER_BYTE 4096u
+#define CAM_WINDOW_GROUPS_MAX	CAM_TREE_ROWS
+/*
+ * What a file may hold for each of its bytes. A token may take no bit at all, and zstd knows no
+ * bounds: lengths alone limit nothing. A writer that would pass these adds zeros to the file, or
+ * does not compress.
+ */
+#define CAM_ROWS_PER_BYTE    64u /* of a table */
+#define CAM_SAMPLES_PER_BYTE 1024u
+#define CAM_TEXT_PER_BYTE    1024u /* strings, and the bytes of a compressed block */
 
 enum cam_chunk_kind {
 	/* Tables. */

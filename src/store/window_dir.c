@@ -175,3 +175,33 @@ uint32_t cam_chunk_crc(enum cam_chunk_kind kind, uint32_t number, const void *co
 	}
 	return cam_crc32c(cam_crc32c(0, head, sizeof(head)), content, n);
 }
+
+uint64_t cam_dir_least_bytes(const struct cam_dir *d)
+{
+	/* What no section of its own counts. */
+	const uint64_t rows[] = {d->n_pairs, d->n_places, d->n_groups, d->n_classes * d->n_trees};
+	uint64_t samples = d->info.samples / CAM_SAMPLES_PER_BYTE;
+	uint64_t least = d->text_bytes / CAM_TEXT_PER_BYTE, leaves = 0;
+	least = samples > least ? samples : least;
+	for (uint32_t f = 0; d->leaf_sizes && f < d->n_functions; f++)
+		leaves += d->leaf_sizes[f];
+	least = leaves / CAM_ROWS_PER_BYTE > least ? leaves / CAM_ROWS_PER_BYTE : least;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i] / CAM_ROWS_PER_BYTE > least)
+			least = rows[i] / CAM_ROWS_PER_BYTE;
+	for (unsigned k = 0; k < CAM_CHUNK_FIRST_COLUMN; k++) {
+		uint64_t sum = 0;
+		for (size_t i = 0; i < d->sections[k].n; i++)
+			sum += d->sections[k].chunks[i].rows;
+		least = sum / CAM_ROWS_PER_BYTE > least ? sum / CAM_ROWS_PER_BYTE : least;
+	}
+	return least;
+}
+
+uint64_t cam_dir_padding(const struct cam_dir *d, uint64_t first_end, uint64_t second_start)
+{
+	uint64_t pad = 0, least = cam_dir_least_bytes(d);
+	if (second_start / CAM_PAGE_BYTES <= (first_end - 1) / CAM_PAGE_BYTES)
+		pad = CAM_PAGE_BYTES - second_start % CAM_PAGE_BYTES;
+	return second_start + pad < least ? least - second_start : pad;
+}

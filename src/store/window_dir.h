@@ -115,15 +115,13 @@ int cam_dir_write(const struct cam_dir *d, struct cam_buf *out);
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
 
 /*
- * Zeros between chunks and second directory: only where it would begin in the page in which the
- * first one ends, so that no single bad page costs both.
+ * Zeros between chunks and second directory: where it would begin in the page in which the first
+ * one ends, so that no single bad page costs both; and where the file would be smaller than what
+ * it holds allows.
  */
-static inline uint64_t cam_dir_padding(uint64_t first_end, uint64_t second_start)
-{
-	if (second_start / CAM_PAGE_BYTES > (first_end - 1) / CAM_PAGE_BYTES)
-		return 0;
-	return CAM_PAGE_BYTES - second_start % CAM_PAGE_BYTES;
-}
+uint64_t cam_dir_padding(const struct cam_dir *d, uint64_t first_end, uint64_t second_start);
+/* The least bytes of a file with these numbers of rows. */
+uint64_t cam_dir_least_bytes(const struct cam_dir *d);
 
 /* The checksum before a chunk: of what it is, then of its content. */
 uint32_t cam_chunk_crc(enum cam_chunk_kind kind, uint32_t number, const void *content, size_t n);

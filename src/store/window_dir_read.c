@@ -11,7 +11,7 @@
 struct reading {
 	struct cam_dir *d;
 	struct cam_rd r;
-	uint64_t rows_max, file_bytes;
+	uint64_t rows_max;
 };
 
 static uint64_t get(struct reading *in)
@@ -70,8 +70,7 @@ static int read_facts(struct reading *in)
 	if (cam_rd_error(&in->r) || clock >= CAM_CLOCK_KIND_MAX || flags > 7 ||
 	    !info->time_unit_ns || 1000000000 % info->time_unit_ns || !d->period ||
 	    info->samples > CAM_WINDOW_SAMPLES_MAX || events > UINT32_MAX || cpus > UINT32_MAX ||
-	    d->text_bytes > CAM_MAX_STRING_BYTES ||
-	    d->text_bytes / CAM_ROWS_PER_BYTE > in->file_bytes)
+	    d->text_bytes > CAM_MAX_STRING_BYTES)
 		return -EBADMSG;
 	if (!divisor || divisor > UINT32_MAX)
 		return -EBADMSG;
@@ -137,6 +136,8 @@ static int read_small_tables(struct reading *in)
 	}
 	if (!err)
 		err = get_count(in, &d->n_groups, &d->groups, sizeof(*d->groups));
+	if (d->n_groups > CAM_WINDOW_GROUPS_MAX)
+		return -EBADMSG;
 	for (size_t i = 0; i < d->n_groups && !err; i++) {
 		uint64_t etype = get(in), comm = get(in), sole = get(in);
 		if (etype >= d->n_etypes || comm >= d->n_strings || sole > d->n_tasks)
@@ -388,7 +389,7 @@ static int check_sections(const struct cam_dir *d)
 
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
 {
-	struct reading in = {.d = d, .r = cam_rd_make(bytes, n), .file_bytes = file_bytes};
+	struct reading in = {.d = d, .r = cam_rd_make(bytes, n)};
 	*d = (struct cam_dir){0};
 	in.rows_max = file_bytes < CAM_WINDOW_ROWS_MAX / CAM_ROWS_PER_BYTE
 			      ? file_bytes * CAM_ROWS_PER_BYTE
@@ -401,7 +402,7 @@ int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t fil
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
 		err = steps[i](&in);
 	if (!err)
-		err = check_sections(d);
+		err = cam_dir_least_bytes(d) > file_bytes ? -EBADMSG : check_sections(d);
 	d->info.file_bytes = file_bytes;
 	return err;
 }

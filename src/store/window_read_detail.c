@@ -51,7 +51,7 @@ static int read_piece(struct cam_reader *r, uint32_t from, uint32_t n)
 	if (!err && cam_rd_left(&rd))
 		err = -EBADMSG;
 	if (!err) {
-		struct cam_rd lines = cam_rd_make(block.bytes, block.n);
+		struct cam_rd lines = cam_block_rd(&block);
 		err = read_rows(r, &which, &lines, texts, s->detail + from, n);
 	}
 	if (!err && !cam_stream_done(&which))

@@ -11,7 +11,7 @@ static int load_string_rows(struct cam_reader *r, struct cam_rd *rd, const struc
 {
 	struct cam_block_in block;
 	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
-	struct cam_rd lines = cam_rd_make(block.bytes, block.n);
+	struct cam_rd lines = cam_block_rd(&block);
 	for (uint32_t i = 0; i < c->rows && !err; i++) {
 		struct cam_text text;
 		struct cam_str_id id;
@@ -87,7 +87,7 @@ static int load_function_rows(struct cam_reader *r, struct cam_rd *rd,
 	struct cam_stream_in s[CAM_FUNCTION_STREAMS];
 	struct cam_block_in block;
 	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
-	struct cam_rd lines = cam_rd_make(block.bytes, block.n);
+	struct cam_rd lines = cam_block_rd(&block);
 	if (!err)
 		err = cam_streams_open(s, rd, CAM_FUNCTION_STREAMS, cam_function_contexts,
 				       cam_function_splits);

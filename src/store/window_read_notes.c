@@ -25,10 +25,8 @@ static int open_notes(struct notes *n, const struct cam_chunk_in *chunk, bool ro
 		err = cam_block_read(&n->lines_block, &rd, CAM_TEXT_RAW_MAX);
 	if (!err && cam_rd_left(&rd))
 		err = -EBADMSG;
-	n->rows = cam_rd_make(n->rows_block.bytes ? n->rows_block.bytes : chunk->data,
-			      n->rows_block.n);
-	n->lines = cam_rd_make(n->lines_block.bytes ? n->lines_block.bytes : chunk->data,
-			       n->lines_block.n);
+	n->rows = cam_block_rd(&n->rows_block);
+	n->lines = cam_block_rd(&n->lines_block);
 	return err;
 }
 

@@ -171,15 +171,17 @@ static int read_node(struct chunk *c, uint32_t node)
 	return 0;
 }
 
-static int read_chunk(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *d)
+static int read_chunk(struct cam_reader *r, const struct cam_chunk_in *bytes,
+		      const struct cam_dir_chunk *d)
 {
+	struct cam_rd rd = cam_rd_make(bytes->data, bytes->n);
 	struct chunk *c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	*c = (struct chunk){.r = r, .d = d, .next_place = d->first_place};
-	int err = read_head(c, rd);
+	int err = read_head(c, &rd);
 	if (!err)
-		err = cam_streams_open(c->s, rd, CAM_PLACE_STREAMS, cam_place_contexts,
+		err = cam_streams_open(c->s, &rd, CAM_PLACE_STREAMS, cam_place_contexts,
 				       cam_place_splits);
 	if (!err) {
 		for (uint32_t i = 0; i < d->rows && !err; i++)
@@ -187,7 +189,7 @@ static int read_chunk(struct cam_reader *r, struct cam_rd *rd, const struct cam_
 		int end = cam_streams_close(c->s, CAM_PLACE_STREAMS);
 		err = err ? err : end;
 	}
-	if (!err && c->next_place != (uint64_t)d->first_place + d->places)
+	if (!err && (c->next_place != (uint64_t)d->first_place + d->places || cam_rd_left(&rd)))
 		err = -EBADMSG;
 	free(c);
 	return err;
@@ -261,11 +263,8 @@ int cam_load_places(struct cam_reader *r)
 			lose_chunk(r, k);
 			continue;
 		}
-		struct cam_rd rd = cam_rd_make(bytes.data, bytes.n);
 		if (!err)
-			err = read_chunk(r, &rd, &s->chunks[k]);
-		if (!err && cam_rd_left(&rd))
-			err = -EBADMSG;
+			err = read_chunk(r, &bytes, &s->chunks[k]);
 		if (err == -EBADMSG) {
 			cam_reader_mark_bad(r, CAM_CHUNK_PLACES, k);
 			lose_chunk(r, k);

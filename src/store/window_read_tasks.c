@@ -216,6 +216,18 @@ int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *
 			err = 0;
 		}
 	}
+	/* Sums that are not the window's are no better than none. */
+	uint64_t all = 0;
+	bool bad = false;
+	for (size_t i = 0; i < section->n; i++)
+		bad |= r->bad[CAM_CHUNK_PROCESSES][i];
+	for (size_t i = 0; i < c.n; i++)
+		all += c.rows[i].samples;
+	if (!err && !bad && all != r->dir.info.samples) {
+		for (size_t i = 0; i < section->n; i++)
+			cam_reader_mark_bad(r, CAM_CHUNK_PROCESSES, i);
+		c.n = 0;
+	}
 	if (c.n)
 		qsort(c.rows, c.n, sizeof(*c.rows), compare_cells);
 	for (size_t i = 0; i < c.n && !err;) {

@@ -170,6 +170,8 @@ static int load_next_chunk(struct loading *l, size_t k)
 	c->first_node = d->sections[CAM_CHUNK_TREE].chunks[k].first;
 	c->n_nodes = d->sections[CAM_CHUNK_TREE].chunks[k].rows;
 	c->n_pairs = (uint32_t)n;
+	if (n > CAM_TREE_ROWS)
+		return -EBADMSG;
 	c->pair_node = calloc(n + 1, sizeof(uint32_t));
 	c->pair_group = calloc(n + 1, sizeof(uint32_t));
 	c->pair_count = calloc(n + 1, sizeof(uint32_t));

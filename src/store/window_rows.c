@@ -183,7 +183,7 @@ static int find_group(struct cam_rows *r, struct cam_index *ix, const struct cam
 	if (*out != CAM_INDEX_NONE)
 		return 0;
 	int err = cam_vec_reserve(&r->groups, &r->cap_groups, r->n_groups + 1, sizeof(*r->groups),
-				  CAM_WINDOW_ROWS_MAX);
+				  CAM_WINDOW_GROUPS_MAX);
 	if (!err)
 		err = cam_index_reserve(ix);
 	if (err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/window_text.h"
 
+#include "store/format.h"
 #include "store/stream.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ int cam_block_write(struct cam_buf *out, const void *raw, size_t n, int level)
 	if (!room)
 		return -ENOMEM;
 	size_t coded = ZSTD_compress(room, bound, raw, n, level);
-	if (ZSTD_isError(coded) || coded >= n) {
+	if (ZSTD_isError(coded) || coded >= n || n / CAM_TEXT_PER_BYTE > coded) {
 		cam_buf_put_u8(out, CAM_CODER_STORED);
 		cam_buf_put_varint(out, n);
 		cam_buf_put(out, raw, n);
@@ -77,7 +78,8 @@ int cam_block_read(struct cam_block_in *b, struct cam_rd *r, size_t max)
 	uint64_t coded = coder == CAM_CODER_ZSTD ? cam_rd_varint(r) : n;
 	const uint8_t *bytes = coded <= cam_rd_left(r) ? cam_rd_bytes(r, (size_t)coded) : NULL;
 	*b = (struct cam_block_in){0};
-	if (cam_rd_error(r) || !bytes || n > max || coder > CAM_CODER_ZSTD)
+	if (cam_rd_error(r) || !bytes || n > max || coder > CAM_CODER_ZSTD ||
+	    n / CAM_TEXT_PER_BYTE > coded)
 		return -EBADMSG;
 	/* A frame that says another size is wrong before anything is allocated for it. */
 	if (coder == CAM_CODER_ZSTD && ZSTD_getFrameContentSize(bytes, (size_t)coded) != n)

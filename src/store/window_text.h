@@ -22,6 +22,11 @@ struct cam_block_in {
 /* Reads a block of at most max bytes. 0, -EBADMSG, -ENOMEM. Free it in any case. */
 int cam_block_read(struct cam_block_in *b, struct cam_rd *r, size_t max);
 void cam_block_free(struct cam_block_in *b);
+/* A reader of what was read; of nothing, where that failed. */
+static inline struct cam_rd cam_block_rd(const struct cam_block_in *b)
+{
+	return cam_rd_make(b->bytes ? (const void *)b->bytes : "", b->n);
+}
 
 /*
  * The next line of a block, decoded in place (so each line is read once). -EBADMSG: no line is

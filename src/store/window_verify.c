@@ -40,7 +40,7 @@ static void verify_frame(struct cam_reader *r)
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
 		for (size_t i = 0; i < r->dir.sections[k].n; i++)
 			at += r->dir.sections[k].chunks[i].bytes;
-	uint64_t pad = cam_dir_padding(front, at), trailer_at = 0;
+	uint64_t pad = cam_dir_padding(&r->dir, front, at), trailer_at = 0;
 	uint64_t end = at + pad + r->directory_bytes + CAM_TRAILER_BYTES;
 	uint32_t trailer_bytes = 0;
 	if (!same(r, at, 0, pad, true))

@@ -115,11 +115,13 @@ static int write_file(struct cam_writer *w, struct cam_out *out)
 		err = put_directory(&front, &raw);
 	size_t front_len = front.len;
 	if (!err) {
-		uint64_t pad = cam_dir_padding(front_len, front_len + chunks);
+		uint64_t pad = cam_dir_padding(&w->dir, front_len, front_len + chunks);
 		cam_out_bytes(out, front.data, front_len);
 		for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
 			cam_out_bytes(out, w->chunks[k].data, w->chunks[k].len);
-		cam_out_bytes(out, zeros, pad);
+		for (uint64_t done = 0; done < pad; done += sizeof(zeros))
+			cam_out_bytes(out, zeros,
+				      pad - done < sizeof(zeros) ? pad - done : sizeof(zeros));
 		put_trailer(&front, front_len + chunks + pad,
 			    (uint32_t)(front_len - CAM_HEADER_BYTES));
 		cam_out_bytes(out, front.data + CAM_HEADER_BYTES, front.len - CAM_HEADER_BYTES);

@@ -27,6 +27,7 @@ $(BUILD)/build.ninja:
 run:
 	@tools/setup build
 	@$(MAKE) --no-print-directory all
+	@echo "Drawing the bundled example; open this file in a browser:"
 	@$(BUILD)/perfcam flame -i examples/example.perf-script.gz -o $(BUILD)/example.svg --top 10
 
 test:

@@ -52,7 +52,7 @@ struct cam_rd {
 static inline struct cam_rd cam_rd_make(const void *bytes, size_t n)
 {
 	const uint8_t *p = bytes;
-	return (struct cam_rd){p, p + n, 0};
+	return (struct cam_rd){p, n ? p + n : p, 0};
 }
 static inline int cam_rd_error(const struct cam_rd *r)
 {

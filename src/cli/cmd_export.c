@@ -56,18 +56,26 @@ static int parse_weight(const char *given, bool foreign, enum cam_folded_weight 
 static int fold_all(struct cam_reading *in, struct cam_folded *folded)
 {
 	int status = CAM_EXIT_OK;
+	uint64_t lost = 0;
 	size_t n = in->source->ops->count(in->source);
 	for (size_t i = 0; i < n; i++) {
 		struct cam_window *w;
 		int err = in->source->ops->open(in->source, i, &w);
 		if (!err) {
 			err = cam_folded_add(folded, w, CAM_RANGE_ALL);
+			lost += w->info.lost;
 			w->ops->close(w);
 		}
 		if (err)
 			status = cam_incomplete("window %zu of %zu: %s", i + 1, n,
 						cam_errno_words(err));
 	}
+	/* What a text says of itself was said when it was read. */
+	if (lost && in->stored)
+		status = cam_incomplete(
+			"%llu samples were lost before they could be kept (the ledger "
+			"has them)",
+			(unsigned long long)lost);
 	return status;
 }
 

@@ -34,6 +34,11 @@ static int judge(const struct cam_seen *seen)
 				      "[damaged]",
 				      (unsigned long long)seen->damaged,
 				      (unsigned long long)seen->damaged_stacks);
+	if (seen->lost)
+		return cam_incomplete(
+			"%llu samples were lost before they could be kept (the ledger has "
+			"them)",
+			(unsigned long long)seen->lost);
 	if (seen->other_events)
 		cam_note("%llu samples of other events are not in it: --event-type",
 			 (unsigned long long)seen->other_events);
@@ -157,6 +162,8 @@ static int flame(const struct flame_arguments *a)
 		return cam_usage("--top prints to standard output: the picture needs -o X.svg");
 	if (a->weight && strcmp(a->weight, "samples") != 0 && strcmp(a->weight, "period") != 0)
 		return cam_usage("--weight takes samples or period, not '%s'", a->weight);
+	if (a->width && (a->width < 200 || a->width > 20000))
+		return cam_usage("--width takes 200 to 20000 pixels, not %u", a->width);
 	struct cam_selection s;
 	cam_selection_init(&s);
 	int status = cam_filters_apply(&a->filters, &s);

@@ -33,7 +33,9 @@ static int import_all(struct cam_store *store, int n, char **files, struct cam_i
 		int err = cam_store_seal_pending(store, &sealed);
 		if (err && sealed < done.windows)
 			worse(&status,
-			      cam_failed("%s: sealing: %s", files[i], cam_errno_words(err)));
+			      cam_failed("%s: sealing: %s; what was read is kept as a journal, and "
+					 "sealed by the next import",
+					 files[i], cam_errno_words(err)));
 	}
 	return status;
 }
@@ -44,7 +46,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	bool json = false;
 	const struct cam_option options[] = {
 		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
-		 "the store (default: /var/lib/perfcam for root)"},
+		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
 		{0},
 	};
@@ -60,8 +62,9 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	struct cam_store *store = NULL;
 	int holder = 0;
 	int err = cam_store_path(given, path, sizeof(path));
-	if (!err)
-		err = cam_io_posix_open(path, true, &io);
+	if (err)
+		return cam_failed("no store: say --store DIR");
+	err = cam_io_posix_open(path, true, &io);
 	if (!err)
 		err = cam_store_open_write(io, &store, &holder);
 	if (err) {

@@ -14,7 +14,7 @@ static const struct cam_verb verbs[] = {
 	 "Draws a flame graph of a file or a store, as an interactive SVG.", cam_cmd_flame},
 	{"export", "folded [-i FILE | --store DIR] [-o OUT]",
 	 "Writes samples in another tool's format: folded stacks.", cam_cmd_export},
-	{"verify", "[--store DIR] [--json]",
+	{"verify", "[--store DIR | -i FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
 	 cam_cmd_verify},
 };

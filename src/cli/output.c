@@ -16,10 +16,19 @@
 struct cam_output {
 	struct cam_out file;
 	struct cam_compress_out *compress;
+	char followed[PATH_MAX];
 	const char *path;	  /* NULL: standard output */
 	char temporary[PATH_MAX]; /* empty: written in place */
 	int fd;
 };
+
+/* A link is followed: what it points to is replaced, not the link. */
+static const char *follow(const char *path, char room[PATH_MAX])
+{
+	struct stat st;
+	bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+	return link && realpath(path, room) ? room : path;
+}
 
 /* A device or a pipe is written to as it is; only a regular file can be put in place whole. */
 static bool replaceable(const char *path)
@@ -57,7 +66,7 @@ struct cam_output *cam_output_open(const char *path)
 		return NULL;
 	}
 	o->fd = STDOUT_FILENO;
-	o->path = path && strcmp(path, "-") != 0 ? path : NULL;
+	o->path = path && strcmp(path, "-") != 0 ? follow(path, o->followed) : NULL;
 	int err = o->path ? open_path(o) : 0;
 	if (!err) {
 		cam_out_to_fd(&o->file, o->fd);

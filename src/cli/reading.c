@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A text of a gigabyte is to fit into 200 MB of memory; past this a new window is begun. */
@@ -47,19 +46,13 @@ static int open_file(const char *path)
 
 static struct cam_import_options import_options(const struct cam_wanted *want)
 {
-	/* perf prints "captured on" in the zone of the machine that runs perf script: most often
-	 * this one. */
-	time_t now = time(NULL);
-	struct tm tm;
-	struct cam_import_options o = {
+	return (struct cam_import_options){
+		/* perf prints "captured on" in the zone of whoever runs perf script: most often
+		 * this one. */
+		.local_zone = true,
 		.drop_details = !want->details,
 		.drop_addresses = !want->addresses,
 	};
-	if (localtime_r(&now, &tm)) {
-		o.zone_known = true;
-		o.zone_offset_s = (int32_t)tm.tm_gmtoff;
-	}
-	return o;
 }
 
 static int say_unknown(const char *path, enum cam_format format)
@@ -70,9 +63,10 @@ static int say_unknown(const char *path, enum cam_format format)
 		return cam_failed("%s: a perf.data file; convert it: perf script -i FILE --header",
 				  path);
 	if (format == CAM_FORMAT_WINDOW)
-		return cam_failed("%s: a window must be a file of its own, not compressed and not "
-				  "a pipe",
-				  path);
+		return cam_failed(
+			"%s: a window of perfcam's own; -i reads it where it lies (a file, "
+			"not compressed, not a pipe)",
+			path);
 	return cam_failed("%s: %s; perfcam reads perf script text, folded stacks and its own "
 			  "windows, plain, gzip or zstd",
 			  path, cam_format_name(format));

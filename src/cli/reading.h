@@ -22,12 +22,12 @@ struct cam_reading_options {
 	struct cam_wanted want;
 };
 
-#define CAM_READING_OPTIONS(o)                                                   \
-	{"input",   'i',    CAM_OPTION_TEXT,                                     \
-	 &(o).file, "FILE", "a file instead of the store; - is standard input"}, \
-	{                                                                        \
-		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                  \
-			"the store (default: /var/lib/perfcam for root)"         \
+#define CAM_READING_OPTIONS(o)                                                             \
+	{"input",   'i',    CAM_OPTION_TEXT,                                               \
+	 &(o).file, "FILE", "a file instead of the store; - is standard input"},           \
+	{                                                                                  \
+		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                            \
+			"the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)" \
 	}
 
 struct cam_temporary;

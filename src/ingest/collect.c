@@ -27,8 +27,9 @@
 #define BLOCK_NS      CAM_NS_PER_SEC
 #define BLOCK_SAMPLES 8192u
 #define LATE_NS	      CAM_NS_PER_SEC
-/* A file whose times jump about could cut a window at every sample. */
-#define MAX_BACKWARD_CUTS 1000u
+/* Times that jump back make a window of their own this often, then stay in the open one. */
+#define MAX_BACKWARD_CUTS 256u
+#define MAX_EQUAL_WINDOWS 1024u
 #define MAX_FACTS	  1024u
 #define MAX_ANCHORS	  4096u
 #define MAX_PENDING	  65536u
@@ -248,17 +249,25 @@ static int must_cut(struct cam_collect *c, uint64_t time_ns)
 	/* Tables grow by doubling: below half of the bound, one more sample cannot pass it. */
 	if (c->tables.bytes > o->max_table_bytes / 2)
 		return 1;
+	/* Nobody's clock stands there, and what lies behind it could not be counted. */
+	if (time_ns != CAM_TIME_NONE && time_ns > INT64_MAX)
+		return -ERANGE;
 	/* Without a time there is no place for it among samples that have one. */
 	if (c->timed && time_ns == CAM_TIME_NONE)
 		return -ERANGE;
-	if (!o->window_ns || !c->timed)
+	/* Sparse times would cut a window at every sample: windows get longer as they get many. */
+	uint64_t window_ns = o->window_ns;
+	for (uint32_t n = c->stats.windows; n > MAX_EQUAL_WINDOWS && window_ns < UINT64_MAX / 16;
+	     n /= 2)
+		window_ns *= 16;
+	if (!window_ns || !c->timed)
 		return 0;
 	if (time_ns >= c->start_ns)
-		return time_ns - c->start_ns >= o->window_ns;
+		return time_ns - c->start_ns >= window_ns;
 	if (c->start_ns - time_ns <= LATE_NS)
 		return 0;
 	if (c->backward_cuts >= MAX_BACKWARD_CUTS)
-		return -ERANGE;
+		return 0;
 	c->backward_cuts++;
 	return 1;
 }

@@ -12,7 +12,8 @@ static enum cam_format by_magic(struct cam_text first)
 	} magics[] = {
 		{{"PERFILE2", 8}, CAM_FORMAT_PERF_DATA},
 		{{"2ELIFREP", 8}, CAM_FORMAT_PERF_DATA}, /* of the other byte order */
-		{{"\0PFC", 4}, CAM_FORMAT_WINDOW}, /* what all files of the store begin with */
+		{{"\0PFC", 4}, CAM_FORMAT_WINDOW},	 /* a sealed window */
+		{{"PCJB", 4}, CAM_FORMAT_WINDOW},	 /* a journal */
 		{{"\x1f\x8b", 2}, CAM_FORMAT_COMPRESSED},
 		{{"\x28\xb5\x2f\xfd", 4}, CAM_FORMAT_COMPRESSED},
 		{{"\xfd"

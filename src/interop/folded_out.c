@@ -57,6 +57,7 @@ struct fold {
 	const struct cam_tree *tree;
 	struct cam_collapse_rules rules;
 	bool places, has_time;
+	bool weigh;	 /* count weights, not samples */
 	uint32_t *roots; /* per task, as in a triple; CAM_NONE: not yet made */
 	struct frame *frames[2];
 	size_t n_items;
@@ -361,7 +362,7 @@ static int judge_detail(struct fold *d, uint32_t detail, uint64_t time_ns, struc
 		d->detail_ns = time_ns;
 	}
 	uint64_t period = number_of(e.period);
-	if (d->f->o.weight == CAM_FOLDED_PERIOD && period)
+	if (d->weigh && period)
 		x->weight = period;
 	return 0;
 }
@@ -419,7 +420,7 @@ static int count_samples(struct fold *d, struct cam_window *w, struct cam_range 
 	columns |= d->places ? CAM_COL_PLACE : CAM_COL_STACK;
 	if (d->rules.mode == CAM_COLLAPSE_TEXT)
 		columns |= CAM_COL_DETAIL | CAM_COL_TIME;
-	if (d->f->o.weight == CAM_FOLDED_PERIOD)
+	if (d->weigh)
 		columns |= CAM_COL_WEIGHT;
 	return w->ops->samples(w, range, columns, count_batch, d);
 }
@@ -508,6 +509,8 @@ static int prepare(struct fold *d, struct cam_window *w)
 		err = w->ops->facts(w, find_format, d);
 	if (err)
 		return err;
+	/* Folded stacks have no samples of their own: their weights are the counts. */
+	d->weigh = d->f->o.weight == CAM_FOLDED_PERIOD || d->rules.mode == CAM_COLLAPSE_VERBATIM;
 	d->places = w->info.has_places && needs_places(d);
 	d->tree = d->places ? &d->t->places : &d->t->stacks;
 	d->n_items = d->places ? d->t->n_locations : d->t->n_functions;

@@ -8,7 +8,7 @@
 bool cam_import_is_partial(const struct cam_import_stats *st)
 {
 	return st->end != CAM_INPUT_WHOLE || st->malformed_samples || st->unfinished_samples ||
-	       st->refused_samples || st->long_lines || st->truncated_stacks;
+	       st->refused_samples || st->long_lines || st->truncated_stacks || st->zero_lines;
 }
 
 static const char *end_text(enum cam_input_end end)
@@ -40,6 +40,7 @@ void cam_import_explain(const struct cam_import_stats *st, char *room, size_t ro
 		{st->long_lines, "lines cut for length"},
 		{st->truncated_stacks, "stacks cut for depth"},
 		{st->rounded_counts, "counts rounded"},
+		{st->zero_lines, "lines with zero bytes in them (a hole in the file)"},
 		{st->malformed_lines, "lines not understood"},
 	};
 	struct cam_buf b = CAM_BUF(400);

@@ -20,11 +20,11 @@
 
 struct cam_import_options {
 	/*
-	 * How far the local time of "# captured on" lies east of UTC. Without it UTC is assumed, and
-	 * the anchor made from it says that it may be 14 hours off.
+	 * "# captured on" is a local time. With this set it is read in the zone of this process (TZ),
+	 * by its rules of that day; without it UTC is assumed, and the anchor made from it says that
+	 * it may be 14 hours off.
 	 */
-	bool zone_known;
-	int32_t zone_offset_s;
+	bool local_zone;
 	/*
 	 * The text of tracepoints differs from sample to sample, so keeping it makes memory follow
 	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED, but
@@ -57,6 +57,7 @@ struct cam_import_stats {
 	uint64_t long_lines;	   /* over CAM_INPUT_LINE_BYTES: cut to CAM_INPUT_HEAD_BYTES */
 	uint64_t truncated_stacks; /* deeper than CAM_MAX_STACK_FRAMES: roots cut off */
 	uint64_t rounded_counts;   /* folded: fractions where the first lines had none */
+	uint64_t zero_lines; /* with zero bytes: no print of perf has any, the file has a hole */
 	uint64_t bad_line;
 
 	uint64_t lost_samples;	/* that the file itself says its recorder lost */

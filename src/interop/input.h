@@ -46,6 +46,7 @@ struct cam_input {
 	uint64_t bytes_in; /* taken from the source */
 	uint64_t bytes;	   /* of text, as far as decoded */
 	uint64_t long_lines;
+	uint64_t useful;    /* bytes, when the reader last found something worth its text */
 	uint64_t cut_lines; /* the last line, where a cut stream ends inside it: not delivered */
 };
 

@@ -141,6 +141,7 @@ static int finish_sample(struct reader *r)
 		return err;
 	}
 	r->st->samples++;
+	r->in->useful = r->in->bytes;
 	return 0;
 }
 
@@ -527,6 +528,8 @@ static int take_line(struct reader *r, struct cam_text line)
 		r->ends_are_empty |= r->state != CLOSED;
 		return finish_sample(r);
 	}
+	if (memchr(line.p, 0, line.n))
+		r->st->zero_lines++;
 	if (is_comment(line))
 		return cam_perf_meta_line(&r->meta, line, r->sink);
 	if (line.p[0] == ' ' || line.p[0] == '\t')
@@ -541,6 +544,8 @@ static int take_line(struct reader *r, struct cam_text line)
 static int take_long_line(struct reader *r, struct cam_text line)
 {
 	r->st->lines++;
+	if (memchr(line.p, 0, line.n))
+		r->st->zero_lines++;
 	if (line.p[0] != ' ' && line.p[0] != '\t') {
 		int taken = try_head(r, line);
 		if (taken == 0)
@@ -615,6 +620,9 @@ static int finish_text(struct reader *r)
 		r->st->unfinished_samples++;
 		r->unreported++;
 	}
+	/* How many samples a cut file has lost it cannot say: at least one, for the ledger. */
+	if (in->state != CAM_INPUT_WHOLE && !r->unreported)
+		r->unreported = 1;
 	if (!err)
 		err = report_malformed(r, r->last_ns);
 	if (err)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
 #define FACT_BYTES	    256u
 #define EPOCH_NS	    (1000000000ull * CAM_NS_PER_SEC)
@@ -184,6 +185,22 @@ uint64_t cam_perf_meta_period(const struct cam_perf_meta *m, struct cam_text eve
 	return 0;
 }
 
+/* The C library knows the zone's rules of any day; utc_ns where it has no answer. */
+static int64_t as_local_time(const struct cam_utc *local, int64_t utc_ns)
+{
+	struct tm tm = {
+		.tm_year = (int)(local->year - 1900),
+		.tm_mon = local->month - 1,
+		.tm_mday = local->day,
+		.tm_hour = local->hour,
+		.tm_min = local->minute,
+		.tm_sec = local->second,
+		.tm_isdst = -1,
+	};
+	time_t t = mktime(&tm);
+	return t == (time_t)-1 ? utc_ns : (int64_t)t * (int64_t)CAM_NS_PER_SEC;
+}
+
 bool cam_perf_meta_anchor(const struct cam_perf_meta *m, const struct cam_import_options *o,
 			  uint64_t sample_ns, struct cam_anchor *out)
 {
@@ -206,11 +223,9 @@ bool cam_perf_meta_anchor(const struct cam_perf_meta *m, const struct cam_import
 	int64_t local_ns;
 	if (cam_utc_to_ns(&m->captured, &local_ns))
 		return false;
-	bool zone = o && o->zone_known;
+	bool zone = o && o->local_zone;
 	out->time_ns = m->last_ns;
-	out->realtime_ns = local_ns;
-	if (zone)
-		out->realtime_ns -= (int64_t)o->zone_offset_s * (int64_t)CAM_NS_PER_SEC;
+	out->realtime_ns = zone ? as_local_time(&m->captured, local_ns) : local_ns;
 	out->uncertainty_ns = CAPTURE_UNCERTAIN + (zone ? 0 : ZONE_UNCERTAIN);
 	return true;
 }

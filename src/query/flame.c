@@ -502,7 +502,10 @@ static int add_window(struct build *b, struct cam_window *w)
 		return err;
 	b->seen.unplaced += s.selector.unplaced;
 	if (s.selector.n_ranges) {
-		s.weighted = b->options->weight == CAM_WEIGHT_PERIOD && any_weights(t);
+		/* Folded stacks have no samples of their own: their weights are the counts. */
+		bool weigh = b->options->weight == CAM_WEIGHT_PERIOD ||
+			     w->info.clock == CAM_CLOCK_ABSENT;
+		s.weighted = weigh && any_weights(t);
 		err = sum_window(&s);
 		if (!err)
 			err = note_window(&s);
@@ -559,7 +562,7 @@ static int add_source(struct build *b, struct cam_source *source)
 			if (b->seen.windows > had)
 				before = info;
 		}
-		if (err == -ENOENT || err == -EBADMSG || err == -EIO) {
+		if (err == -ENOENT || err == -EBADMSG || err == -EIO || err == -EPROTONOSUPPORT) {
 			b->seen.unreadable++;
 			err = 0;
 		}

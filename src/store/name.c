@@ -10,21 +10,33 @@
 #define WINDOW_END    CAM_TEXT(".pcw")
 #define JOURNAL_START CAM_TEXT("open-")
 #define JOURNAL_END   CAM_TEXT(".pcj")
+#define TEMPORARY_END CAM_TEXT(".tmp")
 
 /* Numbers past this are no sequence of ours: counting on from them could overflow. */
 #define MAX_SEQUENCE (UINT64_MAX >> 2)
 
+static bool is_ours(struct cam_text t)
+{
+	return cam_text_equal(t, CAM_TEXT(CAM_NAME_ANNEX)) ||
+	       cam_text_equal(t, CAM_TEXT(CAM_NAME_PINS)) ||
+	       (cam_text_starts(t, WINDOW_START) && cam_text_ends(t, WINDOW_END)) ||
+	       (cam_text_starts(t, JOURNAL_START) && cam_text_ends(t, JOURNAL_END));
+}
+
 enum cam_file_kind cam_name_kind(const char *name)
 {
 	struct cam_text t = cam_text_of(name);
+	/* Only what we may have begun: a stranger's file that ends in .tmp is not ours to remove. */
+	if (cam_text_ends(t, TEMPORARY_END)) {
+		t.n -= TEMPORARY_END.n;
+		return is_ours(t) ? CAM_FILE_TEMPORARY : CAM_FILE_FOREIGN;
+	}
 	if (cam_text_equal(t, CAM_TEXT(CAM_NAME_ANNEX)))
 		return CAM_FILE_ANNEX;
 	if (cam_text_equal(t, CAM_TEXT(CAM_NAME_PINS)))
 		return CAM_FILE_PINS;
 	if (cam_text_equal(t, CAM_TEXT(CAM_NAME_LOCK)))
 		return CAM_FILE_LOCK;
-	if (cam_text_ends(t, CAM_TEXT(".tmp")))
-		return CAM_FILE_TEMPORARY;
 	if (cam_text_ends(t, WINDOW_END))
 		return CAM_FILE_WINDOW;
 	if (cam_name_journal_sequence(name))

@@ -7,7 +7,7 @@
  *	open-00000042.pcj                           the journal of the 42nd window of this store
  *	open-00000042.pcj.bad                       one whose header cannot be read, set aside
  *	events.pcj, pins, lock                      annex, pins, the writer's lock
- *	*.tmp                                       unfinished: removed by the next writer
+ *	any of ours + .tmp                          unfinished: removed by the next writer
  *
  * A name says what kind of file this is, and the rest is for people: order, age and overlap of
  * windows are read from their headers.

@@ -258,7 +258,7 @@ static int seal_journal(struct cam_store *s, const struct cam_store_list *list,
  * Whether there is anything that looks like a block after the header. Its checksum cannot be
  * judged without the header, so looks must do.
  */
-static int looks_used(struct cam_file *f, bool *used)
+int cam_journal_looks_used(struct cam_file *f, bool *used)
 {
 	uint8_t piece[8192];
 	uint64_t at = 1;
@@ -284,7 +284,7 @@ static int bury_journal(struct cam_store *s, const struct cam_store_entry *e)
 	int err = s->io->ops->open(s->io, e->name, CAM_IO_READ, &f);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	err = looks_used(f, &used);
+	err = cam_journal_looks_used(f, &used);
 	f->ops->close(f);
 	if (err)
 		return err;

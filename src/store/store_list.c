@@ -57,7 +57,9 @@ void cam_store_list_free(struct cam_store_list *list)
 
 bool cam_store_same_window(const struct cam_window_info *a, const struct cam_window_info *b)
 {
-	return a->sequence == b->sequence && a->start_ns == b->start_ns &&
+	/* The start may differ where a crash took the earliest sample of a journal: its number, given
+	 * once by the store, does not. */
+	return a->sequence == b->sequence && (a->sequence || a->start_ns == b->start_ns) &&
 	       memcmp(&a->boot_id, &b->boot_id, sizeof(a->boot_id)) == 0 &&
 	       cam_text_equal(a->host, b->host);
 }

@@ -44,6 +44,8 @@ int cam_store_list_pin(struct cam_io *io, struct cam_store_list *list, uint64_t 
 		       uint64_t *pinned_bytes);
 /* Whether both are the same window, whatever the form of its file. */
 bool cam_store_same_window(const struct cam_window_info *a, const struct cam_window_info *b);
+/* Whether a journal without a readable header holds, or once held, any other block. */
+int cam_journal_looks_used(struct cam_file *f, bool *used);
 /* Opens a window or a journal by the kind of its name. */
 int cam_store_open_file(struct cam_io *io, const char *name, struct cam_window **out);
 /*

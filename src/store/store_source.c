@@ -21,6 +21,8 @@
 
 #define MAX_STRINGS_BYTES ((size_t)CAM_MAX_STRING_BYTES)
 
+#define UNBORN_BYTES 4096u
+
 struct store_source {
 	struct cam_source base;
 	struct cam_io *io;
@@ -281,6 +283,22 @@ static struct store_source *source_of(struct cam_source *s)
 	return (struct store_source *)s;
 }
 
+/* Why nothing of an entry can be shown; 0: it can. It stays in the list, so that a view says so. */
+static int unreadable(const struct cam_store_entry *e)
+{
+	switch (e->state) {
+	case CAM_ENTRY_OK:
+		return 0;
+	case CAM_ENTRY_NEWER:
+		return -EPROTONOSUPPORT;
+	case CAM_ENTRY_FAILED:
+		return -EIO;
+	case CAM_ENTRY_BAD:
+		break;
+	}
+	return -EBADMSG;
+}
+
 static size_t source_count(struct cam_source *s)
 {
 	return source_of(s)->list.n;
@@ -290,8 +308,9 @@ static int source_info(struct cam_source *s, size_t i, const struct cam_window_i
 {
 	if (i >= source_of(s)->list.n)
 		return -EINVAL;
-	*out = &source_of(s)->list.entries[i].info;
-	return 0;
+	const struct cam_store_entry *e = &source_of(s)->list.entries[i];
+	*out = &e->info;
+	return unreadable(e);
 }
 
 /* A journal that is gone has become a window, or has expired. */
@@ -318,7 +337,9 @@ static int source_open(struct cam_source *s, size_t i, struct cam_window **out)
 		return -EINVAL;
 	const struct cam_store_entry *e = &src->list.entries[i];
 	struct cam_window *w;
-	int err = cam_store_open_file(src->io, e->name, &w);
+	int err = unreadable(e);
+	if (!err)
+		err = cam_store_open_file(src->io, e->name, &w);
 	if (err == -ENOENT && e->journal)
 		err = open_sealed(src->io, &e->info, &w);
 	if (err)
@@ -350,22 +371,25 @@ static const struct cam_source_ops source_ops = {
 	.close = source_close,
 };
 
-/* Keeps what a reader can open, one form of each window. */
-static void keep_readable(struct store_source *src)
+/* Keeps one form of each window; those that cannot be read come last. */
+static void keep_one_form(struct store_source *src)
 {
 	struct cam_store_list *list = &src->list;
 	size_t kept = 0;
 	for (size_t i = 0; i < list->n; i++) {
 		struct cam_store_entry *e = &list->entries[i];
-		if (i >= list->n_readable || e->shadowed) {
+		/* A journal without a header is one that is being made. */
+		bool unborn = e->journal && e->state == CAM_ENTRY_BAD && e->bytes < UNBORN_BYTES;
+		if (e->shadowed || unborn) {
 			free(e->name);
 			continue;
 		}
 		const struct cam_annex_event *late;
-		e->info.events += (uint32_t)cam_annex_find(&src->annex, &e->info, &late);
+		if (e->state == CAM_ENTRY_OK)
+			e->info.events += (uint32_t)cam_annex_find(&src->annex, &e->info, &late);
 		list->entries[kept++] = *e;
 	}
-	list->n = list->n_readable = kept;
+	list->n = kept;
 }
 
 int cam_store_open_read(struct cam_io *io, struct cam_source **out)
@@ -384,7 +408,7 @@ int cam_store_open_read(struct cam_io *io, struct cam_source **out)
 		return err;
 	}
 	cam_store_list_pin(io, &src->list, 0, NULL);
-	keep_readable(src);
+	keep_one_form(src);
 	*out = &src->base;
 	return 0;
 }

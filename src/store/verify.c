@@ -118,7 +118,19 @@ static int verify_window(struct cam_file *f, struct cam_verify_report *r)
 static int verify_journal(struct cam_file *f, struct cam_verify_report *r)
 {
 	struct cam_window *w;
-	int err = cam_journal_open(f, CAM_STORE_TABLE_BYTES, &w);
+	bool used;
+	int err = cam_journal_looks_used(f, &used);
+	if (err) {
+		f->ops->close(f);
+		return judge_error(err, r);
+	}
+	err = cam_journal_open(f, CAM_STORE_TABLE_BYTES, &w);
+	/* Its writer died before the first block was whole: nothing was in it. */
+	if (err == -EBADMSG && !used) {
+		r->torn_bytes = r->bytes;
+		r->verdict = "torn tail";
+		return 0;
+	}
 	if (err)
 		return judge_error(err, r);
 	r->samples = w->info.samples;

@@ -164,7 +164,7 @@ class Hostile(Case):
         self.assertEqual(r.code, 2)
 
     def test_every_byte_in_a_name(self):
-        names = [b"f" + bytes([c]) + b"g" for c in range(256) if c not in b"\n"]
+        names = [b"f" + bytes([c]) + b"g" for c in range(256) if c not in b"\n\0"]
         samples = []
         for i, name in enumerate(names):
             s = synth.recording(55, 1, 1)[0]

@@ -62,7 +62,7 @@ struct numbers {
 	unsigned total;
 	/* Samples of which names (or the leaf's offset) were in a part that is lost. */
 	unsigned nameless;
-	unsigned windows, journals;
+	unsigned windows, journals, unreadable;
 	uint64_t damaged; /* chunks */
 	/* Events whose text is "mark K". */
 	uint8_t marks[MAX_MARKS];

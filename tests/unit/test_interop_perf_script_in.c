@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -651,11 +652,11 @@ static void wall_time_comes_from_the_preamble(void **state)
 	struct cam_buf text = slurp_data("variants/nginx-997.header.gz");
 	int64_t base = 0;
 	static const struct cam_import_options options[] = {
-		{0},
-		{.zone_known = true},
-		{.zone_known = true, .zone_offset_s = 3600},
-	};
+		{0}, {.local_zone = true}, {.local_zone = true}};
+	static const char *const zones[] = {"UTC0", "UTC0", "XXX-1"};
 	for (size_t i = 0; i < 3; i++) {
+		setenv("TZ", zones[i], 1);
+		tzset();
 		struct memory_source s = {0};
 		struct result res = {0};
 		read_input(&res, input_of(&s, text.data, text.len), &options[i]);

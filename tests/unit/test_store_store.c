@@ -375,19 +375,21 @@ static void test_other_files(void **state)
 	assert_int_equal(found.total, 0);
 	sim_put(d, "notes.txt", "mine", 4);
 	sim_put(d, "open-x.pcj", "mine", 4);
+	sim_put(d, "thesis.tmp", "mine", 4);
 	for (unsigned i = 0; i < 200; i++) {
-		snprintf(name, sizeof(name), "left-%u.tmp", i);
+		snprintf(name, sizeof(name), "perfcam-%u.pcw.tmp", i);
 		sim_put(d, name, "half", 4);
 	}
 	store_read(io, &found);
-	assert_non_null(sim_get(d, "left-7.tmp", &n));
+	assert_non_null(sim_get(d, "perfcam-7.pcw.tmp", &n));
 	assert_null(sim_get(d, "lock", &n));
 	struct cam_store *s = store_open(io);
 	record(s, 1, 1, 0, 0);
 	assert_int_equal(retain(s, (struct cam_retention){.max_bytes = 1, .keep_ns = 1}), 0);
 	cam_store_close(s);
-	assert_null(sim_get(d, "left-7.tmp", &n));
-	assert_null(sim_get(d, "left-199.tmp", &n));
+	assert_null(sim_get(d, "perfcam-7.pcw.tmp", &n));
+	assert_null(sim_get(d, "perfcam-199.pcw.tmp", &n));
+	assert_memory_equal(sim_get(d, "thesis.tmp", &n), "mine", 4);
 	assert_memory_equal(sim_get(d, "notes.txt", &n), "mine", 4);
 	assert_memory_equal(sim_get(d, "open-x.pcj", &n), "mine", 4);
 	assert_int_equal(sim_open_files(d), 0);

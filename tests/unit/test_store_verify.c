@@ -169,6 +169,7 @@ static void test_kinds(void **state)
 	sim_put(d, "a.pcw", "", 0);
 	sim_put(d, "b.pcw", "not a window at all, but long enough to be read as one", 54);
 	sim_put(d, "c.tmp", "x", 1);
+	sim_put(d, "pins.tmp", "x", 1);
 	sim_put(d, "d.txt", "x", 1);
 	sim_put(d, "open-00000005.pcj", "", 0);
 	sim_put(d, "open-00000006.pcj.bad", "x", 1);
@@ -177,12 +178,13 @@ static void test_kinds(void **state)
 	assert_string_equal(text,
 			    "a.pcw: window, unreadable\n"
 			    "b.pcw: window, unreadable\n"
-			    "c.tmp: temporary, ok\n"
+			    "c.tmp: foreign, ok\n"
 			    "d.txt: foreign, ok\n"
 			    "events.pcj: annex, ok\n"
-			    "open-00000005.pcj: journal, unreadable\n"
+			    "open-00000005.pcj: journal, torn tail\n"
 			    "open-00000006.pcj.bad: journal, unreadable\n" WINDOW ": window, ok\n"
-			    "pins: pins, ok\n");
+			    "pins: pins, ok\n"
+			    "pins.tmp: temporary, ok\n");
 	assert_int_equal(cam_store_verify(io, stop, NULL), 7);
 	assert_true(hash_disk(d, true) == hash);
 	sim_flip(d, "pins", 8 * 20);

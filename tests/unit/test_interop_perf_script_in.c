@@ -653,7 +653,7 @@ static void wall_time_comes_from_the_preamble(void **state)
 	int64_t base = 0;
 	static const struct cam_import_options options[] = {
 		{0}, {.local_zone = true}, {.local_zone = true}};
-	static const char *const zones[] = {"UTC0", "UTC0", "XXX-1"};
+	static const char *const zones[] = {"UTC0", "UTC0", "ABC-1"};
 	for (size_t i = 0; i < 3; i++) {
 		setenv("TZ", zones[i], 1);
 		tzset();

@@ -36,7 +36,9 @@ static struct fuzz_file *fuzz_sealed(const uint8_t *data, size_t size)
 	put_u32(b.data + head + 12, cam_crc32c(crc, b.data + head + 16, b.len - head - 16));
 	size_t chunks = b.len;
 	cam_buf_put(&b, data + 3 + dir, left - dir);
-	int err = cam_dir_read(&d, data + 3, dir, b.len - 1);
+	cam_buf_put(&b, "\0\0\0\0\0\0\0\0", CAM_STREAM_SLACK);
+	b.len -= CAM_STREAM_SLACK;
+	int err = cam_dir_read(&d, b.data + chunks - dir, dir, b.len - 1);
 	for (unsigned k = 0; !err && !cam_dir_place_chunks(&d, chunks) && k < CAM_CHUNK_KINDS; k++)
 		for (size_t i = 0; i < d.sections[k].n; i++) {
 			const struct cam_dir_chunk *c = &d.sections[k].chunks[i];

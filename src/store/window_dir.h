@@ -110,7 +110,8 @@ int cam_dir_place_chunks(struct cam_dir *d, uint64_t at);
 int cam_dir_write(const struct cam_dir *d, struct cam_buf *out);
 /*
  * Reads and checks them: every count against its bounds and against file_bytes, the real size of
- * the file. -EPROTONOSUPPORT: an unknown incompatible feature. Free it in any case.
+ * the file. -EPROTONOSUPPORT: an unknown incompatible feature. Bytes as for streams. Free it in
+ * any case.
  */
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
 

@@ -11,6 +11,7 @@
  * 4. Strings given out do not move: room for all that the directory announces is reserved first.
  */
 #include "base/crc32c.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "store/window.h"
 #include "store/window_reader.h"
@@ -39,6 +40,28 @@ int cam_reader_mark_bad(struct cam_reader *r, enum cam_chunk_kind kind, size_t i
 		r->w.damage.bytes += r->dir.sections[kind].chunks[i].bytes;
 	}
 	return -EBADMSG;
+}
+
+void cam_reader_lose_span(struct cam_reader *r, size_t span)
+{
+	if (r->span_lost[span])
+		return;
+	r->span_lost[span] = 1;
+	r->w.damage.samples += r->dir.spans[span].samples;
+	r->w.info.lost += r->dir.spans[span].samples;
+}
+
+void cam_reader_lost_row(const struct cam_reader *r, size_t span, struct cam_ledger_row *out)
+{
+	const struct cam_dir_span *s = &r->dir.spans[span];
+	uint64_t end = s->second + s->seconds;
+	*out = (struct cam_ledger_row){
+		.cause = CAM_CAUSE_DAMAGED,
+		.cpu = CAM_CPU_NONE,
+		.from_ns = s->second * CAM_NS_PER_SEC,
+		.to_ns = end > UINT64_MAX / CAM_NS_PER_SEC ? UINT64_MAX : end * CAM_NS_PER_SEC,
+		.samples = s->samples,
+	};
 }
 
 int cam_reader_chunk(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,

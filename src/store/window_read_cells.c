@@ -68,10 +68,10 @@ static int add_span(struct cam_reader *r, size_t i, struct parts *p)
 {
 	int err = cam_span_counts(r, i);
 	if (err == -EBADMSG) {
-		if (!r->span_lost[i])
-			r->w.damage.samples += r->dir.spans[i].samples;
-		r->span_lost[i] = 1;
-		return 0;
+		struct cam_ledger_row row;
+		cam_reader_lose_span(r, i);
+		cam_reader_lost_row(r, i, &row);
+		return add_ledger(p, &row);
 	}
 	const struct cam_span_in *s = r->span;
 	for (uint32_t k = 0; k < s->n_runs && !err; k++) {
@@ -98,7 +98,7 @@ int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
 		err = add_span(r, i, &p);
 	if (!err)
-		err = cam_read_ledger(w, add_ledger, &p);
+		err = cam_read_ledger_stored(w, add_ledger, &p);
 	if (p.n)
 		qsort(p.rows, p.n, sizeof(*p.rows), compare_parts);
 	for (size_t i = 0; i < p.n && !err;) {

@@ -180,6 +180,21 @@ DEFINE_READ(cam_read_anchors, cam_anchor_fn, struct cam_anchor, CAM_CHUNK_ANCHOR
 	    get_anchor)
 DEFINE_READ(cam_read_events, cam_event_fn, struct cam_event, CAM_CHUNK_EVENTS, true, true,
 	    get_event)
-DEFINE_READ(cam_read_ledger, cam_ledger_fn, struct cam_ledger_row, CAM_CHUNK_LEDGER, true, false,
-	    get_ledger)
+DEFINE_READ(cam_read_ledger_stored, cam_ledger_fn, struct cam_ledger_row, CAM_CHUNK_LEDGER, true,
+	    false, get_ledger)
 DEFINE_READ(cam_read_facts, cam_fact_fn, struct cam_fact, CAM_CHUNK_FACTS, false, true, get_fact)
+
+/* What was written, and what has been found lost since then. */
+int cam_read_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	int err = cam_read_ledger_stored(w, fn, arg);
+	for (size_t i = 0; i < r->dir.n_spans && !err; i++) {
+		struct cam_ledger_row row;
+		if (!r->span_lost[i])
+			continue;
+		cam_reader_lost_row(r, i, &row);
+		err = fn(arg, &row);
+	}
+	return err;
+}

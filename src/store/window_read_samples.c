@@ -143,9 +143,7 @@ static int read_span(struct cam_reader *r, size_t i, struct cam_range range, uns
 	if (!err)
 		err = decode_span(r, columns, m == PARTS);
 	if (err == -EBADMSG) {
-		if (!r->span_lost[i])
-			r->w.damage.samples += r->dir.spans[i].samples;
-		r->span_lost[i] = 1;
+		cam_reader_lose_span(r, i);
 		return 0;
 	}
 	if (err || m == ALL)

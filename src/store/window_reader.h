@@ -81,6 +81,10 @@ int cam_reader_mark_bad(struct cam_reader *r, enum cam_chunk_kind kind, size_t i
 int cam_reader_pread(struct cam_reader *r, void *bytes, size_t n, uint64_t at);
 /* Reads the trailer: where the second directory is, and its bytes. 0 or -EBADMSG. */
 int cam_reader_trailer(struct cam_reader *r, uint64_t *at, uint32_t *bytes);
+/* Counts the samples of a span as lost, once. */
+void cam_reader_lose_span(struct cam_reader *r, size_t span);
+/* What the ledger says about a span that is lost. */
+void cam_reader_lost_row(const struct cam_reader *r, size_t span, struct cam_ledger_row *out);
 /* Interns a string without moving those given out: -EBADMSG past what the directory announced. */
 int cam_reader_intern(struct cam_reader *r, struct cam_text s, struct cam_str_id *out);
 int cam_reader_damaged_string(struct cam_reader *r, uint32_t *out);
@@ -138,6 +142,7 @@ int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
 int cam_read_events(struct cam_window *w, cam_event_fn *fn, void *arg);
 int cam_read_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg);
+int cam_read_ledger_stored(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 int cam_read_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg);
 int cam_read_facts(struct cam_window *w, cam_fact_fn *fn, void *arg);
 

@@ -77,6 +77,12 @@ static int ignore_batch(void *arg, const struct cam_batch *b)
 	(void)b;
 	return 0;
 }
+static int ignore_total(void *arg, const struct cam_total *t)
+{
+	(void)arg;
+	(void)t;
+	return 0;
+}
 static int ignore_cell(void *arg, const struct cam_process_cell *c)
 {
 	(void)arg;
@@ -121,6 +127,8 @@ int cam_window_verify(struct cam_window *w)
 		err = w->ops->tables(w, &t);
 	if (!err)
 		err = w->ops->samples(w, CAM_RANGE_ALL, columns, ignore_batch, NULL);
+	if (!err)
+		err = w->ops->small_totals(w, ignore_total, NULL);
 	if (!err)
 		err = w->ops->process_cells(w, ignore_cell, NULL);
 	if (!err)

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,6 +349,35 @@ static void large_tables_are_cut_into_chunks(void **state)
 	check(f);
 }
 
+/* Deep recursion takes next to no bits: the file is padded to what its rows allow. */
+static void what_compresses_too_well_is_padded(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id a = fake_task(f, 1, 1, "a");
+	struct cam_loc_id fib = fake_frame(f, "fib", 0);
+	for (unsigned i = 0; i < 900; i++) {
+		char name[16];
+		uint32_t node = 0;
+		snprintf(name, sizeof(name), "r%u", i);
+		struct cam_loc_id root = fake_frame(f, name, 0);
+		assert_int_equal(cam_tree_intern(&f->t, &f->t.places, 0, root.v, &node), 0);
+		for (unsigned d = 1; d < CAM_MAX_STACK_FRAMES; d++)
+			assert_int_equal(cam_tree_intern(&f->t, &f->t.places, node, fib.v, &node),
+					 0);
+		fake_sample(f, 5 * NS + i * 10000, 0, a, (struct cam_place_id){node});
+	}
+	struct cam_buf bytes = seal(fake_window_ready(f));
+	struct memory_file m;
+	struct cam_window *r = reopen(&m, &bytes);
+	assert_true(bytes.len >= 900u * CAM_MAX_STACK_FRAMES / 64);
+	assert_true(bytes.len < 900u * CAM_MAX_STACK_FRAMES / 16);
+	assert_int_equal(cam_window_verify(r), 0);
+	r->ops->close(r);
+	cam_buf_free(&bytes);
+	fake_window_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +389,7 @@ int main(void)
 		cmocka_unit_test(times_are_exact),
 		cmocka_unit_test(random_windows),
 		cmocka_unit_test(large_tables_are_cut_into_chunks),
+		cmocka_unit_test(what_compresses_too_well_is_padded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

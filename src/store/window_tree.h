@@ -61,6 +61,7 @@ struct cam_tree_writer {
 	uint32_t *node_id;     /* by shape's number */
 	uint32_t *pair_order;  /* pairs in the order they were coded */
 	uint32_t n_pairs_coded;
+	uint32_t *group_places, *module_places; /* where each stands in the state's recent lists */
 	uint32_t *stamp, *kid_of, *stack, *kids, *numbered;
 	uint32_t n_numbered;
 };

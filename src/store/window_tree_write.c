@@ -24,8 +24,11 @@ int cam_tree_writer_init(struct cam_tree_writer *w, const struct cam_tree_shape 
 	w->stack = calloc(n_nodes + 1, sizeof(uint32_t));
 	w->kids = calloc(n_nodes + 1, sizeof(uint32_t));
 	w->numbered = calloc(n_functions + 1, sizeof(uint32_t));
+	w->group_places = calloc((size_t)shape->n_groups + 1, sizeof(uint32_t));
+	w->module_places = calloc((size_t)shape->n_modules + 1, sizeof(uint32_t));
 	if (!err && (!w->module_next || !w->func_number || !w->node_id || !w->pair_order ||
-		     !w->stamp || !w->kid_of || !w->stack || !w->kids || !w->numbered))
+		     !w->stamp || !w->kid_of || !w->stack || !w->kids || !w->numbered ||
+		     !w->group_places || !w->module_places))
 		err = -ENOMEM;
 	if (err) {
 		cam_tree_writer_free(w);
@@ -41,6 +44,8 @@ void cam_tree_writer_free(struct cam_tree_writer *w)
 		cam_stream_out_free(&w->streams[i]);
 	cam_tree_state_free(&w->state);
 	free(w->module_next);
+	free(w->group_places);
+	free(w->module_places);
 	free(w->func_number);
 	free(w->node_id);
 	free(w->pair_order);
@@ -57,11 +62,16 @@ static void put(struct cam_tree_writer *w, enum cam_tree_stream s, unsigned ctx,
 	cam_stream_put(&w->streams[s], ctx, v);
 }
 
-static uint32_t place_of(const uint32_t *list, uint32_t v)
+/*
+ * Where v stands in a list of recent ones, and v moved forward. places is the list turned around,
+ * so that nothing is searched: there may be as many groups as samples.
+ */
+static uint32_t use_recent(uint32_t *list, uint32_t *places, uint32_t v)
 {
-	uint32_t at = 0;
-	while (list[at] != v)
-		at++;
+	uint32_t at = places[v];
+	cam_recent_use(list, at);
+	for (uint32_t i = at > CAM_TREE_LIST_MAX ? at - CAM_TREE_LIST_MAX : 0; i <= at; i++)
+		places[list[i]] = i;
 	return at;
 }
 
@@ -72,9 +82,8 @@ static void put_pairs(struct cam_tree_writer *w, uint32_t node, uint32_t n_kids)
 	unsigned ctx = n_kids < 2 ? n_kids : 2;
 	put(w, CAM_TREE_PAIRS, ctx, end - first);
 	for (uint32_t p = first; p < end; p++) {
-		uint32_t at = place_of(w->state.recent_groups, t->pair_group[p]);
+		uint32_t at = use_recent(w->state.recent_groups, w->group_places, t->pair_group[p]);
 		put(w, CAM_TREE_GROUP, p > first, at);
-		cam_recent_use(w->state.recent_groups, at);
 		put(w, CAM_TREE_COUNT, ctx, t->pair_count[p] - 1);
 		w->pair_order[w->n_pairs_coded++] = p;
 	}
@@ -87,9 +96,8 @@ static void put_module(struct cam_tree_writer *w, uint32_t module, uint32_t pare
 		put(w, CAM_TREE_MODULE, ctx, 0);
 		return;
 	}
-	uint32_t at = place_of(w->state.recent_modules, module);
+	uint32_t at = use_recent(w->state.recent_modules, w->module_places, module);
 	put(w, CAM_TREE_MODULE, ctx, 1 + at);
-	cam_recent_use(w->state.recent_modules, at);
 }
 
 /* A child's function that is not known below its parent's. */
@@ -274,6 +282,10 @@ int cam_tree_write_chunk(struct cam_tree_writer *w, uint32_t from, uint32_t to, 
 		return -ENOMEM;
 	memcpy(next_before, w->module_next, n_modules * sizeof(uint32_t));
 	cam_tree_state_reset(&w->state);
+	for (uint32_t i = 0; i < t->n_groups; i++)
+		w->group_places[w->state.recent_groups[i]] = i;
+	for (uint32_t i = 0; i < t->n_modules; i++)
+		w->module_places[w->state.recent_modules[i]] = i;
 	for (unsigned i = 0; i < CAM_TREE_STREAMS; i++)
 		cam_stream_out_clear(&w->streams[i]);
 	w->n_numbered = 0;

@@ -122,9 +122,13 @@ static int check_file(struct cam_io *io, const char *name, const struct cam_wind
  * input could not be read: what is missing then is not known to be lost.
  */
 static int make_file(struct cam_store *s, struct cam_window *in, const int *read_error,
-		     const char *name, char temporary[CAM_NAME_BYTES])
+		     char temporary[CAM_NAME_BYTES])
 {
 	struct cam_file *f;
+	/* Not after the file it replaces, which people may have renamed: the next writer must know
+	 * it as ours. */
+	char name[CAM_NAME_BYTES];
+	cam_name_window(&in->info, 1, name);
 	int err = cam_store_create_temporary(s->io, name, temporary, &f);
 	if (err)
 		return err;
@@ -167,15 +171,11 @@ static const struct cam_store_entry *find_window(const struct cam_store_list *li
 static int seal_window(struct cam_store *s, const char *old, struct cam_window *in,
 		       const int *read_error)
 {
-	char name[CAM_NAME_BYTES], temporary[CAM_NAME_BYTES];
-	if (old)
-		snprintf(name, sizeof(name), "%s", old);
-	else
-		cam_name_window(&in->info, 1, name);
-	int err = make_file(s, in, read_error, name, temporary);
+	char temporary[CAM_NAME_BYTES];
+	int err = make_file(s, in, read_error, temporary);
 	if (err)
 		return err;
-	err = old ? s->io->ops->rename(s->io, temporary, name, true)
+	err = old ? s->io->ops->rename(s->io, temporary, old, true)
 		  : take_name(s, &in->info, temporary);
 	if (err) {
 		cam_store_remove(s->io, temporary);
@@ -198,9 +198,7 @@ static int settle(struct cam_store *s, const char *name, struct cam_window *jour
 	if (err)
 		return err;
 	bool good = cam_window_verify(sealed) == 0;
-	if (!good && sealed_error)
-		err = sealed_error;
-	else if (!good || sealed->info.samples < journal->info.samples)
+	if (!good || sealed->info.samples < journal->info.samples)
 		err = journal->info.samples >= sealed->info.samples
 			      ? seal_window(s, name, journal, journal_error)
 			      : -EBADMSG;
@@ -349,7 +347,7 @@ int cam_store_replace(struct cam_store *s, const char *name, struct cam_window *
 		err = -EINVAL;
 	old->ops->close(old);
 	if (!err)
-		err = make_file(s, better, &no_error, name, temporary);
+		err = make_file(s, better, &no_error, temporary);
 	if (err)
 		return err;
 	if (better->damage.chunks || better->damage.samples || better->damage.stacks) {

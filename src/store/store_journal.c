@@ -86,8 +86,6 @@ static int tee_pwrite(struct cam_file *f, const void *bytes, size_t n, uint64_t 
 	int err = tee_cut(t, at);
 	if (!err)
 		err = t->real->ops->pwrite(t->real, bytes, n, at);
-	if (err == -EIO)
-		t->suspect = true;
 	if (err)
 		return err;
 	if (!t->tail_lost)

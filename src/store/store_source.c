@@ -3,13 +3,13 @@
  * Door D over a store: a snapshot of the list, and windows with the annex's late events merged in.
  *
  * A sealed file never changes, so a late event cannot be in it. Where the annex has events for a
- * window, the window is wrapped: its strings are extended by those of the late events, and
- * events() delivers both in order of time. All other questions go to the window itself. A window
- * without late events is handed out as it is.
+ * window, the window is wrapped: events() delivers both in order of time, all other questions go
+ * to the window itself. A window without late events is handed out as it is.
  *
- * The strings of the wrapped window keep their ids: those of late events come after them. The
- * rest of the tables is the inner window's own, borrowed; it is looked up again before every
- * answer, because a window may complete its tables while it is read.
+ * The strings of late events go into the tables of the window itself, when it is opened: both
+ * kinds of windows of this room intern into them whenever they read a text, so ids may be added.
+ * Strings must not move once they are seen, and the windows have reserved what they will need:
+ * therefore room for the late ones is added to that, before anybody looks.
  */
 #include "store/store_parts.h"
 
@@ -18,8 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_STRINGS_BYTES ((size_t)CAM_MAX_STRING_BYTES)
 
 #define UNBORN_BYTES 4096u
 
@@ -30,19 +28,10 @@ struct store_source {
 	struct cam_annex annex;
 };
 
-struct late_event {
-	const struct cam_annex_event *from;
-	struct cam_event event;
-};
-
 struct wrapped {
 	struct cam_window base;
 	struct cam_window *inner;
-	struct cam_tables tables; /* the inner ones, but for the strings */
-	char *string_bytes;
-	uint32_t *string_ends;
-	size_t inner_strings; /* how many of them the inner window has; 0: not yet copied */
-	struct late_event *late;
+	struct cam_event *late; /* in order of time */
 	size_t n_late;
 };
 
@@ -51,141 +40,34 @@ static struct wrapped *wrapped_of(struct cam_window *w)
 	return (struct wrapped *)w;
 }
 
-static size_t strings_bytes(const struct cam_strings *s)
+/* What the inner window could not read this one cannot either. */
+static int follow(struct wrapped *x, int err)
 {
-	return s->n ? s->ends[s->n - 1] : 0;
-}
-
-static size_t append_string(struct wrapped *x, size_t row, struct cam_text text)
-{
-	uint32_t at = row ? x->string_ends[row - 1] : 0;
-	if (text.n)
-		memcpy(x->string_bytes + at, text.p, text.n);
-	x->string_ends[row] = at + (uint32_t)text.n;
-	return row + 1;
-}
-
-/* Strings of the inner window, then two of each late event. */
-static int copy_strings(struct wrapped *x, const struct cam_strings *inner)
-{
-	size_t bytes = strings_bytes(inner), rows = inner->n + 2 * x->n_late;
-	for (size_t i = 0; i < x->n_late; i++)
-		bytes += x->late[i].from->source.n + x->late[i].from->text.n;
-	if (rows > CAM_MAX_ROWS || bytes > MAX_STRINGS_BYTES)
-		return -E2BIG;
-	char *text = malloc(bytes ? bytes : 1);
-	uint32_t *ends = calloc(rows, sizeof(*ends));
-	free(x->string_bytes);
-	free(x->string_ends);
-	x->string_bytes = text;
-	x->string_ends = ends;
-	x->inner_strings = 0;
-	if (!text || !ends)
-		return -ENOMEM;
-	if (inner->n) {
-		memcpy(text, inner->bytes, strings_bytes(inner));
-		memcpy(ends, inner->ends, inner->n * sizeof(*ends));
-	}
-	size_t row = inner->n;
-	for (size_t i = 0; i < x->n_late; i++) {
-		struct late_event *late = &x->late[i];
-		late->event.source.v = (uint32_t)row;
-		row = append_string(x, row, late->from->source);
-		late->event.text.v = (uint32_t)row;
-		row = append_string(x, row, late->from->text);
-	}
-	x->inner_strings = inner->n;
-	return 0;
-}
-
-/* Follows the inner window's tables. */
-static int refresh(struct wrapped *x)
-{
-	const struct cam_tables *t;
-	int err = x->inner->ops->tables(x->inner, &t);
-	if (!err && x->inner_strings != t->strings.n)
-		err = copy_strings(x, &t->strings);
-	if (err)
-		return err;
-	x->tables = *t;
-	x->tables.strings.bytes = x->string_bytes;
-	x->tables.strings.ends = x->string_ends;
-	x->tables.strings.n = x->inner_strings + 2 * x->n_late;
-	return 0;
+	x->base.damage = x->inner->damage;
+	return err;
 }
 
 static int wrapped_tables(struct cam_window *w, const struct cam_tables **out)
 {
 	struct wrapped *x = wrapped_of(w);
-	int err = refresh(x);
-	*out = &x->tables;
-	return err;
-}
-
-/* A call passed on: the tables may have grown, the damage too. */
-struct passed {
-	struct wrapped *x;
-	cam_batch_fn *batch;
-	cam_total_fn *total;
-	void *arg;
-};
-
-static void follow_damage(struct wrapped *x)
-{
-	x->base.damage = x->inner->damage;
-}
-
-static int pass_batch(void *arg, const struct cam_batch *b)
-{
-	struct passed *p = arg;
-	int err = refresh(p->x);
-	return err ? err : p->batch(p->arg, b);
-}
-
-static int pass_total(void *arg, const struct cam_total *t)
-{
-	struct passed *p = arg;
-	int err = refresh(p->x);
-	return err ? err : p->total(p->arg, t);
+	return follow(x, x->inner->ops->tables(x->inner, out));
 }
 
 static int wrapped_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 			   cam_batch_fn *fn, void *arg)
 {
 	struct wrapped *x = wrapped_of(w);
-	struct passed p = {.x = x, .batch = fn, .arg = arg};
-	int err = x->inner->ops->samples(x->inner, range, columns, pass_batch, &p);
-	follow_damage(x);
-	return err;
+	return follow(x, x->inner->ops->samples(x->inner, range, columns, fn, arg));
 }
 
-static int wrapped_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
-{
-	struct wrapped *x = wrapped_of(w);
-	struct passed p = {.x = x, .total = fn, .arg = arg};
-	int err = x->inner->ops->totals(x->inner, pass_total, &p);
-	follow_damage(x);
-	return err;
-}
-
-static int wrapped_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
-{
-	struct wrapped *x = wrapped_of(w);
-	struct passed p = {.x = x, .total = fn, .arg = arg};
-	int err = x->inner->ops->small_totals(x->inner, pass_total, &p);
-	follow_damage(x);
-	return err;
-}
-
-/* These carry no ids that could have grown since tables() was asked. */
 #define PASS_ON(question, fn_type)                                                  \
 	static int wrapped_##question(struct cam_window *w, fn_type *fn, void *arg) \
 	{                                                                           \
 		struct wrapped *x = wrapped_of(w);                                  \
-		int err = x->inner->ops->question(x->inner, fn, arg);               \
-		follow_damage(x);                                                   \
-		return err;                                                         \
+		return follow(x, x->inner->ops->question(x->inner, fn, arg));       \
 	}
+PASS_ON(totals, cam_total_fn)
+PASS_ON(small_totals, cam_total_fn)
 PASS_ON(cells, cam_cell_fn)
 PASS_ON(process_cells, cam_process_cell_fn)
 PASS_ON(ledger, cam_ledger_fn)
@@ -202,8 +84,8 @@ struct merge {
 static int deliver_late(struct merge *m, uint64_t before_ns)
 {
 	int err = 0;
-	while (!err && m->next < m->x->n_late && m->x->late[m->next].event.time_ns < before_ns)
-		err = m->fn(m->arg, &m->x->late[m->next++].event);
+	while (!err && m->next < m->x->n_late && m->x->late[m->next].time_ns < before_ns)
+		err = m->fn(m->arg, &m->x->late[m->next++]);
 	return err;
 }
 
@@ -218,10 +100,7 @@ static int wrapped_events(struct cam_window *w, cam_event_fn *fn, void *arg)
 {
 	struct wrapped *x = wrapped_of(w);
 	struct merge m = {.x = x, .fn = fn, .arg = arg};
-	int err = refresh(x);
-	if (!err)
-		err = x->inner->ops->events(x->inner, merge_event, &m);
-	follow_damage(x);
+	int err = follow(x, x->inner->ops->events(x->inner, merge_event, &m));
 	return err ? err : deliver_late(&m, CAM_TIME_NONE);
 }
 
@@ -229,8 +108,6 @@ static void wrapped_close(struct cam_window *w)
 {
 	struct wrapped *x = wrapped_of(w);
 	x->inner->ops->close(x->inner);
-	free(x->string_bytes);
-	free(x->string_ends);
 	free(x->late);
 	free(x);
 }
@@ -249,33 +126,59 @@ static const struct cam_window_ops wrapped_ops = {
 	.close = wrapped_close,
 };
 
+static int add_room(struct cam_tables *t, const struct cam_annex_event *events, size_t n)
+{
+	struct cam_strings *st = &t->strings;
+	size_t had = st->bytes_cap, bytes = had + 1;
+	for (size_t i = 0; i < n; i++)
+		bytes += events[i].source.n + events[i].text.n;
+	int err = cam_vec_reserve(&st->bytes, &st->bytes_cap, bytes, 1, CAM_MAX_STRING_BYTES);
+	t->bytes += st->bytes_cap - had;
+	return err;
+}
+
+/* The events of the annex as events of the window. */
+static int make_events(struct cam_window *w, const struct cam_annex_event *events, size_t n,
+		       struct cam_event *out)
+{
+	const struct cam_tables *tables;
+	int err = w->ops->tables(w, &tables);
+	if (err)
+		return err;
+	struct cam_tables *t = (struct cam_tables *)tables;
+	err = add_room(t, events, n);
+	for (size_t i = 0; i < n && !err; i++) {
+		out[i] = (struct cam_event){
+			.time_ns = events[i].time_ns,
+			.uncertainty_ns = events[i].uncertainty_ns,
+			.severity = events[i].severity,
+		};
+		err = cam_string_intern(t, events[i].source, &out[i].source);
+		if (!err)
+			err = cam_string_intern(t, events[i].text, &out[i].text);
+	}
+	return err;
+}
+
 /* Takes *w over, also on error. The events are in order of time. */
 static int wrap(const struct cam_annex_event *events, size_t n, struct cam_window **w)
 {
 	struct wrapped *x = calloc(1, sizeof(*x));
-	struct late_event *late = calloc(n, sizeof(*late));
-	if (!x || !late) {
+	struct cam_event *late = calloc(n, sizeof(*late));
+	int err = x && late ? make_events(*w, events, n, late) : -ENOMEM;
+	if (err) {
 		free(x);
 		free(late);
 		(*w)->ops->close(*w);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		late[i] = (struct late_event){
-			.from = &events[i],
-			.event = {.time_ns = events[i].time_ns,
-				  .uncertainty_ns = events[i].uncertainty_ns,
-				  .severity = events[i].severity},
-		};
+		return err;
 	}
 	x->base = (struct cam_window){.ops = &wrapped_ops, .info = (*w)->info};
 	x->base.info.events += (uint32_t)n;
 	x->inner = *w;
 	x->late = late;
 	x->n_late = n;
-	follow_damage(x);
 	*w = &x->base;
-	return 0;
+	return follow(x, 0);
 }
 
 static struct store_source *source_of(struct cam_source *s)

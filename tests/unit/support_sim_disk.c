@@ -151,7 +151,8 @@ struct node *sim_node(struct sim_disk *d, size_t i)
 void sim_do(struct sim_disk *d, const struct op *op)
 {
 	struct op pending = *op;
-	struct node *node = op->kind == OP_SYNC_DIR ? NULL : sim_node(d, op->node);
+	bool of_dir = op->kind == OP_SYNC_DIR || op->kind == OP_SYNC_DIR_FAILED;
+	struct node *node = of_dir ? NULL : sim_node(d, op->node);
 	pending.order = d->order++;
 	switch (op->kind) {
 	case OP_WRITE:
@@ -177,6 +178,9 @@ void sim_do(struct sim_disk *d, const struct op *op)
 	case OP_SYNC_DIR:
 		for (size_t i = 0; i < d->pending_names.n; i++)
 			names_apply(&d->names[DURABLE], &d->pending_names.v[i]);
+		ops_clear(&d->pending_names);
+		break;
+	case OP_SYNC_DIR_FAILED:
 		ops_clear(&d->pending_names);
 		break;
 	}

@@ -33,7 +33,16 @@ struct bytes {
 	uint8_t data[];
 };
 
-enum op_kind { OP_WRITE, OP_SYNC, OP_SYNC_FAILED, OP_CREATE, OP_RENAME, OP_UNLINK, OP_SYNC_DIR };
+enum op_kind {
+	OP_WRITE,
+	OP_SYNC,
+	OP_SYNC_FAILED,
+	OP_CREATE,
+	OP_RENAME,
+	OP_UNLINK,
+	OP_SYNC_DIR,
+	OP_SYNC_DIR_FAILED,
+};
 
 struct op {
 	enum op_kind kind;

@@ -240,10 +240,9 @@ static int sim_sync_dir(struct cam_io *io)
 {
 	struct sim_disk *d = disk_of(io);
 	int err = enter(d, CALL_SYNC_DIR, NULL);
-	if (err)
-		return err;
-	change(d, &(struct op){.kind = OP_SYNC_DIR});
-	return 0;
+	if (err != -ESHUTDOWN)
+		change(d, &(struct op){.kind = err ? OP_SYNC_DIR_FAILED : OP_SYNC_DIR});
+	return err;
 }
 
 static int sim_list(struct cam_io *io, cam_io_list_fn *fn, void *arg)

@@ -5,7 +5,8 @@
  * What it knows of every file: what is on the platter, what the page cache shows, and the writes
  * between the two; of the directory likewise. fdatasync() makes a file's content durable, never
  * its name; sync_dir() makes names durable, never content. A failed fdatasync() behaves as on
- * Linux: the pages are marked clean and never written, the next fdatasync() succeeds.
+ * Linux: the pages are marked clean and never written, the next fdatasync() succeeds. A failed
+ * sync_dir() is taken to behave alike: no later one makes the changes before it durable.
  *
  * Three ways to use it:
  *

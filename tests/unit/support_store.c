@@ -294,159 +294,20 @@ bool numbers_equal(const struct numbers *a, const struct numbers *b)
 	       memcmp(a->marks, b->marks, sizeof(a->marks)) == 0;
 }
 
-/* A window with tables of its own, in which every "fN" is called "gN". */
-struct better {
-	struct cam_window w;
-	struct cam_window *inner;
-	struct cam_tables tables;
-	char *bytes;
-};
-
-static struct better *better_of(struct cam_window *w)
+void numbered_better(struct cam_window *w)
 {
-	return (struct better *)w;
-}
-
-/* What the inner window could not read this one cannot either. */
-static int follow(struct cam_window *w, int err)
-{
-	w->damage = better_of(w)->inner->damage;
-	return err;
-}
-
-static int better_tables(struct cam_window *w, const struct cam_tables **out)
-{
-	struct better *b = better_of(w);
-	const struct cam_tables *t;
-	int err = follow(w, b->inner->ops->tables(b->inner, &t));
-	if (err)
-		return err;
-	size_t n = t->strings.n ? t->strings.ends[t->strings.n - 1] : 0;
-	b->tables = *t;
-	b->bytes = realloc(b->bytes, n + 1);
-	assert_non_null(b->bytes);
-	memcpy(b->bytes, t->strings.bytes, n);
-	b->tables.strings.bytes = b->bytes;
-	for (uint32_t i = 0; i < t->strings.n; i++) {
-		struct cam_text s = cam_string(&b->tables, (struct cam_str_id){i});
-		if (s.n == 2 && s.p[0] == 'f' && s.p[1] >= '0' && s.p[1] <= '9')
-			b->bytes[s.p - b->bytes] = 'g';
+	const struct cam_tables *tables;
+	if (w->ops->tables(w, &tables))
+		return;
+	struct cam_tables *t = (struct cam_tables *)tables;
+	for (size_t i = 0; i < t->n_functions; i++) {
+		struct cam_text name = cam_string(t, t->functions[i].name);
+		char better[3] = "g?";
+		if (name.n != 2 || name.p[0] != 'f')
+			continue;
+		better[1] = name.p[1];
+		t->functions[i].name = str(t, better);
 	}
-	*out = &b->tables;
-	return 0;
-}
-
-/* The inner tables may have grown since they were asked for: the copy follows. */
-struct passed {
-	struct cam_window *w;
-	cam_batch_fn *batch;
-	cam_total_fn *total;
-	void *arg;
-};
-
-static int pass_batch(void *arg, const struct cam_batch *b)
-{
-	struct passed *p = arg;
-	const struct cam_tables *t;
-	int err = better_tables(p->w, &t);
-	return err ? err : p->batch(p->arg, b);
-}
-
-static int pass_total(void *arg, const struct cam_total *total)
-{
-	struct passed *p = arg;
-	const struct cam_tables *t;
-	int err = better_tables(p->w, &t);
-	return err ? err : p->total(p->arg, total);
-}
-
-static int better_samples(struct cam_window *w, struct cam_range range, unsigned columns,
-			  cam_batch_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	struct passed p = {.w = w, .batch = fn, .arg = arg};
-	return follow(w, inner->ops->samples(inner, range, columns, pass_batch, &p));
-}
-
-static int better_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	struct passed p = {.w = w, .total = fn, .arg = arg};
-	return follow(w, inner->ops->totals(inner, pass_total, &p));
-}
-
-static int better_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	struct passed p = {.w = w, .total = fn, .arg = arg};
-	return follow(w, inner->ops->small_totals(inner, pass_total, &p));
-}
-
-static int better_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->cells(inner, fn, arg));
-}
-
-static int better_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->process_cells(inner, fn, arg));
-}
-
-static int better_events(struct cam_window *w, cam_event_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->events(inner, fn, arg));
-}
-
-static int better_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->ledger(inner, fn, arg));
-}
-
-static int better_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->anchors(inner, fn, arg));
-}
-
-static int better_facts(struct cam_window *w, cam_fact_fn *fn, void *arg)
-{
-	struct cam_window *inner = better_of(w)->inner;
-	return follow(w, inner->ops->facts(inner, fn, arg));
-}
-
-static void better_close(struct cam_window *w)
-{
-	struct better *b = better_of(w);
-	b->inner->ops->close(b->inner);
-	free(b->bytes);
-	free(b);
-}
-
-static const struct cam_window_ops better_ops = {
-	.tables = better_tables,
-	.samples = better_samples,
-	.totals = better_totals,
-	.small_totals = better_small_totals,
-	.cells = better_cells,
-	.process_cells = better_process_cells,
-	.events = better_events,
-	.ledger = better_ledger,
-	.anchors = better_anchors,
-	.facts = better_facts,
-	.close = better_close,
-};
-
-struct cam_window *numbered_better(struct cam_window *w)
-{
-	struct better *b = calloc(1, sizeof(*b));
-	assert_non_null(b);
-	b->w = (struct cam_window){.ops = &better_ops, .info = w->info};
-	b->inner = w;
-	return &b->w;
 }
 
 int add_mark(struct cam_store *s, uint8_t boot, uint64_t time_ns, unsigned k)

@@ -73,8 +73,8 @@ void store_read(struct cam_io *io, struct numbers *out);
 void window_read(struct cam_window *w, struct numbers *out);
 bool numbers_equal(const struct numbers *a, const struct numbers *b);
 
-/* The same window with better names: takes w over. */
-struct cam_window *numbered_better(struct cam_window *w);
+/* Gives an open window better names: "g3" for "f3". What cannot be read is in its damage. */
+void numbered_better(struct cam_window *w);
 
 int add_mark(struct cam_store *s, uint8_t boot, uint64_t time_ns, unsigned k);
 

@@ -67,6 +67,9 @@ struct order {
 	struct cam_window *w;
 	char text[512];
 	uint64_t last_ns;
+	struct cam_str_id ids[16];
+	struct cam_text texts[16];
+	size_t n;
 };
 
 static int note_event(void *arg, const struct cam_event *e)
@@ -77,6 +80,9 @@ static int note_event(void *arg, const struct cam_event *e)
 	struct cam_text text = cam_string(t, e->text);
 	assert_true(e->time_ns >= o->last_ns);
 	o->last_ns = e->time_ns;
+	assert_true(o->n < 16);
+	o->ids[o->n] = e->text;
+	o->texts[o->n++] = text;
 	snprintf(o->text + strlen(o->text), sizeof(o->text) - strlen(o->text), "%.*s;", (int)text.n,
 		 text.p);
 	return 0;
@@ -97,6 +103,14 @@ static const char *events_of(struct fixture *f, size_t i)
 	/* The samples and all their names are what they are without late events. */
 	window_read(o.w, &found);
 	assert_int_equal(found.total, info->samples);
+	/* Ids and strings stay what and where they are until the window is closed. */
+	const struct cam_tables *t;
+	assert_int_equal(o.w->ops->tables(o.w, &t), 0);
+	for (size_t k = 0; k < o.n; k++) {
+		struct cam_text text = cam_string(t, o.ids[k]);
+		assert_ptr_equal(text.p, o.texts[k].p);
+		assert_int_equal(text.n, o.texts[k].n);
+	}
 	unsigned events = 0;
 	for (unsigned k = 0; k < MAX_MARKS; k++)
 		events += found.marks[k];
@@ -236,6 +250,33 @@ static void test_rot(void **state)
 	}
 }
 
+/* A write that failed half-way leaves nothing behind what is written after it. */
+static void test_failed_write(void **state)
+{
+	struct fixture *f = *state;
+	struct cam_verify_report r;
+	struct numbers found;
+	struct cam_boot_id boot = {{1}};
+	char text[100];
+	memset(text, 'x', sizeof(text));
+	add_window(f, 100, 0, 0, true);
+	assert_int_equal(add_mark(f->s, 1, 100 * NS, 5), 0);
+	for (unsigned call = 1; call <= 2; call++) {
+		struct sim_plan plan = {.at_call = call, .at_byte = 120, .fail_errno = EIO};
+		sim_set_plan(f->disk, &plan);
+		assert_int_equal(cam_store_add_event(f->s, &boot, 100 * NS, 0, CAM_SEVERITY_INFO,
+						     CAM_TEXT("long"),
+						     (struct cam_text){text, sizeof(text)}),
+				 -EIO);
+		assert_true(sim_plan_done(f->disk));
+		sim_set_plan(f->disk, &(struct sim_plan){0});
+		assert_int_equal(add_mark(f->s, 1, 100 * NS, 6 + call), 0);
+		assert_string_equal(verdict_of(f->io, "events.pcj", &r), "ok");
+	}
+	store_read(f->io, &found);
+	assert_int_equal(found.marks[5] + found.marks[7] + found.marks[8], 3);
+}
+
 /* A bad block in the middle stays where it is: it is said, and events go on behind the last. */
 static void test_damage_is_kept(void **state)
 {
@@ -345,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_torn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_write, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newer, setup, teardown),

@@ -167,9 +167,9 @@ static void unpin(struct workload *w, unsigned k)
 
 static void replace(struct workload *w, const char *name, unsigned from, unsigned to)
 {
-	struct cam_window *old;
-	assert_int_equal(cam_store_open_file(w->io, name, &old), 0);
-	struct cam_window *better = numbered_better(old);
+	struct cam_window *better;
+	assert_int_equal(cam_store_open_file(w->io, name, &better), 0);
+	numbered_better(better);
 	for (unsigned k = from; k < to; k++)
 		w->samples[k].replaced_from = now(w);
 	assert_int_equal(cam_store_replace(w->store, name, better), 0);

@@ -57,6 +57,24 @@ static bool fault_began(const struct run *r)
 	return sim_plan_done(r->disk) || r->ended || r->full;
 }
 
+static int count_kind(void *arg, const char *name)
+{
+	unsigned *by_kind = arg;
+	by_kind[cam_name_kind(name)]++;
+	return 0;
+}
+
+/* Files of a kind on the disk; looking does not count as a call. */
+static unsigned count_files(struct run *r, enum cam_file_kind kind)
+{
+	unsigned by_kind[16] = {0};
+	struct sim_disk *image = sim_image(r->disk, 0, SIM_DEATH, 0);
+	struct cam_io *io = sim_io(image);
+	assert_int_equal(io->ops->list(io, count_kind, by_kind), 0);
+	sim_free(image);
+	return by_kind[kind];
+}
+
 /* Whether to try again: as it is, as it is once more, and when the fault has ended. */
 static bool again(struct run *r, int err, unsigned *attempts)
 {
@@ -65,6 +83,9 @@ static bool again(struct run *r, int err, unsigned *attempts)
 	r->refused++;
 	if (!fault_began(r))
 		fail_msg("refused with %d before anything failed", err);
+	/* What was refused leaves nothing behind that would take up room. */
+	if (!r->plan.fail_forever)
+		assert_int_equal(count_files(r, CAM_FILE_TEMPORARY), 0);
 	if (++*attempts > 3)
 		fail_msg("refused with %d though the fault has ended (call %" PRIu64
 			 ", errno %d, %s)",
@@ -96,6 +117,8 @@ static void check_image(struct run *r, struct cam_io *io)
 	}
 	for (unsigned k = 0; k < r->marks && !r->deleted; k++)
 		assert_int_equal(found.marks[k], 1);
+	if (r->durable > 15)
+		assert_int_equal(found.marks[20], 1);
 	assert_int_equal(found.damaged, 0);
 }
 
@@ -128,10 +151,15 @@ static void open_store(struct run *r)
 }
 
 static void window(struct run *r, uint8_t boot, uint64_t start_ns, int64_t realtime_ns,
-		   unsigned blocks)
+		   unsigned blocks, unsigned own_mark)
 {
 	struct numbered_window w = {.boot = boot, .start_ns = start_ns, .realtime_ns = realtime_ns};
+	unsigned journals = count_files(r, CAM_FILE_JOURNAL);
 	INSIST(r, numbered_begin(&r->n, &w));
+	if (!r->plan.fail_forever)
+		assert_int_equal(count_files(r, CAM_FILE_JOURNAL), journals + 1);
+	if (own_mark)
+		INSIST(r, numbered_mark(&r->n, start_ns, own_mark));
 	for (unsigned i = 0; i < blocks; i++, r->next += 3)
 		INSIST(r, numbered_append(&r->n, r->next, 3));
 	INSIST(r, numbered_end(&r->n));
@@ -162,11 +190,11 @@ static void pin(struct run *r)
 
 static int replace_once(struct run *r, const char *name)
 {
-	struct cam_window *old;
-	int err = cam_store_open_file(r->io, name, &old);
+	struct cam_window *better;
+	int err = cam_store_open_file(r->io, name, &better);
 	if (err)
 		return err;
-	struct cam_window *better = numbered_better(old);
+	numbered_better(better);
 	err = cam_store_replace(r->store, name, better);
 	better->ops->close(better);
 	return err;
@@ -187,23 +215,23 @@ static void retain(struct run *r, unsigned from)
 static void run_workload(struct run *r)
 {
 	open_store(r);
-	window(r, 1, 100 * NS, REAL, 2);
+	window(r, 1, 100 * NS, REAL, 2, 0);
 	seal(r);
 	mark(r, 1, 100 * NS);
 	mark(r, 1, 100 * NS);
-	window(r, 1, 200 * NS, REAL + 100 * (int64_t)NS, 3);
-	window(r, 1, 300 * NS, REAL + 200 * (int64_t)NS, 4);
+	window(r, 1, 200 * NS, REAL + 100 * (int64_t)NS, 3, 20);
+	window(r, 1, 300 * NS, REAL + 200 * (int64_t)NS, 4, 0);
 	pin(r);
 	seal(r);
 	INSIST(r, replace_once(r, WINDOW_2));
 	pin(r);
-	window(r, 2, 5 * NS, NS, 1);
-	window(r, 2, 1500 * NS, NS, 2);
+	window(r, 2, 5 * NS, NS, 1, 0);
+	window(r, 2, 1500 * NS, NS, 2, 21);
 	cam_store_close(r->store);
 	open_store(r);
 	seal(r);
 	retain(r, 6);
-	window(r, 2, 1600 * NS, NS, 2);
+	window(r, 2, 1600 * NS, NS, 2, 0);
 	cam_store_close(r->store);
 }
 
@@ -236,6 +264,8 @@ static void check_end(struct run *r)
 		assert_int_equal(found.times[k], k >= r->deleted && k < r->next);
 		assert_int_equal(found.generation[k], k >= 6 && k < 15);
 	}
+	assert_int_equal(found.marks[20], 1);
+	assert_int_equal(found.marks[21], 1);
 	assert_int_equal(cam_store_pins(r->io, count_pin, &pins), 0);
 	assert_int_equal(pins, r->pins);
 	assert_int_equal(found.journals, 0);
@@ -359,13 +389,44 @@ static void test_abandoned(void **state)
 	}
 }
 
+/* No sync works any more: what is refused stays bounded, what was accepted is not lost. */
+static void test_no_sync_works(void **state)
+{
+	(void)state;
+	struct memo checked = {0};
+	struct run r = {.disk = sim_new(), .checked = &checked};
+	struct numbered_window w = {.boot = 1, .start_ns = NS};
+	r.io = sim_io(r.disk);
+	open_store(&r);
+	assert_int_equal(numbered_begin(&r.n, &w), 0);
+	assert_int_equal(numbered_append(&r.n, 0, 3), 0);
+	sim_set_plan(r.disk,
+		     &(struct sim_plan){.at_call = 2, .fail_errno = EIO, .fail_forever = true});
+	/* Accepted: it is in memory. The next ones wait. */
+	assert_int_equal(numbered_append(&r.n, 3, 3), 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(numbered_append(&r.n, 6, 3), -EIO);
+	assert_int_equal(numbered_end(&r.n), -EIO);
+	end_fault(&r);
+	assert_int_equal(numbered_append(&r.n, 6, 3), 0);
+	r.durable = 6;
+	check_power_cut(&r);
+	assert_int_equal(numbered_end(&r.n), 0);
+	r.durable = 9;
+	check_power_cut(&r);
+	cam_store_close(r.store);
+	sim_free(r.disk);
+	memo_free(&checked);
+}
+
 int main(void)
 {
 	keep_memory();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_enospc_once), cmocka_unit_test(test_enospc_for_ever),
-		cmocka_unit_test(test_eio_once),    cmocka_unit_test(test_eio_for_ever),
-		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_enospc_once),   cmocka_unit_test(test_enospc_for_ever),
+		cmocka_unit_test(test_eio_once),      cmocka_unit_test(test_eio_for_ever),
+		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_no_sync_works),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

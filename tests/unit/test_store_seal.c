@@ -162,9 +162,35 @@ static void test_window_wins(void **state)
 	recover(d);
 	assert_true(same(d, WINDOW, window));
 	assert_false(is_there(d, JOURNAL));
+	/* Where retention takes the window, the journal goes with it: it would come back. */
+	put(d, JOURNAL, journal);
+	struct sim_disk *c = sim_image(d, 0, SIM_ALL, 0);
+	struct cam_store *s = store_open(sim_io(c));
+	put(c, JOURNAL, journal);
+	unsigned deleted;
+	struct numbered_window later = {.boot = 1, .start_ns = 2000 * NS};
+	numbered_window(s, &later, 100, 3, false);
+	struct cam_retention short_keep = {.keep_ns = 1};
+	assert_int_equal(cam_store_retain(s, &short_keep, &deleted), 0);
+	assert_int_equal(deleted, 1);
+	assert_false(is_there(c, WINDOW));
+	assert_false(is_there(c, JOURNAL));
+	cam_store_close(s);
+	sim_free(c);
 	/* A shorter journal, as a power cut brings it back, does not take anything away. */
 	put(d, JOURNAL, journal);
 	sim_cut(d, JOURNAL, ends[2]);
+	recover(d);
+	assert_true(same(d, WINDOW, window));
+	assert_false(is_there(d, JOURNAL));
+	/* A window that has less is made anew from the journal. */
+	sim_free(d);
+	d = sim_new();
+	put(d, JOURNAL, journal);
+	sim_cut(d, JOURNAL, ends[2]);
+	recover(d);
+	assert_int_equal(count_samples(d), 6);
+	put(d, JOURNAL, journal);
 	recover(d);
 	assert_true(same(d, WINDOW, window));
 	assert_false(is_there(d, JOURNAL));
@@ -304,24 +330,41 @@ static void test_generations(void **state)
 	struct cam_io *io = sim_io(d);
 	struct cam_store *s = store_open(io);
 	struct numbered_window w = {.boot = 1, .start_ns = NS, .realtime_ns = REAL};
-	struct cam_window *reader, *old, *other;
+	struct cam_window *reader, *better, *other;
 	struct numbers before = {0}, after;
+	unsigned refused = 0;
 	numbered_window(s, &w, 0, 12, true);
 	w.start_ns = 2 * NS;
 	w.realtime_ns = REAL + (int64_t)NS;
 	numbered_window(s, &w, 12, 12, true);
 	assert_int_equal(cam_store_open_file(io, WINDOW, &reader), 0);
-	assert_int_equal(cam_store_open_file(io, WINDOW, &old), 0);
+	assert_int_equal(cam_store_open_file(io, WINDOW, &better), 0);
 	assert_int_equal(cam_store_open_file(io, "perfcam-h-20260415-03-00-01-1s.pcw", &other), 0);
 	uint64_t hash = hash_disk(d, true);
 	assert_int_equal(cam_store_replace(s, WINDOW, other), -EINVAL);
 	assert_int_equal(cam_store_replace(s, "nobody.pcw", other), -ENOENT);
 	assert_int_equal(cam_store_replace(s, "pins", other), -EINVAL);
-	struct cam_window *better = numbered_better(old);
+	numbered_better(better);
 	better->info.samples--;
 	assert_int_equal(cam_store_replace(s, WINDOW, better), -EINVAL);
 	better->info.samples++;
 	assert_true(hash_disk(d, true) == hash);
+	/* Nor may it be one that could not be read wholly: names would be lost for good. */
+	for (uint64_t call = 1; call < 40; call++) {
+		struct cam_window *half;
+		assert_int_equal(cam_store_open_file(io, WINDOW, &half), 0);
+		sim_set_plan(d, &(struct sim_plan){.at_call = call, .fail_errno = EIO});
+		numbered_better(half);
+		int err = cam_store_replace(s, WINDOW, half);
+		assert_true(sim_plan_done(d));
+		sim_set_plan(d, &(struct sim_plan){0});
+		half->ops->close(half);
+		store_read(io, &after);
+		assert_int_equal(after.total - after.nameless, 24);
+		assert_int_equal(after.damaged, 0);
+		refused += err != 0;
+	}
+	assert_true(refused > 20);
 	assert_int_equal(cam_store_replace(s, WINDOW, better), 0);
 	better->ops->close(better);
 	other->ops->close(other);

@@ -238,6 +238,52 @@ static void test_open_windows(void **state)
 	sim_free(d);
 }
 
+/* A disk on which something happens right after a directory was listed. */
+struct racing {
+	struct cam_io io;
+	struct cam_io *real;
+	struct cam_store *sealer;
+	unsigned lists;
+};
+
+static int racing_open(struct cam_io *io, const char *name, enum cam_io_mode mode,
+		       struct cam_file **out)
+{
+	struct cam_io *real = ((struct racing *)io)->real;
+	return real->ops->open(real, name, mode, out);
+}
+
+static int racing_list(struct cam_io *io, cam_io_list_fn *fn, void *arg)
+{
+	struct racing *r = (struct racing *)io;
+	unsigned sealed;
+	int err = r->real->ops->list(r->real, fn, arg);
+	if (r->lists++ == 0)
+		assert_int_equal(cam_store_seal_pending(r->sealer, &sealed), 0);
+	return err;
+}
+
+/* Sealed between the reader's look at the names and at the files: neither missed nor doubled. */
+static void test_sealed_while_listing(void **state)
+{
+	(void)state;
+	static const struct cam_io_ops ops = {.open = racing_open, .list = racing_list};
+	struct sim_disk *d = sim_new();
+	struct cam_store *s = store_open(sim_io(d));
+	struct numbers found;
+	for (unsigned i = 0; i < 3; i++) {
+		struct numbered_window w = {.boot = 1, .start_ns = (100 + i) * NS};
+		numbered_window(s, &w, 10 * i, 3, false);
+	}
+	struct racing r = {.io = {&ops}, .real = sim_io(d), .sealer = s};
+	store_read(&r.io, &found);
+	assert_int_equal(found.total, 9);
+	assert_int_equal(found.windows, 3);
+	assert_int_equal(r.lists, 2);
+	cam_store_close(s);
+	sim_free(d);
+}
+
 /* What lies between windows: nothing, an intended stop, a crash, another boot. */
 static void test_gaps(void **state)
 {
@@ -610,6 +656,7 @@ int main(void)
 		cmocka_unit_test(test_retain),
 		cmocka_unit_test(test_readers_and_retention),
 		cmocka_unit_test(test_open_windows),
+		cmocka_unit_test(test_sealed_while_listing),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_syncs),
 		cmocka_unit_test(test_empty_windows),

@@ -39,9 +39,9 @@ struct cam_store_counts {
  * For reading. Takes a snapshot of the list: sealed windows and journals alike, in order of (boot,
  * start), boots in the order in which they were recorded. Opening one that has been deleted since
  * answers -ENOENT; one that has been sealed since is found under its new name. Late events of the
- * annex are among the events of the window they fall into. What a newer perfcam wrote is left out,
- * and so is what cannot be read at all: cam_store_verify() names them. Its windows are closed
- * before it is.
+ * annex are among the events of the window they fall into. What a newer perfcam wrote, and what
+ * cannot be read at all, comes last: info() and open() answer why (-EPROTONOSUPPORT, -EBADMSG,
+ * -EIO). Its windows are closed before it is.
  */
 int cam_store_open_read(struct cam_io *io, struct cam_source **out);
 

@@ -27,7 +27,8 @@
  * What is found on a disk depends on its bytes alone. So points whose disks are equal byte for
  * byte are recovered once, and disks that are equal after recovery are read once; the promises are
  * compared for each point. The bytes of temporary files do not count: every recovery here is
- * watched, and fails the test if it reads one that it has not made itself. All numbers are printed.
+ * watched, and fails the test if it opens or renames one that it has not made itself. All numbers
+ * are printed.
  */
 #include "store/store_parts.h"
 #include "support_sim_io.h"
@@ -362,25 +363,30 @@ static struct cam_io *real_of(struct cam_io *io)
 	return ((struct guard *)io)->real;
 }
 
+static void check_made(const struct guard *g, const char *name)
+{
+	bool made = cam_name_kind(name) != CAM_FILE_TEMPORARY;
+	for (size_t i = 0; i < g->n_made; i++)
+		made |= strcmp(g->made[i], name) == 0;
+	if (!made)
+		fail_msg("%s, left by a crash, was used", name);
+}
+
 static int guard_open(struct cam_io *io, const char *name, enum cam_io_mode mode,
 		      struct cam_file **out)
 {
 	struct guard *g = (struct guard *)io;
-	bool made = false;
-	for (size_t i = 0; i < g->n_made; i++)
-		made |= strcmp(g->made[i], name) == 0;
-	if (cam_name_kind(name) == CAM_FILE_TEMPORARY && mode == CAM_IO_CREATE && !made) {
+	if (mode == CAM_IO_CREATE) {
 		assert_true(g->n_made < 16);
 		strcpy(g->made[g->n_made++], name);
-		made = true;
 	}
-	if (cam_name_kind(name) == CAM_FILE_TEMPORARY && !made)
-		fail_msg("%s, left by a crash, was opened", name);
+	check_made(g, name);
 	return g->real->ops->open(g->real, name, mode, out);
 }
 
 static int guard_rename(struct cam_io *io, const char *from, const char *to, bool replace)
 {
+	check_made((struct guard *)io, from);
 	return real_of(io)->ops->rename(real_of(io), from, to, replace);
 }
 

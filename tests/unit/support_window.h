@@ -79,16 +79,15 @@ struct cam_source *fake_source_new(struct fake_window **windows, size_t n);
 
 /*
  * Everything a window says, as text: two windows with the same content give the same bytes,
- * whatever ids they use. What each option leaves out helps where it cannot be the same.
+ * whatever ids they use.
  */
 enum window_dump_option {
 	WINDOW_DUMP_ALL = 0,
-	WINDOW_DUMP_NO_PLACES = 1 << 0,
+	WINDOW_DUMP_NO_SMALL = 1 << 0, /* small totals: they depend on the size of chunks */
 };
 void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out);
 /* One line a sample, in the order delivered. */
-void window_dump_samples(struct cam_window *w, struct cam_range range, unsigned options,
-			 struct cam_buf *out);
+void window_dump_samples(struct cam_window *w, struct cam_range range, struct cam_buf *out);
 
 /* Bytes as a file to read; borrowed. It counts what is read of it. */
 struct memory_file {

@@ -9,7 +9,6 @@
 struct dump {
 	const struct cam_tables *t;
 	struct cam_window *w;
-	unsigned options;
 	struct cam_buf *out;
 	/* The text of functions and modules, made once each. */
 	struct cam_buf *funcs, *modules;
@@ -120,17 +119,15 @@ static int put_batch(void *arg, const struct cam_batch *b)
 		cam_buf_printf(d->out, " %" PRIu64 " %d", e->period_ns, e->has_weight);
 		put_string(d, " detail ", (struct cam_str_id){b->detail[i]});
 		put_stack(d, b->stack[i]);
-		if (!(d->options & WINDOW_DUMP_NO_PLACES))
-			put_place(d, b->place[i]);
+		put_place(d, b->place[i]);
 		cam_buf_printf(d->out, "\n");
 	}
 	return 0;
 }
 
-void window_dump_samples(struct cam_window *w, struct cam_range range, unsigned options,
-			 struct cam_buf *out)
+void window_dump_samples(struct cam_window *w, struct cam_range range, struct cam_buf *out)
 {
-	struct dump d = {.w = w, .options = options, .out = out};
+	struct dump d = {.w = w, .out = out};
 	int err = w->ops->tables(w, &d.t);
 	if (!err)
 		err = w->ops->samples(w, range, 0x3ff, put_batch, &d);
@@ -263,19 +260,20 @@ static void put_info(struct dump *d)
 
 void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out)
 {
-	struct collect c = {.d = {.w = w, .options = options, .out = out}};
+	struct collect c = {.d = {.w = w, .out = out}};
 	int err = w->ops->tables(w, &c.d.t);
 	put_info(&c.d);
 	for (size_t i = 0; i < c.d.t->n_etypes && !err; i++) {
 		put_string(&c.d, "etype ", c.d.t->etypes[i].name);
 		cam_buf_printf(out, "\n");
 	}
-	window_dump_samples(w, CAM_RANGE_ALL, options, out);
+	window_dump_samples(w, CAM_RANGE_ALL, out);
 	c.what = "total";
 	err |= w->ops->totals(w, put_total, &c);
 	put_lines(out, &c.lines);
 	c.what = "small";
-	err |= w->ops->small_totals(w, put_total, &c);
+	if (!(options & WINDOW_DUMP_NO_SMALL))
+		err |= w->ops->small_totals(w, put_total, &c);
 	put_lines(out, &c.lines);
 	c.d.out = out;
 	err |= w->ops->cells(w, put_cell, &c.d);

@@ -385,6 +385,58 @@ uint64_t hash_disk(struct sim_disk *d, bool all)
 	return hash;
 }
 
+static struct cam_io *real_of(struct cam_io *io)
+{
+	return ((struct relay *)io)->real;
+}
+
+static int relay_open(struct cam_io *io, const char *name, enum cam_io_mode mode,
+		      struct cam_file **out)
+{
+	return real_of(io)->ops->open(real_of(io), name, mode, out);
+}
+
+static int relay_rename(struct cam_io *io, const char *from, const char *to, bool replace)
+{
+	return real_of(io)->ops->rename(real_of(io), from, to, replace);
+}
+
+static int relay_unlink(struct cam_io *io, const char *name)
+{
+	return real_of(io)->ops->unlink(real_of(io), name);
+}
+
+static int relay_sync_dir(struct cam_io *io)
+{
+	return real_of(io)->ops->sync_dir(real_of(io));
+}
+
+static int relay_list(struct cam_io *io, cam_io_list_fn *fn, void *arg)
+{
+	return real_of(io)->ops->list(real_of(io), fn, arg);
+}
+
+static int relay_lock(struct cam_io *io, const char *name, struct cam_file **out, int *holder)
+{
+	return real_of(io)->ops->lock(real_of(io), name, out, holder);
+}
+
+static int relay_space(struct cam_io *io, uint64_t *total_bytes, uint64_t *free_bytes)
+{
+	return real_of(io)->ops->space(real_of(io), total_bytes, free_bytes);
+}
+
+/* Files are those of the real disk, with its own functions. */
+const struct cam_io_ops relay_ops = {
+	.open = relay_open,
+	.rename = relay_rename,
+	.unlink = relay_unlink,
+	.sync_dir = relay_sync_dir,
+	.list = relay_list,
+	.lock = relay_lock,
+	.space = relay_space,
+};
+
 void sim_cut(struct sim_disk *d, const char *name, size_t bytes)
 {
 	size_t n;

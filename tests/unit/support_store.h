@@ -91,6 +91,16 @@ void memo_free(struct memo *m);
 
 /* Before thousands of runs: memory that is freed is kept, not given back to the kernel each time. */
 void keep_memory(void);
+/*
+ * A disk in front of another one: calls are passed on. A test copies relay_ops, puts functions of
+ * its own into the copy, and embeds a relay as the first member of what these need.
+ */
+struct relay {
+	struct cam_io io;
+	struct cam_io *real;
+};
+extern const struct cam_io_ops relay_ops;
+
 /* Keeps the first bytes of a file. */
 void sim_cut(struct sim_disk *d, const char *name, size_t bytes);
 /* The verdict of one file, or NULL if there is none of that name. */

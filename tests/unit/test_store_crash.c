@@ -352,16 +352,10 @@ static void read_disk(struct sim_disk *d, uint64_t hash, struct state *out)
 
 /* A disk whose leftovers nobody may look into. */
 struct guard {
-	struct cam_io io;
-	struct cam_io *real;
-	char made[16][CAM_NAME_BYTES]; /* temporary files made by whoever uses it */
+	struct relay relay;
+	char made[16][CAM_NAME_BYTES]; /* files made by whoever uses it */
 	size_t n_made;
 };
-
-static struct cam_io *real_of(struct cam_io *io)
-{
-	return ((struct guard *)io)->real;
-}
 
 static void check_made(const struct guard *g, const char *name)
 {
@@ -381,43 +375,14 @@ static int guard_open(struct cam_io *io, const char *name, enum cam_io_mode mode
 		strcpy(g->made[g->n_made++], name);
 	}
 	check_made(g, name);
-	return g->real->ops->open(g->real, name, mode, out);
+	return relay_ops.open(io, name, mode, out);
 }
 
 static int guard_rename(struct cam_io *io, const char *from, const char *to, bool replace)
 {
 	check_made((struct guard *)io, from);
-	return real_of(io)->ops->rename(real_of(io), from, to, replace);
+	return relay_ops.rename(io, from, to, replace);
 }
-
-static int guard_unlink(struct cam_io *io, const char *name)
-{
-	return real_of(io)->ops->unlink(real_of(io), name);
-}
-
-static int guard_sync_dir(struct cam_io *io)
-{
-	return real_of(io)->ops->sync_dir(real_of(io));
-}
-
-static int guard_list(struct cam_io *io, cam_io_list_fn *fn, void *arg)
-{
-	return real_of(io)->ops->list(real_of(io), fn, arg);
-}
-
-static int guard_lock(struct cam_io *io, const char *name, struct cam_file **out, int *holder)
-{
-	return real_of(io)->ops->lock(real_of(io), name, out, holder);
-}
-
-static const struct cam_io_ops guard_ops = {
-	.open = guard_open,
-	.rename = guard_rename,
-	.unlink = guard_unlink,
-	.sync_dir = guard_sync_dir,
-	.list = guard_list,
-	.lock = guard_lock,
-};
 
 /* The state that recovery makes of a disk; takes it over. */
 static const struct state *recover(struct enumeration *e, struct sim_disk *d)
@@ -425,8 +390,11 @@ static const struct state *recover(struct enumeration *e, struct sim_disk *d)
 	*memo_find(&e->exact, hash_disk(d, true)) = 1;
 	uint32_t *known = memo_find(&e->disks, hash_disk(d, false));
 	if (!*known) {
-		struct guard g = {.io = {&guard_ops}, .real = sim_io(d)};
-		cam_store_close(store_open(&g.io));
+		struct cam_io_ops ops = relay_ops;
+		struct guard g = {.relay = {{&ops}, sim_io(d)}};
+		ops.open = guard_open;
+		ops.rename = guard_rename;
+		cam_store_close(store_open(&g.relay.io));
 		uint64_t hash = hash_disk(d, true);
 		uint32_t *same = memo_find(&e->recovered, hash);
 		if (!*same) {

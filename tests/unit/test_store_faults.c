@@ -389,6 +389,48 @@ static void test_abandoned(void **state)
 	}
 }
 
+struct no_directory {
+	struct relay relay;
+	bool fails;
+};
+
+static int failing_sync_dir(struct cam_io *io)
+{
+	return ((struct no_directory *)io)->fails ? -EIO : relay_ops.sync_dir(io);
+}
+
+/* Two faults: a sync fails, and so does making the new file's name durable. */
+static void test_abandoned_without_a_name(void **state)
+{
+	(void)state;
+	struct memo checked = {0};
+	struct run r = {.disk = sim_new(), .checked = &checked, .ended = true};
+	struct numbered_window w = {.boot = 1, .start_ns = NS};
+	struct cam_io_ops ops = relay_ops;
+	struct no_directory io = {.relay = {{&ops}, sim_io(r.disk)}};
+	ops.sync_dir = failing_sync_dir;
+	r.io = &io.relay.io;
+	open_store(&r);
+	assert_int_equal(numbered_begin(&r.n, &w), 0);
+	assert_int_equal(numbered_append(&r.n, 0, 3), 0);
+	sim_set_plan(r.disk, &(struct sim_plan){.at_call = 2, .fail_errno = EIO});
+	io.fails = true;
+	assert_int_equal(numbered_append(&r.n, 3, 3), 0);
+	/* The name may still lead to the old file: nothing is accepted before it does not. */
+	assert_int_equal(numbered_append(&r.n, 6, 3), -EIO);
+	assert_int_equal(numbered_end(&r.n), -EIO);
+	io.fails = false;
+	assert_int_equal(numbered_append(&r.n, 6, 3), 0);
+	r.durable = 6;
+	check_power_cut(&r);
+	assert_int_equal(numbered_end(&r.n), 0);
+	r.durable = 9;
+	check_power_cut(&r);
+	cam_store_close(r.store);
+	sim_free(r.disk);
+	memo_free(&checked);
+}
+
 /* No sync works any more: what is refused stays bounded, what was accepted is not lost. */
 static void test_no_sync_works(void **state)
 {
@@ -423,9 +465,13 @@ int main(void)
 {
 	keep_memory();
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_enospc_once),   cmocka_unit_test(test_enospc_for_ever),
-		cmocka_unit_test(test_eio_once),      cmocka_unit_test(test_eio_for_ever),
-		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_enospc_once),
+		cmocka_unit_test(test_enospc_for_ever),
+		cmocka_unit_test(test_eio_once),
+		cmocka_unit_test(test_eio_for_ever),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_abandoned),
+		cmocka_unit_test(test_abandoned_without_a_name),
 		cmocka_unit_test(test_no_sync_works),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

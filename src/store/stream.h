@@ -31,23 +31,31 @@ enum cam_coder {
 	CAM_CODER_RANS = 2,
 };
 
+/* The first token that stands before raw bits. */
+static inline uint32_t cam_token_limit(unsigned split)
+{
+	return 1u << (split & 7);
+}
 /* Raw bits a token stands before, and the value they are added to. */
 static inline unsigned cam_token_bits(uint32_t token, unsigned split)
 {
-	return token < (1u << split) ? 0 : ((token - (1u << split)) >> 1) + split - 1;
+	uint32_t limit = cam_token_limit(split);
+	return token < limit ? 0 : ((token - limit) >> 1) + split - 1;
 }
 static inline uint64_t cam_token_base(uint32_t token, unsigned split)
 {
-	if (token < (1u << split))
+	uint32_t limit = cam_token_limit(split);
+	if (token < limit)
 		return token;
-	return (2 | (uint64_t)((token - (1u << split)) & 1)) << cam_token_bits(token, split);
+	return (2 | (uint64_t)((token - limit) & 1)) << (cam_token_bits(token, split) & 63);
 }
 static inline uint32_t cam_token_of(uint64_t v, unsigned split)
 {
-	if (v < (1u << split))
+	uint32_t limit = cam_token_limit(split);
+	if (v < limit)
 		return (uint32_t)v;
 	unsigned b = 64 - (unsigned)__builtin_clzll(v);
-	return (1u << split) + 2 * (b - split - 1) + (uint32_t)(v >> (b - 2) & 1);
+	return limit + 2 * (b - split - 1) + (uint32_t)(v >> (b - 2) & 1);
 }
 
 struct cam_stream_out {

@@ -367,7 +367,7 @@ int cam_span_task(struct cam_reader *r)
 int cam_span_weight(struct cam_reader *r)
 {
 	struct cam_span_in *s = r->span;
-	struct cam_stream_in in;
+	struct cam_stream_in in = {0};
 	const struct cam_dir *d = &r->dir;
 	int err = 0;
 	memset(s->last_weight, 0, d->n_etypes * sizeof(*s->last_weight));
@@ -379,7 +379,7 @@ int cam_span_weight(struct cam_reader *r)
 	for (uint32_t i = 0; i < s->span->samples; i++) {
 		uint32_t e = d->groups[s->group[i]].etype;
 		s->weight[i] = d->etypes[e].weight;
-		if (d->etypes[e].varies) {
+		if (varies && d->etypes[e].varies) {
 			s->last_weight[e] += (uint64_t)cam_unzigzag(cam_stream_get(&in, 0));
 			s->weight[i] = s->last_weight[e];
 		}

@@ -18,7 +18,7 @@ static int compare_rows(const void *x, const void *y)
 static struct cam_total_row *pair_rows(const struct cam_reader *r)
 {
 	const struct cam_dir *d = &r->dir;
-	struct cam_total_row *rows = malloc(((size_t)d->n_pairs + 1) * sizeof(*rows));
+	struct cam_total_row *rows = calloc((size_t)d->n_pairs + 1, sizeof(*rows));
 	for (size_t c = 0; rows && c < d->n_classes; c++) {
 		const struct cam_dir_class *class = &d->classes[c];
 		for (uint32_t rank = class->first_rank; rank < class->first_rank + class->pairs;

@@ -198,7 +198,7 @@ static int count_cells(struct cam_writer *w, struct cells *c)
 	for (size_t i = 0; i < w->rows.n; i++) {
 		uint32_t *head = &c->of[w->task_process[w->rows.task[i]]];
 		uint64_t second = cam_rows_second(w->rows.time_ns[i]);
-		if (*head && c->rows[*head - 1].second == second) {
+		if (*head && c->rows && c->rows[*head - 1].second == second) {
 			c->rows[*head - 1].samples++;
 			continue;
 		}
@@ -226,8 +226,10 @@ static int put_processes(struct cam_writer *w, uint32_t from, uint32_t to, struc
 {
 	const struct cells *c = w->cells;
 	struct cam_stream_out s[CAM_PROCESS_STREAMS];
-	uint64_t last = c->rows[c->of[from] - 1].second;
 	int err = 0;
+	if (!c->rows)
+		return -EBADMSG;
+	uint64_t last = c->rows[c->of[from] - 1].second;
 	for (unsigned i = 0; i < CAM_PROCESS_STREAMS; i++)
 		cam_stream_out_init(&s[i], cam_process_splits[i]);
 	cam_buf_put_varint(out, last);

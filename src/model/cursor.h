@@ -15,6 +15,7 @@
  * caller must look at it and say so.
  */
 #pragma once
+#include "model/counter.h"
 #include "model/tables.h"
 
 struct cam_window_info {
@@ -104,6 +105,7 @@ typedef int cam_event_fn(void *arg, const struct cam_event *e);
 typedef int cam_ledger_fn(void *arg, const struct cam_ledger_row *row);
 typedef int cam_anchor_fn(void *arg, const struct cam_anchor *a);
 typedef int cam_fact_fn(void *arg, const struct cam_fact *f);
+typedef int cam_counter_fn(void *arg, const struct cam_counter *c);
 
 /* What could not be read so far; grows as more is asked. */
 struct cam_damage {
@@ -136,6 +138,8 @@ struct cam_window_ops {
 	int (*ledger)(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 	int (*anchors)(struct cam_window *w, cam_anchor_fn *fn, void *arg);
 	int (*facts)(struct cam_window *w, cam_fact_fn *fn, void *arg);
+	/* May be NULL: the window has none. By kind, subject, then time. */
+	int (*counters)(struct cam_window *w, cam_counter_fn *fn, void *arg);
 	void (*close)(struct cam_window *w);
 };
 

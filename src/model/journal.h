@@ -13,6 +13,7 @@
  * Counted on refusal: nothing here; ingest enters the loss into the ledger of what follows.
  */
 #pragma once
+#include "model/counter.h"
 #include "model/tables.h"
 
 struct cam_window_head {
@@ -32,9 +33,10 @@ struct cam_block {
 	const struct cam_event *events;
 	const struct cam_ledger_row *ledger;
 	const struct cam_fact *facts;
+	const struct cam_counter *counters;
 	/* Locations that got their names since the last block. */
 	const struct cam_loc_id *named;
-	size_t n_samples, n_anchors, n_events, n_ledger, n_facts, n_named;
+	size_t n_samples, n_anchors, n_events, n_ledger, n_facts, n_counters, n_named;
 };
 
 struct cam_journal {

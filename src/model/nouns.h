@@ -158,8 +158,21 @@ enum cam_cause {
 	CAM_CAUSE_DAMAGED,	 /* recorded, and no longer readable */
 	CAM_CAUSE_MALFORMED,	 /* records of an imported file that could not be read */
 	CAM_CAUSE_BOUND,	 /* more distinct things than the tables may hold */
+	CAM_CAUSE_STOLEN,	 /* the hypervisor ran something else */
+	CAM_CAUSE_BLOCKED,	 /* other BPF code kept ours from running */
+	CAM_CAUSE_FILTERED,	 /* observed, and outside the recording's scope */
+	CAM_CAUSE_SHED,		 /* perfcam kept to its own budget */
+	CAM_CAUSE_UNEXPLAINED,	 /* due, not idle, and did not fire: late timers, mostly */
 	CAM_CAUSE_MAX,
 };
+
+/* Whether a view that touches it is incomplete: samples were due, and were lost. Idle, filtered,
+ * stolen, offline, suspended time and late timers are not: nothing of it was ever there to keep. */
+bool cam_cause_is_loss(enum cam_cause cause);
+/* "idle", "ring full", …: for people. */
+const char *cam_cause_words(enum cam_cause cause);
+/* "idle", "lost_ring", …: for programs. */
+const char *cam_cause_key(enum cam_cause cause);
 
 struct cam_ledger_row {
 	enum cam_cause cause;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From raw records to windows: who ran (the table of processes), where (address → file and offset),
+ * what it is called (names, asked for and awaited), cut into windows without a gap.
+ *
+ * One thread. Fed by raw records in order of time, by tidings (answers of the helpers), and by the
+ * clock (tick). Writes windows through door C: up to two are open, the older one only to get the
+ * names of its last samples. What does not fit is dropped whole and entered into the ledger.
+ */
+#pragma once
+#include "model/errand.h"
+#include "model/journal.h"
+#include "model/raw.h"
+
+struct cam_live;
+
+/* Which samples are wanted; all that are set must hold. */
+struct cam_scope {
+	const int32_t *pids; /* these processes and what they fork from now on */
+	size_t n_pids;
+	uint32_t uid;		/* CAM_UID_NONE: any */
+	struct cam_text cgroup; /* this path or below; empty: any */
+};
+
+struct cam_live_options {
+	uint64_t window_ns;
+	uint32_t hz;
+	struct cam_text event; /* "cpu-clock", … */
+	struct cam_text host;
+	struct cam_boot_id boot_id;
+	struct cam_scope scope;
+	bool keep_places; /* --addresses */
+	/* Budgets. */
+	size_t max_table_bytes;	  /* of one open window; reached: it is cut early */
+	size_t max_process_bytes; /* the table of processes and their mappings */
+	size_t max_name_bytes;	  /* names kept to be used again */
+};
+
+struct cam_live_stats {
+	uint64_t samples, idle, filtered; /* of all records; samples: stored */
+	uint64_t dropped;		  /* by a bound, in the ledgers */
+	uint64_t unnamed;		  /* locations whose name never came */
+	uint64_t late_samples, suspect_samples;
+	uint32_t windows;
+	uint32_t processes, files;
+	uint64_t errands, errands_failed;
+	size_t table_bytes, process_bytes, name_bytes;
+};
+
+/* `door` gives the journal door for another window (two may be open at a time). All borrowed. */
+struct cam_live_doors {
+	void *self;
+	struct cam_journal *(*door)(void *self);
+	struct cam_errands *errands;
+};
+
+int cam_live_new(const struct cam_live_options *o, const struct cam_live_doors *doors,
+		 struct cam_live **out);
+void cam_live_free(struct cam_live *l);
+
+int cam_live_raw(struct cam_live *l, const struct cam_raw *r);
+int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t);
+int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a);
+int cam_live_counter(struct cam_live *l, const struct cam_counter *c);
+/* A ledger row that another found: disk full, suspended, shed, queue full, … */
+int cam_live_lost(struct cam_live *l, const struct cam_ledger_row *row);
+int cam_live_event(struct cam_live *l, uint64_t time_ns, uint64_t uncertainty_ns,
+		   enum cam_severity severity, struct cam_text source, struct cam_text text);
+/* Kept for this and every window that follows; a later value replaces the earlier. */
+int cam_live_fact(struct cam_live *l, struct cam_text key, struct cam_text value);
+
+/*
+ * About every 200 ms: asks for names, gives up on what was not answered, writes what is pending to
+ * the journal, closes windows whose time has passed. released_ns: no record older than this will
+ * come. -ENOSPC, -EIO …: the journal refuses; what was pending stays until it does not fit.
+ */
+int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns);
+/* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown, SIGHUP). */
+int cam_live_cut(struct cam_live *l, uint64_t end_ns);
+struct cam_live_stats cam_live_stats(const struct cam_live *l);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Door G: what the recorder asks of its helper processes, and what they answer.
+ *
+ * Sides: ingest/live asks (through struct cam_errands, which daemon implements over sockets and
+ * tests over nothing); the opener (room proc) and the symboliser (room symbol) answer.
+ * Handed over: an errand; later its tidings, with the same ticket. A file descriptor travels
+ * beside the packet: opener → daemon with CAM_ERRAND_FILE and CAM_ERRAND_KALLSYMS, daemon →
+ * symboliser with CAM_ERRAND_NAMES. ingest never sees descriptors: it knows files by number.
+ * Ownership: pointers inside are borrowed for the call; packed forms are self-contained.
+ * Thread: send() and the delivery of tidings on ingest's thread.
+ * Refusals: send(): -EAGAIN, too much is under way (ask again later). No answer is promised: an
+ * errand that is not answered in time is answered by daemon with error -ETIMEDOUT.
+ * Answers are untrusted (their makers parse hostile files): unpack() checks every length and
+ * range; what it accepts cannot harm, but may be wrong.
+ */
+#pragma once
+#include "model/raw.h"
+
+enum cam_errand_type {
+	CAM_ERRAND_PROCESS,  /* → opener: what is this process? */
+	CAM_ERRAND_THREAD,   /* → opener: what is this thread called? */
+	CAM_ERRAND_FILE,     /* → opener: take hold of the file behind this mapping */
+	CAM_ERRAND_KALLSYMS, /* → opener: open the kernel's symbols (asked by daemon itself) */
+	CAM_ERRAND_NAMES,    /* → symboliser: names of these offsets of that file */
+	CAM_ERRAND_FORGET, /* → daemon: the file's descriptor is not needed any more; no answer */
+	CAM_ERRAND_TYPES,
+};
+
+/* Numbers of files that are not files; all others are given by ingest, from CAM_FILE_FIRST. */
+enum {
+	CAM_FILE_KERNEL, /* offsets are absolute addresses */
+	CAM_FILE_VDSO,
+	CAM_FILE_FIRST,
+};
+
+#define CAM_ERRAND_MAX_OFFSETS 512u
+#define CAM_ERRAND_MAX_BYTES   (128u * 1024)
+
+struct cam_errand {
+	enum cam_errand_type type;
+	uint32_t ticket; /* ingest's; echoed */
+	int32_t pid, tid;
+	uint32_t file;
+	struct cam_mapping mapping; /* FILE: which mapping of pid; all of it must match */
+	const uint64_t *offsets;    /* NAMES: into the file (not addresses of its segments) */
+	uint32_t n_offsets;
+};
+
+/* What makes a file itself: of the descriptor that is held. */
+struct cam_file_key {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint64_t generation; /* 0: the file system does not say */
+	int64_t ctime_ns;
+	uint64_t bytes;
+};
+
+/* PROCESS. Where a thing could not be read it is empty, or _NONE. */
+struct cam_process_tidings {
+	uint64_t start_ns;     /* boot clock, from ticks: good to 10 ms, only confirms */
+	uint64_t maps_read_ns; /* CLOCK_MONOTONIC just before maps was read */
+	uint32_t uid;
+	bool more;	      /* further packets with more mappings follow */
+	struct cam_text comm; /* of the thread `tid` */
+	struct cam_text exe;
+	struct cam_text cgroup;		    /* v2 path, else that of the deepest v1 hierarchy */
+	const struct cam_mapping *mappings; /* executable ones */
+	uint32_t n_mappings;
+};
+
+struct cam_file_tidings {
+	struct cam_file_key key;
+};
+
+struct cam_name {
+	uint64_t offset;	     /* as asked */
+	uint64_t start;		     /* of the function, in the offsets' own terms */
+	enum cam_name_source source; /* CAM_NAME_NONE: has no name */
+	struct cam_text name;	     /* demangled, at most CAM_RAW_MAX_TEXT */
+	struct cam_text module;	     /* kernel: "[ext4]", "[bpf]"; empty: the file's own */
+};
+
+struct cam_names_tidings {
+	const struct cam_name *names; /* those asked for that fit, in any order */
+	uint32_t n_names;
+	bool more;		  /* further packets of the same ticket follow */
+	struct cam_text build_id; /* raw bytes */
+};
+
+struct cam_tidings {
+	enum cam_errand_type type;
+	uint32_t ticket;
+	int32_t pid, tid;
+	uint32_t file;
+	int error; /* 0, or why there is nothing: -ENOENT gone, -ESTALE another file is there now,
+		    * -ETIMEDOUT, -EACCES, -EBADMSG unreadable ELF, … */
+	union {
+		struct cam_process_tidings process;
+		struct cam_text comm;	      /* THREAD */
+		struct cam_file_tidings held; /* FILE */
+		struct cam_names_tidings names;
+	};
+};
+
+struct cam_errands {
+	void *self;
+	int (*send)(struct cam_errands *e, const struct cam_errand *errand);
+};
+
+/*
+ * One packet each. pack answers the bytes written, or -E2BIG (does not fit `room`). unpack borrows
+ * from `from` and, for the arrays, writes into `scratch` (the caller's, `scratch_bytes`, aligned to
+ * 8; CAM_ERRAND_MAX_BYTES * 2 is always enough). -EBADMSG: malformed.
+ */
+int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes);
+int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scratch_bytes,
+		      struct cam_errand *out);
+int cam_tidings_pack(const struct cam_tidings *t, void *room, size_t room_bytes);
+int cam_tidings_unpack(const void *from, size_t bytes, void *scratch, size_t scratch_bytes,
+		       struct cam_tidings *out);

@@ -69,8 +69,6 @@ struct cam_capture_ops {
 	void (*end_round)(struct cam_capture *c);
 	/* Once a second: opens CPUs that came, closes those that went. */
 	int (*rescan)(struct cam_capture *c);
-	/* sched_clock now (the kernel log's clock); false where it cannot be read cheaply. */
-	bool (*sched_clock)(struct cam_capture *c, uint64_t *ns);
 	/* Changes the rate of all CPUs (to shed load). */
 	int (*set_rate)(struct cam_capture *c, uint32_t hz);
 	/* A scope: only samples of these processes are emitted, the rest is counted as filtered.

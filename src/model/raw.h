@@ -79,6 +79,7 @@ struct cam_raw_lost {
 	uint64_t records;
 	uint64_t from_ns; /* the drain round before; time_ns is the round that noticed */
 	bool side_band; /* mappings, forks, … were lost: what lived then is suspect; else samples */
+	bool queue;	/* it was perfcam's own queue that was full, not the kernel's ring */
 };
 
 struct cam_raw_ksymbol {

@@ -37,6 +37,14 @@ enum {
 #define CAM_ERRAND_MAX_OFFSETS 512u
 #define CAM_ERRAND_MAX_BYTES   (128u * 1024)
 
+/* What an element takes in a packet beside its text, and the most the rest can take: with these a
+ * maker of tidings knows how many fit before it packs. */
+#define CAM_ERRAND_MAX_COMM	 64u /* a kernel worker's is longer than CAM_COMM_BYTES */
+#define CAM_ERRAND_MAX_BUILD_ID	 64u /* a longer one is left out */
+#define CAM_ERRAND_MAPPING_BYTES 50u
+#define CAM_ERRAND_NAME_BYTES	 21u
+#define CAM_ERRAND_HEAD_BYTES	 (256u + 2 * CAM_RAW_MAX_TEXT)
+
 struct cam_errand {
 	enum cam_errand_type type;
 	uint32_t ticket; /* ingest's; echoed */
@@ -109,9 +117,15 @@ struct cam_errands {
 };
 
 /*
- * One packet each. pack answers the bytes written, or -E2BIG (does not fit `room`). unpack borrows
- * from `from` and, for the arrays, writes into `scratch` (the caller's, `scratch_bytes`, aligned to
- * 8; CAM_ERRAND_MAX_BYTES * 2 is always enough). -EBADMSG: malformed.
+ * One packet each. pack answers the bytes written, -E2BIG (does not fit `room`, or one packet), or
+ * -EINVAL (what unpack would not accept); text beyond its bound is cut. unpack borrows from `from`
+ * and, for the arrays, writes into `scratch` (the caller's, `scratch_bytes`, aligned to 8;
+ * CAM_ERRAND_MAX_BYTES * 2 is always enough; -E2BIG: it was not). -EBADMSG: malformed.
+ *
+ * What unpack promises: type, source and error are of their ranges (a source is one that a
+ * symboliser can have), pids are not negative, start < end, mappings ascend without overlap within
+ * the packet, a function starts at or before the offset, a name is empty exactly with CAM_NAME_NONE,
+ * tidings with an error have no body. Text may be any bytes.
  */
 int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes);
 int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scratch_bytes,

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/errand.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* Exactly what a packet may ask for, so that ASan sees one byte more. */
+static void *scratch_new(void)
+{
+	void *p = aligned_alloc(8, CAM_ERRAND_MAX_BYTES * 2);
+	assert_non_null(p);
+	return p;
+}
+
+static char room[CAM_ERRAND_MAX_BYTES];
+
+static const struct cam_mapping maps[] = {
+	{0x1000, 0x3000, 0x400, 77, 5, 8, 1, CAM_TEXT("/usr/bin/a b\nc (deleted)")},
+	{0x3000, 0x4000, 0, UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, CAM_TEXT("")},
+	{0xffffffffff600000, UINT64_MAX, 0, 0, 0, 0, 0, CAM_TEXT("[vsyscall]")},
+};
+
+static const struct cam_name names[] = {
+	{0x1234, 0x1200, CAM_NAME_SYMTAB, CAM_TEXT("std::f(int)"), CAM_TEXT("")},
+	{0, 0, CAM_NAME_NONE, CAM_TEXT(""), CAM_TEXT("[ext4]")},
+	{UINT64_MAX, UINT64_MAX, CAM_NAME_JITDUMP, CAM_TEXT("\0x"), CAM_TEXT("[bpf]")},
+};
+
+static const uint64_t offsets[] = {0, 1, UINT64_MAX};
+
+static const struct cam_errand errands[] = {
+	{CAM_ERRAND_PROCESS, 1, 5, 7},
+	{CAM_ERRAND_THREAD, UINT32_MAX, INT32_MAX, 0},
+	{CAM_ERRAND_FILE, 3, 5, 5, 9, {0x1000, 0x3000, 4, 77, 6, 8, 1, CAM_TEXT("/x")}},
+	{CAM_ERRAND_KALLSYMS, 4},
+	{CAM_ERRAND_NAMES, 5, .file = CAM_FILE_KERNEL, .offsets = offsets, .n_offsets = 3},
+	{CAM_ERRAND_NAMES, 6, .file = CAM_FILE_FIRST},
+	{CAM_ERRAND_FORGET, 7, .file = UINT32_MAX},
+};
+
+static const struct cam_tidings tidings[] = {
+	{CAM_ERRAND_PROCESS, 1, 5, 7,
+	 .process = {123456789, 987654321, 1000, true, CAM_TEXT("a)\n b"), CAM_TEXT("/usr/bin/a"),
+		     CAM_TEXT("/user.slice"), maps, 3}},
+	{CAM_ERRAND_PROCESS, 1, 5, 7, .process = {.uid = UINT32_MAX}},
+	{CAM_ERRAND_PROCESS, 1, 5, 7, .error = -ESRCH},
+	{CAM_ERRAND_THREAD, 2, 5, 8, .comm = CAM_TEXT("kworker/u9:3-events_unbound")},
+	{CAM_ERRAND_FILE, 3, 5, 5, 9, .held = {{8, 1, 77, 5, -1, UINT64_MAX}}},
+	{CAM_ERRAND_FILE, 3, 5, 5, 9, .error = -4095},
+	{CAM_ERRAND_KALLSYMS, 4},
+	{CAM_ERRAND_NAMES, 5, .names = {names, 3, true, CAM_TEXT("\1\2\3\0\5")}},
+	{CAM_ERRAND_NAMES, 5, .error = -EBADMSG},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void assert_text(struct cam_text a, struct cam_text b)
+{
+	assert_int_equal(a.n, b.n);
+	if (a.n)
+		assert_memory_equal(a.p, b.p, a.n);
+}
+
+static void assert_mapping(const struct cam_mapping *a, const struct cam_mapping *b)
+{
+	assert_int_equal(a->start, b->start);
+	assert_int_equal(a->end, b->end);
+	assert_int_equal(a->file_offset, b->file_offset);
+	assert_int_equal(a->inode, b->inode);
+	assert_int_equal(a->generation, b->generation);
+	assert_int_equal(a->major, b->major);
+	assert_int_equal(a->minor, b->minor);
+	assert_text(a->path, b->path);
+}
+
+static void errands_come_back(void **state)
+{
+	(void)state;
+	void *scratch = scratch_new();
+	for (size_t i = 0; i < COUNT(errands); i++) {
+		const struct cam_errand *e = &errands[i];
+		struct cam_errand got;
+		int n = cam_errand_pack(e, room, sizeof(room));
+		assert_true(n > 0);
+		assert_int_equal(cam_errand_unpack(room, (size_t)n, scratch,
+						   CAM_ERRAND_MAX_BYTES * 2, &got),
+				 0);
+		assert_int_equal(got.type, e->type);
+		assert_int_equal(got.ticket, e->ticket);
+		assert_int_equal(got.pid, e->pid);
+		assert_int_equal(got.tid, e->tid);
+		assert_int_equal(got.file, e->file);
+		assert_int_equal(got.n_offsets, e->n_offsets);
+		for (uint32_t k = 0; k < e->n_offsets; k++)
+			assert_int_equal(got.offsets[k], e->offsets[k]);
+		assert_mapping(&got.mapping, &e->mapping);
+	}
+	free(scratch);
+}
+
+static void assert_process(const struct cam_process_tidings *a, const struct cam_process_tidings *b)
+{
+	assert_int_equal(a->start_ns, b->start_ns);
+	assert_int_equal(a->maps_read_ns, b->maps_read_ns);
+	assert_int_equal(a->uid, b->uid);
+	assert_int_equal(a->more, b->more);
+	assert_text(a->comm, b->comm);
+	assert_text(a->exe, b->exe);
+	assert_text(a->cgroup, b->cgroup);
+	assert_int_equal(a->n_mappings, b->n_mappings);
+	for (uint32_t i = 0; i < a->n_mappings; i++)
+		assert_mapping(&a->mappings[i], &b->mappings[i]);
+}
+
+static void assert_names(const struct cam_names_tidings *a, const struct cam_names_tidings *b)
+{
+	assert_int_equal(a->more, b->more);
+	assert_text(a->build_id, b->build_id);
+	assert_int_equal(a->n_names, b->n_names);
+	for (uint32_t i = 0; i < a->n_names; i++) {
+		assert_int_equal(a->names[i].offset, b->names[i].offset);
+		assert_int_equal(a->names[i].start, b->names[i].start);
+		assert_int_equal(a->names[i].source, b->names[i].source);
+		assert_text(a->names[i].name, b->names[i].name);
+		assert_text(a->names[i].module, b->names[i].module);
+	}
+}
+
+static void tidings_come_back(void **state)
+{
+	(void)state;
+	void *scratch = scratch_new();
+	for (size_t i = 0; i < COUNT(tidings); i++) {
+		const struct cam_tidings *t = &tidings[i];
+		struct cam_tidings got;
+		int n = cam_tidings_pack(t, room, sizeof(room));
+		assert_true(n > 0);
+		assert_int_equal(cam_tidings_unpack(room, (size_t)n, scratch,
+						    CAM_ERRAND_MAX_BYTES * 2, &got),
+				 0);
+		assert_int_equal(got.type, t->type);
+		assert_int_equal(got.ticket, t->ticket);
+		assert_int_equal(got.pid, t->pid);
+		assert_int_equal(got.tid, t->tid);
+		assert_int_equal(got.file, t->file);
+		assert_int_equal(got.error, t->error);
+		if (t->type == CAM_ERRAND_PROCESS && !t->error)
+			assert_process(&got.process, &t->process);
+		if (t->type == CAM_ERRAND_THREAD)
+			assert_text(got.comm, t->comm);
+		if (t->type == CAM_ERRAND_FILE && !t->error) {
+			assert_int_equal(got.held.key.inode, 77);
+			assert_int_equal(got.held.key.generation, 5);
+			assert_int_equal(got.held.key.ctime_ns, -1);
+			assert_int_equal(got.held.key.bytes, UINT64_MAX);
+			assert_int_equal(got.held.key.major, 8);
+			assert_int_equal(got.held.key.minor, 1);
+		}
+		if (t->type == CAM_ERRAND_NAMES && !t->error)
+			assert_names(&got.names, &t->names);
+	}
+	free(scratch);
+}
+
+/* The example of errand.c, byte by byte. */
+static void the_bytes_are_those_of_the_example(void **state)
+{
+	(void)state;
+	static const uint8_t want[] = {'T', 1, 1, 0, 0, 0, 5, 0, 0, 0, 7, 0,   0,
+				       0,   0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 'a', 'b'};
+	struct cam_tidings t = {CAM_ERRAND_THREAD, 1, 5, 7, .comm = CAM_TEXT("ab")};
+	assert_int_equal(cam_tidings_pack(&t, room, sizeof(room)), sizeof(want));
+	assert_memory_equal(room, want, sizeof(want));
+}
+
+static int unpack(bool errand, const void *from, size_t n, void *scratch, size_t scratch_bytes)
+{
+	struct cam_errand e;
+	struct cam_tidings t;
+	return errand ? cam_errand_unpack(from, n, scratch, scratch_bytes, &e)
+		      : cam_tidings_unpack(from, n, scratch, scratch_bytes, &t);
+}
+
+static int pack(size_t i, void *to, size_t n)
+{
+	return i < COUNT(errands) ? cam_errand_pack(&errands[i], to, n)
+				  : cam_tidings_pack(&tidings[i - COUNT(errands)], to, n);
+}
+
+/* In blocks of the exact size, so that a read past the end is seen. */
+static void every_cut_and_every_surplus_is_refused(void **state)
+{
+	(void)state;
+	char *scratch = scratch_new();
+	for (size_t i = 0; i < COUNT(errands) + COUNT(tidings); i++) {
+		bool errand = i < COUNT(errands);
+		int n = pack(i, room, sizeof(room));
+		for (int cut = 0; cut <= n + 1; cut++) {
+			char *exact = malloc((size_t)cut + (cut == 0));
+			assert_non_null(exact);
+			memcpy(exact, room, (size_t)(cut < n ? cut : n));
+			if (cut > n)
+				exact[n] = 0;
+			int got = unpack(errand, exact, (size_t)cut, scratch,
+					 CAM_ERRAND_MAX_BYTES * 2);
+			assert_int_equal(got, cut == n ? 0 : -EBADMSG);
+			assert_int_equal(unpack(!errand, exact, (size_t)cut, scratch,
+						CAM_ERRAND_MAX_BYTES * 2),
+					 -EBADMSG);
+			char *small = malloc((size_t)cut + (cut == 0));
+			assert_non_null(small);
+			assert_int_equal(pack(i, small, (size_t)cut), cut >= n ? n : -E2BIG);
+			free(small);
+			free(exact);
+		}
+	}
+	free(scratch);
+}
+
+/* What is accepted packs into the same bytes: there is no second form of anything. */
+static void corruption_is_refused_or_means_something_else(void **state)
+{
+	(void)state;
+	void *scratch = scratch_new();
+	static char again[CAM_ERRAND_MAX_BYTES];
+	uint64_t seed = 88172645463325252u;
+	unsigned refused = 0, accepted = 0;
+	for (int round = 0; round < 100000; round++) {
+		size_t i = (size_t)round % (COUNT(errands) + COUNT(tidings));
+		int n = pack(i, room, sizeof(room));
+		for (int flips = 1 + round % 3; flips; flips--) {
+			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+			room[seed % (size_t)n] = (char)(seed >> 40);
+		}
+		char *exact = malloc((size_t)n);
+		assert_non_null(exact);
+		memcpy(exact, room, (size_t)n);
+		struct cam_errand e;
+		struct cam_tidings t;
+		int back = -EBADMSG;
+		if (!cam_errand_unpack(exact, (size_t)n, scratch, CAM_ERRAND_MAX_BYTES * 2, &e))
+			back = cam_errand_pack(&e, again, sizeof(again));
+		else if (!cam_tidings_unpack(exact, (size_t)n, scratch, CAM_ERRAND_MAX_BYTES * 2,
+					     &t))
+			back = cam_tidings_pack(&t, again, sizeof(again));
+		refused += back == -EBADMSG;
+		if (back != -EBADMSG) {
+			accepted++;
+			assert_int_equal(back, n);
+			assert_memory_equal(exact, again, (size_t)n);
+		}
+		free(exact);
+	}
+	assert_true(refused > 1000 && accepted > 1000);
+	free(scratch);
+}
+
+static int tell(struct cam_tidings t)
+{
+	return cam_tidings_pack(&t, room, sizeof(room));
+}
+
+static struct cam_tidings one_name(struct cam_name *n)
+{
+	return (struct cam_tidings){CAM_ERRAND_NAMES, .names = {n, 1}};
+}
+
+/* Packed with one wrong field: pack refuses; unpack does too, where the byte is forged later. */
+static void what_cannot_be_is_refused(void **state)
+{
+	(void)state;
+	void *scratch = scratch_new();
+	struct cam_name n = {8, 9, CAM_NAME_SYMTAB, CAM_TEXT("f"), CAM_TEXT("")};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n = (struct cam_name){8, 8, CAM_NAME_OWN, CAM_TEXT("f"), CAM_TEXT("")};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n = (struct cam_name){8, 8, CAM_NAME_NONE, CAM_TEXT("f"), CAM_TEXT("")};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n = (struct cam_name){8, 8, CAM_NAME_SYMTAB, CAM_TEXT("f"), CAM_TEXT("")};
+	int bytes = tell(one_name(&n));
+	assert_true(bytes > 0);
+	for (int source = 0; source < 256; source++) {
+		room[bytes - 6] = (char)source; /* before two texts: one of 1 byte, one of none */
+		bool good = source >= CAM_NAME_SYMTAB && source <= CAM_NAME_JITDUMP;
+		assert_int_equal(unpack(false, room, (size_t)bytes, scratch, CAM_ERRAND_MAX_BYTES),
+				 good ? 0 : -EBADMSG);
+	}
+	struct cam_mapping m[] = {maps[1], maps[0]};
+	assert_int_equal(tell((struct cam_tidings){.process = {.mappings = m, .n_mappings = 2}}),
+			 -EINVAL);
+	m[0].end = m[0].start;
+	assert_int_equal(tell((struct cam_tidings){.process = {.mappings = m, .n_mappings = 1}}),
+			 -EINVAL);
+	assert_int_equal(tell((struct cam_tidings){CAM_ERRAND_FORGET}), -EINVAL);
+	assert_int_equal(tell((struct cam_tidings){.error = 1}), -EINVAL);
+	assert_int_equal(tell((struct cam_tidings){.error = -4096}), -EINVAL);
+	assert_int_equal(tell((struct cam_tidings){.pid = -1}), -EINVAL);
+	struct cam_errand e = {CAM_ERRAND_NAMES, .n_offsets = CAM_ERRAND_MAX_OFFSETS + 1};
+	assert_int_equal(cam_errand_pack(&e, room, sizeof(room)), -E2BIG);
+	e = (struct cam_errand){CAM_ERRAND_FILE};
+	assert_int_equal(cam_errand_pack(&e, room, sizeof(room)), -EINVAL);
+	free(scratch);
+}
+
+/* The most elements that a packet can hold, in the scratch that is promised to be enough. */
+static void the_promised_scratch_is_enough(void **state)
+{
+	(void)state;
+	char *scratch = scratch_new();
+	enum { MOST = (CAM_ERRAND_MAX_BYTES - 60) / CAM_ERRAND_MAPPING_BYTES };
+	struct cam_mapping *m = calloc(MOST, sizeof(*m));
+	assert_non_null(m);
+	for (uint64_t i = 0; i < MOST; i++)
+		m[i] = (struct cam_mapping){.start = i, .end = i + 1};
+	struct cam_tidings t = {.process = {.mappings = m, .n_mappings = MOST}}, got;
+	int n = cam_tidings_pack(&t, room, sizeof(room));
+	assert_true(n > 0 && (size_t)n + CAM_ERRAND_MAPPING_BYTES > sizeof(room));
+	assert_int_equal(
+		cam_tidings_unpack(room, (size_t)n, scratch, CAM_ERRAND_MAX_BYTES * 2, &got), 0);
+	assert_int_equal(got.process.n_mappings, MOST);
+	assert_int_equal(got.process.mappings[MOST - 1].end, MOST);
+	assert_int_equal(cam_tidings_unpack(room, (size_t)n, scratch, MOST * sizeof(*m) - 1, &got),
+			 -E2BIG);
+	free(m);
+	free(scratch);
+}
+
+static void long_text_is_cut_and_a_long_build_id_left_out(void **state)
+{
+	(void)state;
+	void *scratch = scratch_new();
+	static char text[CAM_RAW_MAX_TEXT + 1];
+	memset(text, 'x', sizeof(text));
+	struct cam_name n = {1, 0, CAM_NAME_SYMTAB, {text, sizeof(text)}, CAM_TEXT("")};
+	struct cam_tidings t = one_name(&n), got;
+	t.names.build_id = (struct cam_text){text, CAM_ERRAND_MAX_BUILD_ID + 1};
+	int bytes = tell(t);
+	assert_int_equal(cam_tidings_unpack(room, (size_t)bytes, scratch, sizeof(n), &got), 0);
+	assert_int_equal(got.names.names[0].name.n, CAM_RAW_MAX_TEXT);
+	assert_int_equal(got.names.build_id.n, 0);
+	free(scratch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errands_come_back),
+		cmocka_unit_test(tidings_come_back),
+		cmocka_unit_test(the_bytes_are_those_of_the_example),
+		cmocka_unit_test(every_cut_and_every_surplus_is_refused),
+		cmocka_unit_test(corruption_is_refused_or_means_something_else),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(the_promised_scratch_is_enough),
+		cmocka_unit_test(long_text_is_cut_and_a_long_build_id_left_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -29,7 +29,7 @@ struct cam_window_info {
 	uint64_t time_unit_ns;
 	uint64_t sequence; /* as in cam_window_head: which boot came first, when no clock can say */
 	uint64_t samples;
-	uint64_t lost; /* samples, by the ledger, idle not counted */
+	uint64_t lost; /* samples, by the ledger: causes that are loss */
 	uint64_t file_bytes;
 	uint32_t events;
 	uint32_t cpus;

@@ -363,7 +363,7 @@ static int sum_window(struct window_step *s)
 static int on_ledger(void *arg, const struct cam_ledger_row *row)
 {
 	struct window_step *s = arg;
-	if (row->cause != CAM_CAUSE_IDLE)
+	if (cam_cause_is_loss(row->cause))
 		s->b->seen.lost += cam_selector_ledger(&s->selector, row);
 	return 0;
 }

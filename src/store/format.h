@@ -11,7 +11,7 @@
  *	trailer    CAM_TRAILER_BYTES, the last of the file
  */
 #pragma once
-#include <stdint.h>
+#include "model/nouns.h"
 
 #define CAM_WINDOW_MAGIC    0x0a314e5743465000ull /* "\0PFCWN1\n", as little-endian bytes */
 #define CAM_DIRECTORY_MAGIC 0x52494443u		  /* "CDIR" */
@@ -84,3 +84,9 @@ enum cam_chunk_kind {
 	CAM_CHUNK_KINDS,
 };
 #define CAM_CHUNK_FIRST_COLUMN CAM_CHUNK_COUNTS
+
+/* A number of the ledger as a cause: one that a newer perfcam has invented is unexplained here. */
+static inline enum cam_cause cam_cause_stored(uint64_t number)
+{
+	return number < CAM_CAUSE_MAX ? (enum cam_cause)number : CAM_CAUSE_UNEXPLAINED;
+}

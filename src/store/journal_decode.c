@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/journal_decode.h"
 
+#include "store/format.h"
 #include "store/journal_define.h"
 
 #include <errno.h>
@@ -241,9 +242,9 @@ int cam_journal_decode_ledger(struct cam_journal_view *v, struct cam_ledger_row 
 	row->from_ns = v->last_ledger = cam_journal_define_delta(r, v->last_ledger);
 	row->to_ns = cam_journal_define_delta(r, row->from_ns);
 	row->samples = cam_rd_varint(r);
-	if (r->error || cause >= CAM_CAUSE_MAX || cpu > UINT32_MAX)
+	if (r->error || cpu > UINT32_MAX)
 		return -EBADMSG;
-	row->cause = (enum cam_cause)cause;
+	row->cause = cam_cause_stored(cause);
 	return 1;
 }
 

@@ -244,7 +244,7 @@ static int find_others(struct walk *k, struct found *f)
 	if (got == 0)
 		while ((got = cam_journal_decode_ledger(v, &row)) > 0) {
 			see_time(f, row.to_ns);
-			f->lost_samples += row.cause == CAM_CAUSE_IDLE ? 0 : row.samples;
+			f->lost_samples += cam_cause_is_loss(row.cause) ? row.samples : 0;
 		}
 	return got;
 }

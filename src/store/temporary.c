@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "store/borrowed.h"
 #include "store/journal.h"
-#include "store/raw.h"
+#include "store/uncoded.h"
 
 #define MAX_WINDOWS 100000u
 
@@ -24,8 +24,8 @@ struct held {
 struct cam_temporary {
 	struct cam_journal journal;
 	struct cam_source source;
-	struct cam_raw *raw; /* the first window; NULL: there is none yet */
-	bool in_raw;	     /* it is the one that is open */
+	struct cam_uncoded *raw; /* the first window; NULL: there is none yet */
+	bool in_raw;		 /* it is the one that is open */
 	struct cam_journal_writer *writer;
 	struct held *windows; /* all after the first */
 	size_t n, cap;
@@ -38,7 +38,7 @@ static int temporary_begin(struct cam_journal *j, const struct cam_tables *t,
 	struct cam_temporary *tmp = j->self;
 	if (!tmp->raw) {
 		tmp->in_raw = true;
-		return cam_raw_new(head, &tmp->raw);
+		return cam_uncoded_new(head, &tmp->raw);
 	}
 	int err = cam_vec_reserve(&tmp->windows, &tmp->cap, tmp->n + 1, sizeof(*tmp->windows),
 				  MAX_WINDOWS);
@@ -67,7 +67,7 @@ static int temporary_append(struct cam_journal *j, const struct cam_tables *t,
 {
 	struct cam_temporary *tmp = j->self;
 	if (tmp->in_raw)
-		return cam_raw_append(tmp->raw, block);
+		return cam_uncoded_append(tmp->raw, block);
 	return cam_journal_writer_append(tmp->writer, t, block);
 }
 
@@ -76,7 +76,7 @@ static int temporary_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty
 	struct cam_temporary *tmp = j->self;
 	(void)keep_empty; /* ingest opens a window only for a sample */
 	if (tmp->in_raw)
-		return cam_raw_end(tmp->raw, end_ns);
+		return cam_uncoded_end(tmp->raw, end_ns);
 	int err = cam_journal_writer_end(tmp->writer, end_ns);
 	cam_journal_writer_free(tmp->writer);
 	tmp->writer = NULL;
@@ -87,7 +87,7 @@ static void temporary_keep(struct cam_journal *j, struct cam_tables *t)
 {
 	struct cam_temporary *tmp = j->self;
 	if (tmp->in_raw)
-		cam_raw_keep(tmp->raw, t);
+		cam_uncoded_keep(tmp->raw, t);
 	tmp->in_raw = false;
 }
 
@@ -106,7 +106,7 @@ static int source_open(struct cam_source *s, size_t i, struct cam_window **out)
 {
 	struct cam_temporary *t = of_source(s);
 	if (i == 0 && t->raw)
-		return cam_raw_open(t->raw, out);
+		return cam_uncoded_open(t->raw, out);
 	if (i > t->n)
 		return -EINVAL;
 	struct cam_file *file;
@@ -118,7 +118,7 @@ static int source_info(struct cam_source *s, size_t i, const struct cam_window_i
 {
 	struct cam_temporary *t = of_source(s);
 	if (i == 0 && t->raw) {
-		*out = cam_raw_info(t->raw);
+		*out = cam_uncoded_info(t->raw);
 		return 0;
 	}
 	if (i > t->n)
@@ -174,7 +174,7 @@ void cam_temporary_free(struct cam_temporary *t)
 {
 	if (!t)
 		return;
-	cam_raw_free(t->raw);
+	cam_uncoded_free(t->raw);
 	cam_journal_writer_free(t->writer);
 	for (size_t i = 0; i < t->n; i++) {
 		t->windows[i].file->ops->close(t->windows[i].file);

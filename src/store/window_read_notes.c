@@ -90,9 +90,9 @@ static int get_ledger(struct cam_reader *r, struct notes *n, struct last *last, 
 	l->from_ns = get_difference(n, &last->v[0]);
 	l->to_ns = l->from_ns + (uint64_t)cam_rd_zigzag(&n->rows);
 	l->samples = cam_rd_varint(&n->rows);
-	if (cam_rd_error(&n->rows) || cause >= CAM_CAUSE_MAX || cpu > UINT32_MAX)
+	if (cam_rd_error(&n->rows) || cpu > UINT32_MAX)
 		return -EBADMSG;
-	l->cause = (enum cam_cause)cause;
+	l->cause = cam_cause_stored(cause);
 	l->cpu = (uint32_t)cpu - 1;
 	return 0;
 }

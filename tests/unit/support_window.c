@@ -215,7 +215,7 @@ struct cam_window *fake_window_ready(struct fake_window *f)
 	if (f->own_end)
 		info->end_ns = last;
 	for (size_t i = 0; i < f->n_ledger; i++)
-		if (f->ledger[i].cause != CAM_CAUSE_IDLE)
+		if (cam_cause_is_loss(f->ledger[i].cause))
 			info->lost += f->ledger[i].samples;
 	info->samples = f->n_samples;
 	info->events = (uint32_t)f->n_events;

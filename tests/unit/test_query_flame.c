@@ -370,6 +370,14 @@ static void test_lost_damaged_and_gaps(void **state)
 	struct cam_ledger_row idle = {.cause = CAM_CAUSE_IDLE, .to_ns = SEC, .samples = 99};
 	fake_add_ledger(windows[0], &lost);
 	fake_add_ledger(windows[0], &idle);
+	/* Nothing of these was ever there to keep: no loss, so no exit status 3. */
+	static const enum cam_cause none[] = {CAM_CAUSE_OFFLINE,       CAM_CAUSE_SUSPENDED,
+					      CAM_CAUSE_NOT_RECORDING, CAM_CAUSE_STOLEN,
+					      CAM_CAUSE_FILTERED,      CAM_CAUSE_UNEXPLAINED};
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		idle.cause = none[i];
+		fake_add_ledger(windows[0], &idle);
+	}
 	windows[0]->w.damage = (struct cam_damage){.samples = 7, .stacks = 2};
 	windows[0]->w.info.realtime_ns = 1000 * (int64_t)SEC;
 	for (size_t i = 0; i < windows[1]->n_samples; i++)

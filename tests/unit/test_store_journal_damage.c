@@ -410,13 +410,63 @@ static void crash_at_every_byte(void **state)
 	fake_window_free(f);
 }
 
+static int note_row(void *arg, const struct cam_ledger_row *row)
+{
+	*(struct cam_ledger_row *)arg = *row;
+	return 0;
+}
+
+/* A cause that only a later perfcam knows: the row stays, unexplained, and so does its block. */
+static void a_newer_cause_is_unexplained(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	struct sim_disk *d = sim_new();
+	struct cam_ledger_row row = {CAM_CAUSE_LOST_RING, 4, 5 * CAM_NS_PER_SEC, 5 * CAM_NS_PER_SEC,
+				     77};
+	/* CPU + 1, from, to - from, samples: as they stand behind the cause. */
+	static const uint8_t rest[] = {5, 0x80, 0xc8, 0xaf, 0xa0, 0x25, 0, 77};
+	struct cam_window *w;
+	size_t n;
+	fake_sample(f, 5 * CAM_NS_PER_SEC, 0, fake_task(f, 1, 1, "sh"), fake_place(f, "main"));
+	fake_add_ledger(f, &row);
+	f->w.info.end_ns = 6 * CAM_NS_PER_SEC;
+	fake_window_ready(f);
+	struct cam_file *file = sim_open_file(d, "j", CAM_IO_CREATE);
+	struct written at;
+	journal_write_fake(f, file, false, true, &at);
+	file->ops->close(file);
+	uint8_t *bytes = (uint8_t *)sim_get(d, "j", &n), *block = bytes + at.end[0];
+	uint8_t *found = memmem(block, n - at.end[0], rest, sizeof(rest));
+	assert_non_null(found);
+	assert_int_equal(found[-1], CAM_CAUSE_LOST_RING);
+	found[-1] = CAM_CAUSE_MAX + 3;
+	cam_journal_put_u32(block + 20, cam_journal_crc(block, cam_journal_get_u32(block + 4),
+							cam_journal_get_u32(bytes + 20)));
+	assert_int_equal(journal_open_at(d, "j", &w), 0);
+	assert_int_equal(w->damage.chunks, 0);
+	assert_int_equal(w->info.samples, 1);
+	assert_int_equal(w->info.lost, 0);
+	assert_int_equal(w->ops->ledger(w, note_row, &row), 0);
+	assert_int_equal(row.cause, CAM_CAUSE_UNEXPLAINED);
+	assert_int_equal(row.cpu, 4);
+	assert_int_equal(row.samples, 77);
+	w->ops->close(w);
+	fake_window_free(f);
+	sim_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cut_at_every_byte),   cmocka_unit_test(every_bit),
-		cmocka_unit_test(any_block_gone),      cmocka_unit_test(rearranged),
-		cmocka_unit_test(unreadable),	       cmocka_unit_test(bounded_search),
+		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(every_bit),
+		cmocka_unit_test(any_block_gone),
+		cmocka_unit_test(rearranged),
+		cmocka_unit_test(unreadable),
+		cmocka_unit_test(bounded_search),
 		cmocka_unit_test(crash_at_every_byte),
+		cmocka_unit_test(a_newer_cause_is_unexplained),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -564,6 +564,45 @@ static void what_a_newer_writer_adds_is_ignored(void **state)
 	tear_down(&x);
 }
 
+static int note_row(void *arg, const struct cam_ledger_row *row)
+{
+	*(struct cam_ledger_row *)arg = *row;
+	return 0;
+}
+
+/* A cause that only a later perfcam knows: the row stays, unexplained. */
+static void a_newer_cause_is_unexplained(void **state)
+{
+	(void)state;
+	static const uint8_t unknown[] = {CAM_CAUSE_MAX, 64, 127};
+	struct fixture x = {0};
+	struct memory_file m;
+	struct cam_window *w;
+	set_up(&x, 50, 512);
+	const struct cam_dir_chunk *c = &x.dir->sections[CAM_CHUNK_LEDGER].chunks[0];
+	uint8_t *chunk = x.bytes.data + c->offset, *content = chunk + CAM_CHUNK_HEAD_BYTES;
+	uint32_t n = c->bytes - CAM_CHUNK_HEAD_BYTES;
+	assert_int_equal(content[0], CAM_CODER_STORED);
+	assert_int_equal(content[2], CAM_CAUSE_IDLE);
+	for (size_t i = 0; i < sizeof(unknown); i++) {
+		struct cam_ledger_row row = {0};
+		struct cam_buf crc = CAM_BUF(4);
+		content[2] = unknown[i];
+		cam_buf_put_u32(&crc, cam_chunk_crc(CAM_CHUNK_LEDGER, 0, content, n));
+		memcpy(chunk, crc.data, 4);
+		memory_file_init(&m, x.bytes.data, x.bytes.len);
+		assert_int_equal(cam_window_open(&m.file, &w), 0);
+		assert_int_equal(cam_window_verify(w), 0);
+		assert_int_equal(w->ops->ledger(w, note_row, &row), 0);
+		assert_int_equal(row.cause, CAM_CAUSE_UNEXPLAINED);
+		assert_int_equal(row.samples, 30);
+		assert_int_equal(row.to_ns, 53 * NS);
+		w->ops->close(w);
+		cam_buf_free(&crc);
+	}
+	tear_down(&x);
+}
+
 static int count_damaged_rows(void *arg, const struct cam_ledger_row *row)
 {
 	if (row->cause == CAM_CAUSE_DAMAGED)
@@ -628,6 +667,7 @@ int main(void)
 		cmocka_unit_test(pages_of_tiny_windows_too),
 		cmocka_unit_test(a_newer_file_is_refused),
 		cmocka_unit_test(what_a_newer_writer_adds_is_ignored),
+		cmocka_unit_test(a_newer_cause_is_unexplained),
 		cmocka_unit_test(sealed_again_the_loss_is_on_record),
 		cmocka_unit_test(other_files_are_no_windows),
 	};

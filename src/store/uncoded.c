@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/raw.h"
+#include "store/uncoded.h"
 
 #include "base/vec.h"
 #include "store/io.h"
@@ -13,7 +13,7 @@ struct notes {
 	size_t n, cap;
 };
 
-struct cam_raw {
+struct cam_uncoded {
 	struct cam_file *file;
 	struct cam_tables tables;
 	struct cam_window_info info;
@@ -25,12 +25,12 @@ struct cam_raw {
 
 struct reader {
 	struct cam_window w;
-	struct cam_raw *raw;
+	struct cam_uncoded *raw;
 };
 
-int cam_raw_new(const struct cam_window_head *head, struct cam_raw **out)
+int cam_uncoded_new(const struct cam_window_head *head, struct cam_uncoded **out)
 {
-	struct cam_raw *raw = calloc(1, sizeof(*raw));
+	struct cam_uncoded *raw = calloc(1, sizeof(*raw));
 	if (!raw)
 		return -ENOMEM;
 	int err = cam_file_temporary(&raw->file);
@@ -53,7 +53,7 @@ int cam_raw_new(const struct cam_window_head *head, struct cam_raw **out)
 	return 0;
 }
 
-void cam_raw_free(struct cam_raw *raw)
+void cam_uncoded_free(struct cam_uncoded *raw)
 {
 	if (!raw)
 		return;
@@ -78,7 +78,7 @@ static int add_notes(struct notes *to, const void *rows, size_t n, size_t size)
 	return 0;
 }
 
-int cam_raw_append(struct cam_raw *raw, const struct cam_block *b)
+int cam_uncoded_append(struct cam_uncoded *raw, const struct cam_block *b)
 {
 	int err = add_notes(&raw->anchors, b->anchors, b->n_anchors, sizeof(*b->anchors));
 	if (!err)
@@ -105,7 +105,7 @@ int cam_raw_append(struct cam_raw *raw, const struct cam_block *b)
 }
 
 /* The wall time of the start, by the first anchor that knows one. */
-static void place_in_time(struct cam_raw *raw)
+static void place_in_time(struct cam_uncoded *raw)
 {
 	const struct cam_anchor *anchors = raw->anchors.rows;
 	for (size_t i = 0; i < raw->anchors.n; i++) {
@@ -118,7 +118,7 @@ static void place_in_time(struct cam_raw *raw)
 	}
 }
 
-int cam_raw_end(struct cam_raw *raw, uint64_t end_ns)
+int cam_uncoded_end(struct cam_uncoded *raw, uint64_t end_ns)
 {
 	const struct cam_ledger_row *ledger = raw->ledger.rows;
 	raw->info.clean_end = true;
@@ -126,7 +126,7 @@ int cam_raw_end(struct cam_raw *raw, uint64_t end_ns)
 	raw->info.events = (uint32_t)raw->events.n;
 	raw->info.file_bytes = raw->info.samples * sizeof(struct cam_sample);
 	for (size_t i = 0; i < raw->ledger.n; i++)
-		raw->info.lost += ledger[i].cause == CAM_CAUSE_IDLE ? 0 : ledger[i].samples;
+		raw->info.lost += cam_cause_is_loss(ledger[i].cause) ? ledger[i].samples : 0;
 	if (raw->info.clock == CAM_CLOCK_ABSENT || raw->first_ns == CAM_TIME_NONE)
 		return 0;
 	raw->info.start_ns = raw->first_ns;
@@ -135,7 +135,7 @@ int cam_raw_end(struct cam_raw *raw, uint64_t end_ns)
 	return 0;
 }
 
-void cam_raw_keep(struct cam_raw *raw, struct cam_tables *t)
+void cam_uncoded_keep(struct cam_uncoded *raw, struct cam_tables *t)
 {
 	cam_tables_free(&raw->tables);
 	raw->tables = *t;
@@ -143,19 +143,19 @@ void cam_raw_keep(struct cam_raw *raw, struct cam_tables *t)
 	raw->info.host = cam_string(&raw->tables, raw->host);
 }
 
-const struct cam_window_info *cam_raw_info(const struct cam_raw *raw)
+const struct cam_window_info *cam_uncoded_info(const struct cam_uncoded *raw)
 {
 	return &raw->info;
 }
 
-static struct cam_raw *raw_of(struct cam_window *w)
+static struct cam_uncoded *uncoded_of(struct cam_window *w)
 {
 	return ((struct reader *)w)->raw;
 }
 
-static int raw_tables(struct cam_window *w, const struct cam_tables **out)
+static int uncoded_tables(struct cam_window *w, const struct cam_tables **out)
 {
-	*out = &raw_of(w)->tables;
+	*out = &uncoded_of(w)->tables;
 	return 0;
 }
 
@@ -167,7 +167,7 @@ struct piece {
 	uint32_t etype[READ_SAMPLES], detail[READ_SAMPLES], comm[READ_SAMPLES];
 };
 
-static int fill(struct cam_raw *raw, struct piece *p, size_t n, struct cam_range range,
+static int fill(struct cam_uncoded *raw, struct piece *p, size_t n, struct cam_range range,
 		unsigned columns, size_t *kept)
 {
 	struct cam_tables *t = &raw->tables;
@@ -216,10 +216,10 @@ static struct cam_batch batch_of(const struct piece *p, size_t n, unsigned colum
 	};
 }
 
-static int raw_samples(struct cam_window *w, struct cam_range range, unsigned columns,
-		       cam_batch_fn *fn, void *arg)
+static int uncoded_samples(struct cam_window *w, struct cam_range range, unsigned columns,
+			   cam_batch_fn *fn, void *arg)
 {
-	struct cam_raw *raw = raw_of(w);
+	struct cam_uncoded *raw = uncoded_of(w);
 	struct piece *p = malloc(sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -241,22 +241,22 @@ static int raw_samples(struct cam_window *w, struct cam_range range, unsigned co
 	return err;
 }
 
-static int raw_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
+static int uncoded_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	return cam_journal_sums_totals(w, fn, arg);
 }
 
-static int raw_small(struct cam_window *w, cam_total_fn *fn, void *arg)
+static int uncoded_small(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
-	return cam_journal_sums_small(w, &raw_of(w)->tables, fn, arg);
+	return cam_journal_sums_small(w, &uncoded_of(w)->tables, fn, arg);
 }
 
-static int raw_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
+static int uncoded_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 {
 	return cam_journal_sums_cells(w, fn, arg);
 }
 
-static int raw_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
+static int uncoded_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
 {
 	return cam_journal_sums_process_cells(w, fn, arg);
 }
@@ -264,43 +264,43 @@ static int raw_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void
 #define DEFINE_NOTES(fn_name, fn_type, row_type, member)                 \
 	static int fn_name(struct cam_window *w, fn_type *fn, void *arg) \
 	{                                                                \
-		const struct notes *notes = &raw_of(w)->member;          \
+		const struct notes *notes = &uncoded_of(w)->member;      \
 		const row_type *rows = notes->rows;                      \
 		int err = 0;                                             \
 		for (size_t i = 0; i < notes->n && !err; i++)            \
 			err = fn(arg, &rows[i]);                         \
 		return err;                                              \
 	}
-DEFINE_NOTES(raw_events, cam_event_fn, struct cam_event, events)
-DEFINE_NOTES(raw_ledger, cam_ledger_fn, struct cam_ledger_row, ledger)
-DEFINE_NOTES(raw_anchors, cam_anchor_fn, struct cam_anchor, anchors)
-DEFINE_NOTES(raw_facts, cam_fact_fn, struct cam_fact, facts)
+DEFINE_NOTES(uncoded_events, cam_event_fn, struct cam_event, events)
+DEFINE_NOTES(uncoded_ledger, cam_ledger_fn, struct cam_ledger_row, ledger)
+DEFINE_NOTES(uncoded_anchors, cam_anchor_fn, struct cam_anchor, anchors)
+DEFINE_NOTES(uncoded_facts, cam_fact_fn, struct cam_fact, facts)
 
-static void raw_close(struct cam_window *w)
+static void uncoded_close(struct cam_window *w)
 {
 	free(w);
 }
 
-static const struct cam_window_ops raw_ops = {
-	.tables = raw_tables,
-	.samples = raw_samples,
-	.totals = raw_totals,
-	.small_totals = raw_small,
-	.cells = raw_cells,
-	.process_cells = raw_process_cells,
-	.events = raw_events,
-	.ledger = raw_ledger,
-	.anchors = raw_anchors,
-	.facts = raw_facts,
-	.close = raw_close,
+static const struct cam_window_ops uncoded_ops = {
+	.tables = uncoded_tables,
+	.samples = uncoded_samples,
+	.totals = uncoded_totals,
+	.small_totals = uncoded_small,
+	.cells = uncoded_cells,
+	.process_cells = uncoded_process_cells,
+	.events = uncoded_events,
+	.ledger = uncoded_ledger,
+	.anchors = uncoded_anchors,
+	.facts = uncoded_facts,
+	.close = uncoded_close,
 };
 
-int cam_raw_open(struct cam_raw *raw, struct cam_window **out)
+int cam_uncoded_open(struct cam_uncoded *raw, struct cam_window **out)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->w.ops = &raw_ops;
+	r->w.ops = &uncoded_ops;
 	r->w.info = raw->info;
 	r->raw = raw;
 	*out = &r->w;

@@ -17,6 +17,8 @@ static const struct cam_verb verbs[] = {
 	{"verify", "[--store DIR | -i FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
 	 cam_cmd_verify},
+	{"config", "[--json] [any option of record and serve]",
+	 "Prints the effective settings, each with where it comes from.", cam_cmd_config},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -97,6 +97,12 @@ static bool takes_value(const struct cam_option *o)
 	       o->kind == CAM_OPTION_LIST;
 }
 
+/* "-" alone is a file name: standard input or output. "-90s" is a time: 90 seconds ago. */
+static bool is_option(const char *arg)
+{
+	return arg[0] == '-' && arg[1] && !(arg[1] >= '0' && arg[1] <= '9');
+}
+
 int cam_options_parse(const struct cam_verb *verb, const struct cam_option *options, int argc,
 		      char **argv, int *n_rest, bool *done)
 {
@@ -105,8 +111,7 @@ int cam_options_parse(const struct cam_verb *verb, const struct cam_option *opti
 	*done = true;
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];
-		/* "-" alone is a file name: standard input or output. */
-		if (only_rest || arg[0] != '-' || !arg[1]) {
+		if (only_rest || !is_option(arg)) {
 			argv[(*n_rest)++] = arg;
 			continue;
 		}

@@ -2,27 +2,18 @@
 #include "cli/place.h"
 
 #include "base/units.h"
+#include "daemon/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 int cam_store_path(const char *given, char *room, size_t room_bytes)
 {
-	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-	int n;
-	if (given)
-		n = snprintf(room, room_bytes, "%s", given);
-	else if (geteuid() == 0)
-		n = snprintf(room, room_bytes, "/var/lib/perfcam");
-	else if (data && data[0] == '/')
-		n = snprintf(room, room_bytes, "%s/perfcam", data);
-	else if (home && home[0] == '/')
-		n = snprintf(room, room_bytes, "%s/.local/share/perfcam", home);
-	else
-		return -ENOENT;
+	if (!given)
+		return cam_paths_store(room, room_bytes);
+	int n = snprintf(room, room_bytes, "%s", given);
 	return n >= 0 && (size_t)n < room_bytes ? 0 : -ERANGE;
 }
 

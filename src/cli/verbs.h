@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/options.h"
 
+int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv);

@@ -97,7 +97,7 @@ struct cam_settings {
 	char file[PATH_MAX]; /* the configuration that was read; "": none */
 	struct cam_origin origins[CAM_SETTINGS];
 	/* As they were given, or the default's text: what `config` shows. */
-	char texts[CAM_SETTINGS][256];
+	char texts[CAM_SETTINGS][1024];
 };
 
 /* Which verb takes it. */

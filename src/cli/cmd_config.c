@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/say.h"
+#include "cli/setting_options.h"
+#include "cli/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_json(struct cam_out *out, const struct cam_settings *s)
+{
+	struct cam_json j = {out, false};
+	char from[PATH_MAX + 16];
+	cam_json_open(&j, NULL, '{');
+	if (s->file[0])
+		cam_json_text(&j, "file", cam_text_of(s->file));
+	else
+		cam_json_null(&j, "file");
+	cam_json_open(&j, "settings", '{');
+	for (size_t i = 0; i < CAM_SETTINGS; i++) {
+		enum cam_setting_id id = (enum cam_setting_id)i;
+		cam_settings_origin(s, id, from, sizeof(from));
+		cam_json_open(&j, cam_setting_of(id)->name, '{');
+		cam_json_text(&j, "value", cam_text_of(cam_settings_text(s, id)));
+		cam_json_text(&j, "from", cam_text_of(from));
+		cam_json_bool(&j, "live", cam_setting_of(id)->live);
+		cam_json_close(&j, '}');
+	}
+	cam_json_close(&j, '}');
+	cam_json_close(&j, '}');
+	cam_out_str(out, "\n");
+}
+
+/* Lines that perfcam.conf takes as they are; a comment says where those below it come from. */
+static void put_text(struct cam_out *out, const struct cam_settings *s)
+{
+	char from[PATH_MAX + 16], last[PATH_MAX + 16] = "";
+	for (size_t i = 0; i < CAM_SETTINGS; i++) {
+		enum cam_setting_id id = (enum cam_setting_id)i;
+		const char *text = cam_settings_text(s, id);
+		cam_settings_origin(s, id, from, sizeof(from));
+		if (strcmp(from, last) != 0) {
+			cam_out_str(out, "# ");
+			cam_out_printable(out, cam_text_of(from));
+			cam_out_str(out, "\n");
+			strcpy(last, from);
+		}
+		cam_out_printf(out, "%s =%s", cam_setting_of(id)->name, *text ? " " : "");
+		cam_out_printable(out, cam_text_of(text));
+		cam_out_str(out, "\n");
+	}
+}
+
+int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv)
+{
+	bool json = false;
+	const struct cam_option own[] = {
+		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
+		{0},
+	};
+	struct cam_settings_given given = {0};
+	struct cam_option options[CAM_SETTING_OPTIONS];
+	cam_setting_options(options, own, CAM_FOR_RECORD | CAM_FOR_SERVE, &given);
+	int n_rest;
+	bool done;
+	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return status;
+	if (n_rest)
+		return cam_usage("config takes no argument '%s'", argv[0]);
+	CAM_AUTOFREE struct cam_settings *s = calloc(1, sizeof(*s));
+	if (!s)
+		return cam_failed("%s", strerror(ENOMEM));
+	status = cam_setting_load(&given, s);
+	if (status)
+		return status;
+	struct cam_out out;
+	cam_out_to_fd(&out, 1);
+	if (json)
+		put_json(&out, s);
+	else
+		put_text(&out, s);
+	int err = cam_out_finish(&out);
+	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where things are when nobody says where. Each writes a path into room: 0, -ERANGE where it does
+ * not fit, -ENOENT where this user has no such place.
+ */
+#pragma once
+#include <stddef.h>
+
+/* /var/lib/perfcam for root, else perfcam in the user's data directory. */
+int cam_paths_store(char *room, size_t room_bytes);
+/* /etc/perfcam/perfcam.conf for root, else perfcam/perfcam.conf in the user's configuration. */
+int cam_paths_config(char *room, size_t room_bytes);
+/* /run/perfcam for root, else perfcam in the user's run-time directory. */
+int cam_paths_run(char *room, size_t room_bytes);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/settings_row.h"
+
+#include "base/units.h"
+
+#define MIN_BYTES  ((uint64_t)1 << 20)
+#define SECONDS(n) ((n)*CAM_NS_PER_SEC)
+#define DAYS(n)	   SECONDS((n)*86400ull)
+
+#define OFFSET(m) offsetof(struct cam_settings, m)
+#define SIZEOF(m) sizeof(((struct cam_settings *)0)->m)
+
+#define SHOW(n, v, f, h) \
+	.shown.name = (n), .shown.value_name = (v), .shown.fallback = (f), .shown.help = (h)
+#define FOR(verbs_)	      .shown.verbs = (verbs_)
+#define LETTER(c)	      .shown.letter = (c)
+#define FLAG		      .shown.flag = true
+#define LIVE		      .shown.live = true
+#define LIMIT		      .limit = true
+#define PLAIN(k, m)	      .kind = CAM_KIND_##k, .at = OFFSET(m), .bytes = SIZEOF(m)
+#define RANGE(k, m, from, to) PLAIN(k, m), .lo = (from), .hi = (to)
+#define BYTES(k, m)	      PLAIN(k, m), .lo = MIN_BYTES
+/* An array and its length, which follows it. */
+#define LIST(k, m, n) \
+	.kind = CAM_KIND_##k, .at = OFFSET(m), .bytes = OFFSET(n) - OFFSET(m) + SIZEOF(n)
+
+static const struct cam_setting_row rows[] = {
+	[CAM_SET_STORE] = {SHOW("store", "DIR", NULL,
+				"the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"),
+			   FOR(CAM_FOR_RECORD | CAM_FOR_SERVE), PLAIN(PATH, store)},
+	[CAM_SET_CONTROL] = {SHOW("control", "PATH", "",
+				  "the recorder's socket (default: found from the store)"),
+			     FOR(CAM_FOR_RECORD | CAM_FOR_SERVE), PLAIN(PATH, control)},
+	[CAM_SET_WINDOW] = {SHOW("window", "2m", "2m", "length of a window"), FOR(CAM_FOR_RECORD),
+			    RANGE(DURATION, window_ns, SECONDS(1), SECONDS(3600))},
+	[CAM_SET_FREQUENCY] = {SHOW("frequency", "HZ", "97", "samples a second on each CPU"),
+			       FOR(CAM_FOR_RECORD), LETTER('F'), LIVE, RANGE(COUNT, hz, 1, 10000)},
+	[CAM_SET_EVENT] = {SHOW("event", "auto|cpu-clock|cycles", "auto", "what makes a sample"),
+			   FOR(CAM_FOR_RECORD), PLAIN(CHOICE, event)},
+	[CAM_SET_SOURCE] = {SHOW("source", "auto|bpf|perf", "auto", "who takes the samples"),
+			    FOR(CAM_FOR_RECORD), PLAIN(CHOICE, source)},
+	[CAM_SET_ADDRESSES] = {SHOW("addresses", "no", "no",
+				    "also keep the address of every frame"),
+			       FOR(CAM_FOR_RECORD), FLAG, PLAIN(BOOL, addresses)},
+	[CAM_SET_PID] = {SHOW("pid", "PID[,PID]", "",
+			      "only these processes and what they fork from then on"),
+			 FOR(CAM_FOR_RECORD), LETTER('p'), LIST(PIDS, pids, n_pids)},
+	[CAM_SET_TREE] = {SHOW("tree", "no", "no",
+			       "with --pid: also the children they have already"),
+			  FOR(CAM_FOR_RECORD), FLAG, PLAIN(BOOL, tree)},
+	[CAM_SET_USER] = {SHOW("user", "USER", "", "only processes of this user (name or number)"),
+			  FOR(CAM_FOR_RECORD), LETTER('u'), PLAIN(USER, uid)},
+	[CAM_SET_CPU] = {SHOW("cpu", "CPUS", "", "only these CPUs: 0-3,7"), FOR(CAM_FOR_RECORD),
+			 LETTER('C'), LIST(CPUS, cpus, n_cpus)},
+	[CAM_SET_CGROUP] = {SHOW("cgroup", "PATH", "", "only this cgroup and those below"),
+			    FOR(CAM_FOR_RECORD), PLAIN(CGROUP, cgroup)},
+	[CAM_SET_KEEP] = {SHOW("keep", "12h", "12h",
+			       "delete windows older than this; none: by size alone"),
+			  FOR(CAM_FOR_RECORD), LIVE,
+			  RANGE(DURATION, keep_ns, SECONDS(1), DAYS(3650)), LIMIT},
+	[CAM_SET_MAX_BYTES] = {SHOW("max-bytes", "2G", "2G", "largest size of what is not pinned"),
+			       FOR(CAM_FOR_RECORD), LIVE, BYTES(SIZE, max_bytes), LIMIT},
+	[CAM_SET_MIN_FREE] = {SHOW("min-free", "5%|SIZE", "5%",
+				   "leave this much of the file system free, whatever is pinned"),
+			      FOR(CAM_FOR_RECORD), LIVE, BYTES(AMOUNT, min_free), LIMIT},
+	[CAM_SET_MAX_PINNED] = {SHOW("max-pinned", "1G", NULL,
+				     "most that pins may keep (default: half of max-bytes)"),
+				FOR(CAM_FOR_RECORD), LIVE, BYTES(SIZE, max_pinned_bytes), LIMIT},
+	[CAM_SET_MAX_CPU] = {SHOW("max-cpu", "1%", "1%",
+				  "of the host's CPU time, above which it sheds; none: no limit"),
+			     FOR(CAM_FOR_RECORD), LIVE, PLAIN(PERCENT, max_cpu_ppm), LIMIT},
+	[CAM_SET_LISTEN] = {SHOW("listen", "ADDR:PORT", "127.0.0.1:9797",
+				 "where the page and the API are served"),
+			    FOR(CAM_FOR_SERVE), PLAIN(LISTEN, listen)},
+};
+_Static_assert(sizeof(rows) / sizeof(rows[0]) == CAM_SETTINGS, "a setting without a row");
+_Static_assert(CAM_SETTINGS <= 64, "sets of settings are 64 bits");
+
+const struct cam_setting_row *cam_setting_row(enum cam_setting_id id)
+{
+	return &rows[id];
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""perfcam config: one table behind flags and file; what is wrong is named with its line."""
+import json
+import os
+
+import support
+import tap
+from support import Case
+
+
+class Config(Case):
+    def conf(self, text):
+        path = self.path("perfcam.conf", text.encode())
+        os.chmod(path, 0o644)
+        return path
+
+    def settings(self, *args):
+        return json.loads(self.good("config", "--json", *args))["settings"]
+
+    def test_origins(self):
+        conf = self.conf("# a comment\n[perfcam]\nkeep = 24h\nmax-bytes = 8G\n")
+        got = self.settings("--config", conf, "-F", "49", "--keep=6h")
+        self.assertEqual(got["keep"], {"value": "6h", "from": "flag", "live": True})
+        self.assertEqual(got["frequency"]["value"], "49")
+        self.assertEqual(got["max-bytes"], {"value": "8G", "from": f"{conf}:4", "live": True})
+        self.assertEqual(got["max-pinned"], {"value": "4G", "from": "default", "live": True})
+        self.assertEqual(got["window"], {"value": "2m", "from": "default", "live": False})
+
+    def test_every_option_of_the_contract_is_a_key(self):
+        given = {
+            "store": "/x", "window": "1m", "frequency": "49", "pid": "1,2", "tree": "yes",
+            "user": "0", "cpu": "0", "cgroup": "/a", "keep": "1h", "max-bytes": "1G",
+            "min-free": "10%", "max-pinned": "1G", "max-cpu": "2%", "event": "cpu-clock",
+            "source": "perf", "addresses": "yes", "listen": "127.0.0.1:1", "control": "/c",
+        }
+        by_file = self.settings("--config", self.conf("".join(f"{k} = {v}\n" for k, v in given.items())))
+        by_flag = self.settings("--config", self.conf(""), *(f"--{k}={v}" for k, v in given.items()))
+        self.assertEqual({k: v["value"] for k, v in by_file.items()}, given)
+        self.assertEqual({k: v["value"] for k, v in by_flag.items()}, given)
+        for letter, key in (("-F", "frequency"), ("-p", "pid"), ("-u", "user"), ("-C", "cpu")):
+            self.assertEqual(self.settings("--config", self.conf(""), letter, "7")[key]["value"], "7")
+
+    def test_what_it_prints_is_a_configuration(self):
+        first = self.good("config", "--config", self.conf(""), "--keep", "3h", "--tree", "-p", "1")
+        again = self.settings("--config", self.conf(first.decode()))
+        self.assertEqual(again["keep"]["value"], "3h")
+        self.assertEqual(again["tree"]["value"], "yes")
+        self.assertEqual(again["listen"]["value"], "127.0.0.1:9797")
+
+    def test_errors_name_file_line_key_and_remedy(self):
+        for text, line, words in (
+            ("keep = 12h\nkep = 3h\n", 2, ("kep", "keep")),
+            ("max-cpu = 1\n", 1, ("max-cpu", "'1'", "1%")),
+            ("\n\nlisten = 9797\n", 3, ("listen", "127.0.0.1:9797")),
+            ("[record]\n", 1, ("[record]", "[perfcam]")),
+        ):
+            conf = self.conf(text)
+            self.bad("config", "--config", conf, code=2, names=(f"{conf}:{line}: ", *words))
+        missing = self.path("absent.conf")
+        self.bad("config", "--config", missing, names=missing)
+        self.bad("config", "--max-cpu", "1", code=2, names=("--max-cpu", "1%"))
+        self.bad("config", "keep", code=2, names="keep")
+        # Options of a single run are no settings.
+        self.bad("config", "-d", "60s", code=2, names="-d")
+
+    def test_a_file_that_others_may_write(self):
+        conf = self.conf("keep = 1h\n")
+        os.chmod(conf, 0o666)
+        self.bad("config", "--config", conf, names=(conf, "writable"))
+
+
+tap.main()

@@ -97,7 +97,7 @@ class Checkers(unittest.TestCase):
         self.fails("check-layers", {"src/attic/x.c": SPDX}, "attic is not in the table")
 
     def test_layers_bpf_is_capture(self):
-        self.fails("check-layers", {"bpf/x.c": SPDX}, "capture is not in the table")
+        self.fails("check-layers", {"src/capture/bpf/x.c": SPDX}, "capture is not in the table")
 
     def test_layers_table_grants_sideways(self):
         doc = DOC.replace("| views | base, model |", "| views | base, model, store |")
@@ -159,7 +159,7 @@ class Checkers(unittest.TestCase):
         script = "#!/bin/sh\n" + SPDX.replace("//", "#")
         self.passes("check-spdx", {"tools/x": script})
         bpf = SPDX.replace("Apache-2.0", "(GPL-2.0-only OR BSD-2-Clause)")
-        self.passes("check-spdx", {"bpf/x.c": bpf})
+        self.passes("check-spdx", {"src/capture/bpf/x.c": bpf, "src/capture/wire.h": bpf})
 
     def test_spdx_missing(self):
         self.fails("check-spdx", {"src/base/x.c": "int x;\n"}, "src/base/x.c")
@@ -167,7 +167,8 @@ class Checkers(unittest.TestCase):
 
     def test_spdx_wrong_licence(self):
         self.fails("check-spdx", {"src/base/x.c": SPDX.replace("Apache-2.0", "MIT")})
-        self.fails("check-spdx", {"bpf/x.c": SPDX})
+        self.fails("check-spdx", {"src/capture/bpf/x.c": SPDX})
+        self.fails("check-spdx", {"src/capture/wire.h": SPDX})
 
     def test_spdx_twice(self):
         self.fails("check-spdx", {"src/base/x.c": SPDX + SPDX}, "more than one")

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/bpf_load.h"
+
+#include "capture/bpf/embedded.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+/* linux/proc_ns.h: the inode of the first pid namespace. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+static int refuse(struct cam_bpf_refusal *why, const char *step, int error, int answer)
+{
+	*why = (struct cam_bpf_refusal){step, error};
+	return answer;
+}
+
+/* What can be said in plain words before the kernel says it in its own. */
+static int check_host(struct cam_bpf_refusal *why)
+{
+	struct stat st;
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino != FIRST_PID_NAMESPACE)
+		return refuse(why, "pids of the host (not the first pid namespace)", -EOPNOTSUPP,
+			      -EOPNOTSUPP);
+	if (access(KERNEL_BTF, R_OK))
+		return refuse(why, "the kernel's BTF (" KERNEL_BTF ")", -errno, -EOPNOTSUPP);
+	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "cam_probe", 0, 0, (uint32_t)getpagesize(),
+				NULL);
+	if (fd < 0) {
+		int err = -errno;
+		bool allowed = err != -EPERM && err != -EACCES && err != -ENOMEM && err != -EMFILE;
+		return refuse(why, "a BPF ring buffer", err, allowed ? -EOPNOTSUPP : err);
+	}
+	close(fd);
+	return 0;
+}
+
+/* How deep the kernel walks a stack, at most what a record holds. */
+static uint32_t stack_bytes(void)
+{
+	unsigned frames = CAM_WIRE_MAX_FRAMES;
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	if (f) {
+		unsigned n;
+		if (fscanf(f, "%u", &n) == 1 && n && n < frames)
+			frames = n;
+		fclose(f);
+	}
+	return frames * (uint32_t)sizeof(uint64_t);
+}
+
+static int map_fd(const struct cam_bpf *b, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(b->object, name);
+}
+
+static int program_fd(const struct cam_bpf *b, const char *name)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(b->object, name);
+	return p ? bpf_program__fd(p) : -ENOENT;
+}
+
+static int resize(struct cam_bpf *b, const char *name, uint32_t entries)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(b->object, name);
+	return map ? bpf_map__set_max_entries(map, entries) : -ENOENT;
+}
+
+/* The internal map whose name ends in `suffix`: its prefix depends on libbpf's version. */
+static struct bpf_map *internal_map(const struct cam_bpf *b, const char *suffix)
+{
+	struct bpf_map *map;
+	bpf_object__for_each_map(map, b->object)
+	{
+		const char *name = bpf_map__name(map);
+		size_t n = strlen(name), m = strlen(suffix);
+		if (n >= m && strcmp(name + n - m, suffix) == 0)
+			return map;
+	}
+	return NULL;
+}
+
+static int configure(struct cam_bpf *b)
+{
+	struct cam_wire_config config = {.stack_bytes = stack_bytes()};
+	struct bpf_map *rodata = internal_map(b, ".rodata");
+	uint32_t n_rings = (b->max_cpus + CAM_WIRE_CPUS_A_RING - 1) / CAM_WIRE_CPUS_A_RING;
+	int err = rodata ? bpf_map__set_initial_value(rodata, &config, sizeof(config)) : -ENOENT;
+	if (!err)
+		err = resize(b, "cam_counts", b->max_cpus);
+	if (!err)
+		err = resize(b, "cam_rings", n_rings);
+	return err;
+}
+
+static int map_shared(int fd, size_t bytes, int protection, void **out)
+{
+	void *p = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*out = p;
+	return 0;
+}
+
+static size_t counts_bytes(const struct cam_bpf *b)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	return (b->max_cpus * sizeof(*b->counts) + page - 1) / page * page;
+}
+
+static int map_memory(struct cam_bpf *b)
+{
+	struct bpf_map *bss = internal_map(b, ".bss");
+	void *counts = NULL, *state = NULL;
+	int err = map_shared(map_fd(b, "cam_counts"), counts_bytes(b), PROT_READ, &counts);
+	if (err)
+		return err;
+	b->counts = counts;
+	err = map_shared(bss ? bpf_map__fd(bss) : -1, (size_t)sysconf(_SC_PAGESIZE),
+			 PROT_READ | PROT_WRITE, &state);
+	if (!err)
+		b->state = state;
+	return err;
+}
+
+static int load_object(struct cam_bpf *b, struct cam_bpf_refusal *why)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "perfcam");
+	int err;
+	libbpf_set_print(NULL);
+	b->object =
+		bpf_object__open_mem(cam_embedded_sample_bpf, cam_embedded_sample_bpf_bytes, &opts);
+	if (!b->object)
+		return refuse(why, "the program's file", -errno,
+			      errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP);
+	if ((err = configure(b)))
+		return refuse(why, "the program's parts", err, -EOPNOTSUPP);
+	if ((err = bpf_object__load(b->object))) {
+		bool told = err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE;
+		return refuse(why, "loading the program", err, told ? err : -EOPNOTSUPP);
+	}
+	b->sample_fd = program_fd(b, "cam_sample");
+	if ((err = map_memory(b)))
+		return refuse(why, "mapping the counters", err, err);
+	return 0;
+}
+
+int cam_bpf_load(uint32_t max_cpus, struct cam_bpf *out, struct cam_bpf_refusal *why)
+{
+	*out = (struct cam_bpf){
+		.sample_fd = -1, .fork_fd = -1, .free_fd = -1, .max_cpus = max_cpus};
+	int err = check_host(why);
+	if (!err)
+		err = load_object(out, why);
+	if (err)
+		cam_bpf_unload(out);
+	return err;
+}
+
+static void stop_following(struct cam_bpf *b)
+{
+	if (b->fork_fd >= 0)
+		close(b->fork_fd);
+	if (b->free_fd >= 0)
+		close(b->free_fd);
+	b->fork_fd = b->free_fd = -1;
+}
+
+void cam_bpf_unload(struct cam_bpf *b)
+{
+	stop_following(b);
+	if (b->counts)
+		munmap((void *)b->counts, counts_bytes(b));
+	if (b->state)
+		munmap(b->state, (size_t)sysconf(_SC_PAGESIZE));
+	bpf_object__close(b->object);
+	*b = (struct cam_bpf){.sample_fd = -1, .fork_fd = -1, .free_fd = -1};
+}
+
+int cam_bpf_set_rings(struct cam_bpf *b, const uint32_t *indices, const int *fds, uint32_t n)
+{
+	/* In one call: each call waits until no CPU runs a program with the old ring, 12 ms. */
+	uint32_t count = n;
+	if (!bpf_map_update_batch(map_fd(b, "cam_rings"), indices, fds, &count, NULL))
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(map_fd(b, "cam_rings"), &indices[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+bool cam_bpf_counts(const struct cam_bpf *b, uint32_t cpu, struct cam_wire_counts *out)
+{
+	const struct cam_wire_counts *c = &b->counts[cpu];
+	for (int i = 0; i < 1000; i++) {
+		*out = (struct cam_wire_counts){
+			.fired = __atomic_load_n(&c->fired, __ATOMIC_ACQUIRE),
+			.emitted = __atomic_load_n(&c->emitted, __ATOMIC_ACQUIRE),
+			.ring_full = __atomic_load_n(&c->ring_full, __ATOMIC_ACQUIRE),
+			.filtered = __atomic_load_n(&c->filtered, __ATOMIC_ACQUIRE),
+		};
+		if (out->fired == out->emitted + out->ring_full + out->filtered)
+			return true;
+	}
+	return false;
+}
+
+static int follow_forks(struct cam_bpf *b)
+{
+	if (b->fork_fd >= 0)
+		return 0;
+	b->fork_fd = bpf_raw_tracepoint_open("sched_process_fork", program_fd(b, "cam_fork"));
+	b->free_fd = bpf_raw_tracepoint_open("sched_process_free", program_fd(b, "cam_free"));
+	if (b->fork_fd >= 0 && b->free_fd >= 0)
+		return 0;
+	int err = b->fork_fd < 0 ? b->fork_fd : b->free_fd;
+	stop_following(b);
+	return err;
+}
+
+static void empty_scope(struct cam_bpf *b)
+{
+	int fd = map_fd(b, "cam_scope");
+	uint32_t pid;
+	/* Bounded: what was wanted may fork as fast as we delete. */
+	for (uint32_t i = 0; i < 2 * CAM_WIRE_MAX_SCOPE; i++)
+		if (bpf_map_get_next_key(fd, NULL, &pid) || bpf_map_delete_elem(fd, &pid))
+			return;
+}
+
+/* While it changes everything is emitted: ingest filters too, and what is missing is missing. */
+int cam_bpf_scope(struct cam_bpf *b, const int32_t *pids, size_t n)
+{
+	uint64_t any_start = 0;
+	if (n > CAM_WIRE_MAX_SCOPE)
+		return -E2BIG;
+	__atomic_store_n(&b->state->scoped, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->state->scope_full, 0, __ATOMIC_RELEASE);
+	empty_scope(b);
+	if (n == 0) {
+		stop_following(b);
+		return 0;
+	}
+	/* Before the first is wanted: none of its children is missed. */
+	int err = follow_forks(b);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		if (bpf_map_update_elem(map_fd(b, "cam_scope"), &pids[i], &any_start, BPF_ANY))
+			return -errno;
+	__atomic_store_n(&b->state->scoped, 1, __ATOMIC_RELEASE);
+	return 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The BPF programs in the kernel: loaded, their counters read, their scope set.
+ *
+ * Sides: bpf_source.c calls; libbpf loads what capture/bpf/ was compiled to.
+ * Ownership: everything goes with cam_bpf_unload(); a failed load leaves nothing behind.
+ * Thread: the drain thread after cam_bpf_load(), which any thread may call. In steady state no call
+ * here enters the kernel: the counters are mapped.
+ * Refusals: -EPERM, -EACCES (CAP_BPF or CAP_PERFMON is missing), -EOPNOTSUPP (no BTF, a kernel
+ * without what the programs use, a pid namespace whose pids are not the kernel's), -ENOMEM, -EMFILE.
+ */
+#pragma once
+#include "capture/bpf_source.h"
+#include "capture/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_object;
+
+struct cam_bpf {
+	struct bpf_object *object;
+	int sample_fd;			      /* the program of the sampling events */
+	int fork_fd, free_fd;		      /* attached while there is a scope, else -1 */
+	uint32_t max_cpus;		      /* that may ever come */
+	const struct cam_wire_counts *counts; /* mapped */
+	struct cam_wire_state *state;	      /* mapped */
+};
+
+int cam_bpf_load(uint32_t max_cpus, struct cam_bpf *out, struct cam_bpf_refusal *why);
+void cam_bpf_unload(struct cam_bpf *b);
+
+/* Samples of 16 CPUs from 16 * index on go to that ring from now on. */
+int cam_bpf_set_rings(struct cam_bpf *b, const uint32_t *indices, const int *fds, uint32_t n);
+
+/*
+ * One CPU's counters at one moment: fired == emitted + ring_full + filtered. false: a program was
+ * running there each time we looked.
+ */
+bool cam_bpf_counts(const struct cam_bpf *b, uint32_t cpu, struct cam_wire_counts *out);
+
+/* As filter_pids() of capture.h. Enters the kernel. */
+int cam_bpf_scope(struct cam_bpf *b, const int32_t *pids, size_t n);

@@ -14,6 +14,7 @@ typedef void cam_raw_fn(void *arg, const struct cam_raw *r);
 
 int cam_order_new(size_t max_streams, struct cam_order **out);
 void cam_order_free(struct cam_order *o);
-/* Takes from all streams what is older than before_ns. Allocates nothing. */
+/* Takes from all streams what is older than before_ns. Allocates nothing. Streams beyond
+ * max_streams are left alone: their records wait. */
 void cam_order_release(struct cam_order *o, struct cam_stream **streams, size_t n,
 		       uint64_t before_ns, cam_raw_fn *fn, void *arg);

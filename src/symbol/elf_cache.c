@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/elf_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct entry {
+	dev_t device;
+	ino_t inode;
+	struct timespec changed;
+	uint64_t bytes;
+	struct cam_elf *elf; /* NULL with an error */
+	int error;
+	uint64_t used; /* 0: a free entry; else when it was last asked for */
+};
+
+struct cam_elf_cache {
+	size_t max_bytes, held_bytes;
+	uint64_t clock;
+	struct entry entries[CAM_ELF_CACHE_FILES];
+};
+
+struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes)
+{
+	struct cam_elf_cache *c = calloc(1, sizeof(*c));
+	if (c)
+		c->max_bytes = max_bytes;
+	return c;
+}
+
+static void drop(struct cam_elf_cache *c, struct entry *e)
+{
+	if (e->elf)
+		c->held_bytes -= cam_elf_memory(e->elf);
+	cam_elf_free(e->elf);
+	*e = (struct entry){0};
+}
+
+void cam_elf_cache_free(struct cam_elf_cache *c)
+{
+	for (size_t i = 0; c && i < CAM_ELF_CACHE_FILES; i++)
+		drop(c, &c->entries[i]);
+	free(c);
+}
+
+size_t cam_elf_cache_memory(const struct cam_elf_cache *c)
+{
+	return sizeof(*c) + c->held_bytes;
+}
+
+/* Drops the least recently used tables, but `kept`, until the rest fits. */
+static void make_fit(struct cam_elf_cache *c, const struct entry *kept, size_t max_bytes)
+{
+	while (c->held_bytes > max_bytes) {
+		struct entry *oldest = NULL;
+		for (size_t i = 0; i < CAM_ELF_CACHE_FILES; i++) {
+			struct entry *e = &c->entries[i];
+			if (e->elf && e != kept && (!oldest || e->used < oldest->used))
+				oldest = e;
+		}
+		if (!oldest)
+			return;
+		drop(c, oldest);
+	}
+}
+
+/* The file's entry, or a free one (used is 0), or the least recently used, emptied. */
+static struct entry *entry_of(struct cam_elf_cache *c, const struct stat *s)
+{
+	struct entry *least = &c->entries[0];
+	for (size_t i = 0; i < CAM_ELF_CACHE_FILES; i++) {
+		struct entry *e = &c->entries[i];
+		if (e->used && e->device == s->st_dev && e->inode == s->st_ino &&
+		    e->changed.tv_sec == s->st_ctim.tv_sec &&
+		    e->changed.tv_nsec == s->st_ctim.tv_nsec && e->bytes == (uint64_t)s->st_size)
+			return e;
+		if (e->used < least->used)
+			least = e;
+	}
+	if (least->used)
+		drop(c, least);
+	return least;
+}
+
+static void load(struct cam_elf_cache *c, struct entry *e, const struct cam_bytes *b)
+{
+	e->error = cam_elf_load(b, &e->elf);
+	if (e->error == -ENOMEM && c->held_bytes) {
+		make_fit(c, e, 0);
+		e->error = cam_elf_load(b, &e->elf);
+	}
+	if (!e->error)
+		c->held_bytes += cam_elf_memory(e->elf);
+	make_fit(c, e, c->max_bytes);
+}
+
+int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
+		      const struct cam_elf **e)
+{
+	struct stat s;
+	if (fstat(fd, &s))
+		return -errno;
+	if (!S_ISREG(s.st_mode) || s.st_size < 0)
+		return -EBADMSG;
+	*b = (struct cam_bytes){.fd = fd, .size = (uint64_t)s.st_size};
+	struct entry *entry = entry_of(c, &s);
+	if (!entry->used) {
+		*entry = (struct entry){s.st_dev, s.st_ino, s.st_ctim, (uint64_t)s.st_size,
+					.used = 1};
+		load(c, entry, b);
+	}
+	entry->used = ++c->clock;
+	*e = entry->elf;
+	int error = entry->error;
+	/* Only what the file's bytes decide will be so again. */
+	if (error && error != -EBADMSG && error != -E2BIG)
+		drop(c, entry);
+	return error;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Loaded symbol tables, by the identity of the file they were read from, so that the next offsets
+ * of a large file cost no second load. The least recently used go first.
+ *
+ * A file that could not be read is remembered as such: a malformed file is parsed once, not once a
+ * second. The key has the change time, so a file that was written to is another file.
+ */
+#pragma once
+#include "symbol/elf.h"
+
+#define CAM_ELF_CACHE_FILES 256u
+
+struct cam_elf_cache;
+
+/* max_bytes: of all tables together; the one in use may exceed it alone. */
+struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes);
+void cam_elf_cache_free(struct cam_elf_cache *c);
+size_t cam_elf_cache_memory(const struct cam_elf_cache *c);
+
+/*
+ * The table of the file behind fd (borrowed), and how to read it: *b is valid while fd is open, *e
+ * until the next call. Errors: those of cam_elf_load(); -EBADMSG also where fd is no regular file.
+ */
+int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
+		      const struct cam_elf **e);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The outline of an ELF file: where its code, its symbols and its stubs are, and its build id.
+ *
+ * 32 and 64 bits, little-endian. Reads a few KiB whatever the file's size. Every number in *f that
+ * says "bytes of the file" was checked against the file's size when it was read; the file may have
+ * changed since (bytes.h).
+ */
+#pragma once
+#include "symbol/bytes.h"
+
+#include <stdbool.h>
+
+#define CAM_ELF_MAX_SECTIONS 65536u /* executables have some 40 */
+#define CAM_ELF_MAX_HEADERS  4096u  /* program headers; usual are 13 */
+#define CAM_ELF_MAX_SEGMENTS 64u    /* executable ones; usual is 1 */
+#define CAM_ELF_MAX_STUBS    4u
+#define CAM_ELF_MAX_BUILD_ID 64u
+
+/* An executable part of the file, as a process sees it. */
+struct cam_elf_segment {
+	uint64_t address, offset, bytes;
+};
+
+struct cam_elf_table {
+	uint64_t at, rows; /* of the file; rows is 0 where there is no such table */
+	uint64_t strings_at, strings_bytes;
+};
+
+/* A section of jumps to functions of other files: .plt, .plt.sec, .plt.got. */
+struct cam_elf_stubs {
+	uint64_t address, offset, bytes;
+	uint32_t stub_bytes;
+};
+
+enum cam_elf_kind {
+	CAM_ELF_SYMTAB,
+	CAM_ELF_DYNSYM,
+	CAM_ELF_KINDS,
+};
+
+struct cam_elf_file {
+	bool is_64;
+	uint16_t machine;
+	struct cam_elf_segment segments[CAM_ELF_MAX_SEGMENTS];
+	uint32_t n_segments;
+	struct cam_elf_table symbols[CAM_ELF_KINDS];
+	struct cam_elf_table relocations[2]; /* .rela.plt, .rela.dyn */
+	struct cam_elf_stubs stubs[CAM_ELF_MAX_STUBS];
+	uint32_t n_stubs;
+	uint8_t build_id[CAM_ELF_MAX_BUILD_ID];
+	uint32_t build_id_bytes;
+	uint64_t sections_at; /* the headers */
+	uint32_t n_sections, section_row_bytes;
+};
+
+/* A section header, of either class. */
+struct cam_elf_section {
+	uint32_t name, type, link;
+	uint64_t flags, address, offset, bytes, row_bytes;
+};
+
+/* -EBADMSG: no ELF, another byte order, or a table that does not fit the file; -E2BIG: more
+ * headers than the bounds above. */
+int cam_elf_file_read(struct cam_elf_file *f, const struct cam_bytes *b);
+void cam_elf_section_decode(const struct cam_elf_file *f, const uint8_t *row,
+			    struct cam_elf_section *out);
+/* The file offset of an address of the code, and how many bytes of its segment follow; false: it is
+ * in no executable segment. */
+bool cam_elf_file_offset(const struct cam_elf_file *f, uint64_t address, uint64_t *offset,
+			 uint64_t *follow);

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/symboliser.h"
+
+#include "base/cleanup.h"
+#include "symbol/elf_cache.h"
+#include "symbol/kallsyms.h"
+#include "symbol/vdso.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#define WORK_BYTES   (64u << 20) /* of tables and names, an errand */
+#define TEXT_BYTES   (CAM_ERRAND_MAX_OFFSETS * CAM_ELF_MAX_NAME)
+#define SEND_WAIT_MS 10000
+
+struct cam_symboliser {
+	struct cam_elf_cache *files;
+	struct cam_kallsyms *kernel; /* NULL: not given, or it could not be read */
+	int kernel_error;
+	struct cam_bytes vdso;
+	struct cam_elf *vdso_elf;
+	struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
+	struct cam_elf_hit hit;
+	size_t text_used;
+	char text[TEXT_BYTES]; /* of the names under way */
+	uint64_t scratch[CAM_ERRAND_MAX_BYTES * 2 / sizeof(uint64_t)];
+	uint8_t packet[CAM_ERRAND_MAX_BYTES];
+};
+
+struct answer {
+	struct cam_symboliser *s;
+	const struct cam_errand *errand;
+	struct cam_text build_id;
+	cam_symboliser_send_fn *send;
+	void *arg;
+};
+
+struct cam_symboliser *cam_symboliser_new(void)
+{
+	struct cam_symboliser *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->kernel_error = -ENODATA;
+	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
+	if (!s->files) {
+		free(s);
+		return NULL;
+	}
+	/* Without a vdso its addresses stay unnamed. */
+	if (!cam_vdso_copy(&s->vdso))
+		(void)cam_elf_load(&s->vdso, &s->vdso_elf);
+	return s;
+}
+
+void cam_symboliser_free(struct cam_symboliser *s)
+{
+	if (!s)
+		return;
+	cam_elf_cache_free(s->files);
+	cam_kallsyms_free(s->kernel);
+	cam_elf_free(s->vdso_elf);
+	free((void *)s->vdso.memory);
+	free(s);
+}
+
+static struct cam_text keep_text(struct cam_symboliser *s, struct cam_text t)
+{
+	if (t.n > CAM_ELF_MAX_NAME)
+		t.n = CAM_ELF_MAX_NAME;
+	memcpy(s->text + s->text_used, t.p, t.n);
+	s->text_used += t.n;
+	return (struct cam_text){s->text + s->text_used - t.n, t.n};
+}
+
+static int name_from_elf(struct cam_symboliser *s, const struct cam_errand *errand,
+			 const struct cam_elf *e, const struct cam_bytes *b)
+{
+	uint64_t work = WORK_BYTES;
+	for (uint32_t i = 0; i < errand->n_offsets; i++) {
+		struct cam_name *n = &s->names[i];
+		/* A name that cannot be read is one name missing, not the file's others. */
+		if (cam_elf_find(e, b, errand->offsets[i], &work, &s->hit) <= 0)
+			continue;
+		n->start = s->hit.start;
+		n->source = s->hit.source;
+		n->name = keep_text(s, s->hit.name);
+	}
+	return 0;
+}
+
+static int name_from_kallsyms(struct cam_symboliser *s, const struct cam_errand *errand, int fd)
+{
+	if (fd >= 0) {
+		/* The old table goes even where the new one fails: its modules may be gone. */
+		cam_kallsyms_free(s->kernel);
+		s->kernel = NULL;
+		s->kernel_error = cam_kallsyms_load(fd, &s->kernel);
+	}
+	if (!s->kernel)
+		return s->kernel_error;
+	for (uint32_t i = 0; i < errand->n_offsets; i++) {
+		struct cam_kallsyms_hit hit;
+		struct cam_name *n = &s->names[i];
+		if (!cam_kallsyms_find(s->kernel, errand->offsets[i], &hit))
+			continue;
+		n->start = hit.start;
+		n->source = CAM_NAME_KALLSYMS;
+		n->name = hit.name;
+		n->module = hit.module;
+	}
+	return 0;
+}
+
+static int find_names(struct cam_symboliser *s, const struct cam_errand *errand, int fd,
+		      struct cam_text *build_id)
+{
+	struct cam_bytes b;
+	const struct cam_elf *e = s->vdso_elf;
+	if (errand->file == CAM_FILE_KERNEL)
+		return name_from_kallsyms(s, errand, fd);
+	if (errand->file == CAM_FILE_VDSO) {
+		if (!e)
+			return -ENOENT;
+		b = s->vdso;
+	} else {
+		if (fd < 0)
+			return -EBADF;
+		int error = cam_elf_cache_get(s->files, fd, &b, &e);
+		if (error)
+			return error;
+	}
+	*build_id = cam_elf_build_id(e);
+	return name_from_elf(s, errand, e, &b);
+}
+
+static int send_packet(const struct answer *a, int error, uint32_t first, uint32_t n)
+{
+	const struct cam_errand *errand = a->errand;
+	struct cam_tidings t = {
+		.type = errand->type,
+		.ticket = errand->ticket,
+		.pid = errand->pid,
+		.tid = errand->tid,
+		.file = errand->file,
+		.error = error,
+	};
+	if (!error)
+		t.names = (struct cam_names_tidings){
+			.names = a->s->names + first,
+			.n_names = n,
+			.more = first + n < errand->n_offsets,
+			.build_id = a->build_id,
+		};
+	int bytes = cam_tidings_pack(&t, a->s->packet, sizeof(a->s->packet));
+	return bytes < 0 ? bytes : a->send(a->arg, a->s->packet, (size_t)bytes);
+}
+
+/* Half as many at a time, until they fit: names of a few KiB each are rare. */
+static int send_names(const struct answer *a)
+{
+	uint32_t left = a->errand->n_offsets, at_once = left;
+	int error;
+	do {
+		uint32_t n = left < at_once ? left : at_once;
+		error = send_packet(a, 0, a->errand->n_offsets - left, n);
+		if (error == -E2BIG && at_once > 1) {
+			at_once /= 2;
+			error = 0;
+		} else if (!error) {
+			left -= n;
+		}
+	} while (left && !error);
+	return error;
+}
+
+int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
+			  cam_symboliser_send_fn *send, void *arg)
+{
+	struct cam_errand errand;
+	int error = cam_errand_unpack(packet, bytes, s->scratch, sizeof(s->scratch), &errand);
+	if (error)
+		return error;
+	struct answer a = {.s = s, .errand = &errand, .send = send, .arg = arg};
+	if (errand.type == CAM_ERRAND_FORGET)
+		return 0;
+	if (errand.type != CAM_ERRAND_NAMES)
+		return send_packet(&a, -EINVAL, 0, 0);
+	for (uint32_t i = 0; i < errand.n_offsets; i++)
+		s->names[i] = (struct cam_name){.offset = errand.offsets[i]};
+	s->text_used = 0;
+	error = find_names(s, &errand, fd, &a.build_id);
+	return error ? send_packet(&a, error, 0, 0) : send_names(&a);
+}
+
+/* 1: ready; 0: not in time. */
+static int wait_for(int socket, short events, int ms)
+{
+	struct pollfd p = {.fd = socket, .events = events};
+	int n;
+	do
+		n = poll(&p, 1, ms);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static int send_to_post(void *arg, const void *packet, size_t bytes)
+{
+	const struct cam_symboliser_post *post = arg;
+	int error;
+	while ((error = post->send(post->socket, packet, bytes, -1)) == -EAGAIN) {
+		int ready = wait_for(post->socket, POLLOUT, SEND_WAIT_MS);
+		if (ready <= 0)
+			return ready ? ready : -ETIMEDOUT;
+	}
+	return error < 0 ? error : 0;
+}
+
+static int serve(struct cam_symboliser *s, const struct cam_symboliser_post *post)
+{
+	uint8_t *packet CAM_AUTOFREE = malloc(CAM_ERRAND_MAX_BYTES);
+	if (!packet)
+		return -ENOMEM;
+	for (;;) {
+		int fd CAM_AUTOCLOSE = -1;
+		int ready = wait_for(post->socket, POLLIN, post->idle_ms);
+		if (ready <= 0)
+			return ready;
+		ssize_t got = post->receive(post->socket, packet, CAM_ERRAND_MAX_BYTES, &fd);
+		if (got == -EAGAIN || got == -EMSGSIZE)
+			continue;
+		if (got <= 0)
+			return (int)got;
+		int error = cam_symboliser_answer(s, packet, (size_t)got, fd, send_to_post,
+						  (void *)post);
+		if (error == -EPIPE)
+			return 0;
+		if (error)
+			return error;
+	}
+}
+
+int cam_symboliser_run(const struct cam_symboliser_post *post)
+{
+	struct cam_symboliser *s = cam_symboliser_new();
+	if (!s)
+		return -ENOMEM;
+	int error = post->confine ? post->confine() : 0;
+	if (!error)
+		error = serve(s, post);
+	cam_symboliser_free(s);
+	return error;
+}

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int host_open(const struct cam_kernel *k, struct perf_event_attr *attr, int32_t tid, int cpu)
@@ -56,6 +57,14 @@ static void host_close(const struct cam_kernel *k, int fd)
 	close(fd);
 }
 
+static uint64_t host_now_ns(const struct cam_kernel *k)
+{
+	struct timespec t;
+	(void)k;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 const struct cam_kernel *cam_kernel_host(void)
 {
 	static const struct cam_kernel host = {
@@ -65,6 +74,7 @@ const struct cam_kernel *cam_kernel_host(void)
 		.map = host_map,
 		.unmap = host_unmap,
 		.close = host_close,
+		.now_ns = host_now_ns,
 	};
 	return &host;
 }

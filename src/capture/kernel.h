@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The perf system calls that capture makes, as a table: so that tests play CPUs that go and come,
+ * The system calls that capture makes, as a table: so that tests play CPUs that go and come,
  * limits of locked memory and kernels without this or that.
  */
 #pragma once
@@ -20,7 +20,7 @@ struct cam_kernel_count {
 	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | \
 	 PERF_FORMAT_LOST)
 
-/* All answer a negative errno. */
+/* What can fail answers a negative errno. */
 struct cam_kernel {
 	/* A descriptor, close-on-exec. */
 	int (*open)(const struct cam_kernel *k, struct perf_event_attr *attr, int32_t tid, int cpu);
@@ -30,6 +30,7 @@ struct cam_kernel {
 	int (*map)(const struct cam_kernel *k, int fd, size_t bytes, void **out);
 	void (*unmap)(const struct cam_kernel *k, void *base, size_t bytes);
 	void (*close)(const struct cam_kernel *k, int fd);
+	uint64_t (*now_ns)(const struct cam_kernel *k); /* CLOCK_MONOTONIC */
 };
 
 /* The real one. */

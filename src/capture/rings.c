@@ -24,7 +24,6 @@ struct cam_rings {
 	struct cam_rings_options options;
 	struct cam_slot **slots;
 	size_t n, cap;
-	uint32_t hz;
 	struct cam_ring_stats closed; /* of slots that are no more */
 };
 
@@ -123,7 +122,6 @@ static int add_slot(struct cam_rings *s, uint32_t cpu, uint64_t now_ns)
 	int err = cam_slot_open(&s->options, cpu, now_ns, &s->slots[s->n]);
 	if (err)
 		return err;
-	s->slots[s->n]->hz = s->hz;
 	s->n++;
 	return 0;
 }
@@ -216,7 +214,7 @@ void cam_rings_end(struct cam_rings *s)
 int cam_rings_period(struct cam_rings *s, uint64_t value, uint32_t hz)
 {
 	s->options.attr.sample_period = value;
-	s->hz = hz;
+	s->options.hz = hz;
 	int first = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->slots[i]->gone)

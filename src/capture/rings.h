@@ -31,7 +31,9 @@ struct cam_rings_options {
 	const int32_t *tids; /* only these threads and their children; NULL: all */
 	size_t n_tids;	     /* borrowed until close */
 	size_t ring_bytes;   /* of one CPU's data */
+	uint32_t hz;	     /* for COUNTS */
 	bool side_band;
+	bool watch;   /* side band: find dead CPUs too, at one read(2) a second (samples: always) */
 	int epoll_fd; /* gets the descriptors; -1: none */
 	struct cam_ring_budget *budget;
 };
@@ -54,7 +56,7 @@ void cam_rings_free(struct cam_rings *s);
  */
 int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t now_ns,
 		   bool *changed);
-/* CPUs whose event's enabled time stood still: they went and came back unseen. Samples only. */
+/* CPUs whose event's enabled time stood still: they went and came back unseen. */
 void cam_rings_dead(const struct cam_rings *s, struct cam_cpus *out);
 /* Open, and neither dead nor gone. */
 uint32_t cam_rings_count(const struct cam_rings *s);
@@ -73,7 +75,7 @@ void cam_rings_end(struct cam_rings *s);
 
 /*
  * PERF_EVENT_IOC_PERIOD on all, and for CPUs that come. `value` is what the attribute's union holds: a
- * period, or with attr.freq a frequency. hz goes into COUNTS: 0 where it is what was asked for.
+ * period, or with attr.freq a frequency. hz goes into COUNTS.
  */
 int cam_rings_period(struct cam_rings *s, uint64_t value, uint32_t hz);
 /* What the rings could not understand, in all, closed ones too. */

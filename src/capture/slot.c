@@ -128,7 +128,7 @@ void cam_slot_begin(struct cam_slot *s, uint64_t round_ns)
 	cam_ring_begin(&s->ring, round_ns);
 	if (s->gone)
 		return;
-	bool due = !s->side_band && round_ns - s->counts_ns >= COUNTS_EVERY_NS;
+	bool due = s->watch && round_ns - s->counts_ns >= COUNTS_EVERY_NS;
 	if (s->ring.tight || due) {
 		s->ring.tight = false;
 		read_counts(s, round_ns);
@@ -283,7 +283,9 @@ int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, uint64_t now_ns, st
 	s->epoll_fd = o->epoll_fd;
 	s->cpu = cpu;
 	s->side_band = o->side_band;
+	s->watch = o->watch || !o->side_band;
 	s->of_tids = o->tids != NULL;
+	s->hz = o->hz;
 	s->round_ns = s->counts_ns = now_ns;
 	cam_synth_init(&s->synth);
 	s->fds = calloc(o->tids ? o->n_tids : 1, sizeof(*s->fds));

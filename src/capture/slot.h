@@ -14,8 +14,8 @@ struct cam_slot {
 	const struct cam_kernel *kernel;
 	int epoll_fd;
 	uint32_t cpu;
-	uint32_t hz; /* for COUNTS: 0: as asked */
-	bool side_band, of_tids;
+	uint32_t hz;
+	bool side_band, watch, of_tids;
 	bool gone; /* no events any more: what is left is read */
 	bool dead; /* the kernel has killed the events */
 

@@ -18,37 +18,41 @@
  * Exact (error 0): busy, FILTERED, BOUND, LOST_RING (by its drain round), LOST_QUEUE and other rows
  * given to add(); idle samples that fired.
  * Estimated, out of due − fired, in this order, each at most what is left:
- *	SHED		(nominal rate − the rate asked for) × time enabled
- *	THROTTLED	time between THROTTLE and UNTHROTTLE × rate; and what the kernel made of the
- *			rate, if less than asked for
  *	STOLEN		steal of /proc/stat × rate
+ *	SHED		(nominal rate − the rate asked for) × time enabled, neither idle nor stolen
+ *	THROTTLED	time between THROTTLE and UNTHROTTLE × rate; and what the kernel made of the
+ *			rate, if less than asked for, as SHED
  *	BLOCKED		by the control event (see below)
  *	IDLE		idle + iowait of /proc/stat × rate, less idle samples that fired
  *	UNEXPLAINED	the rest: late timers, mostly
  * OFFLINE and SUSPENDED are times, × rate. Time nobody reported on is UNEXPLAINED, never IDLE: idle
- * rows sum up to no more than what the kernel counted as idle.
+ * rows sum up to no more than what the kernel counted as idle, within the error:
  *
- * Error. /proc/stat counts in clock ticks, so over any stretch of time of one CPU idle and stolen are
- * each off by at most 2 ticks × rate, plus one of rounding: cam_ledger_error(). Where they belong to
- * is less sharp: a reading is spread evenly over its interval, so a CPU that changes from busy to
- * idle is off by (reading's distance from the full second) × rate within that second; read the
- * counters just after each full second. Where /proc/stat and samples disagree, samples win; up to
- * one second of idle or stolen time is carried until it fits, the rest is counted (`disagreed`).
+ * Error. /proc/stat counts in clock ticks, so over whole seconds of one CPU, however many, idle and
+ * stolen are each off by at most 2 ticks × rate, plus one of rounding: cam_ledger_error(). Where in
+ * time they belong is less sharp: a reading is spread evenly over its interval, so where a CPU changes
+ * from busy to idle a second, or either end of a stretch, is off by (distance of the reading from
+ * the full second) × rate: read the counters just after each full second. Where /proc/stat and
+ * samples disagree, samples win; up to a second of idle or stolen time is carried until it fits, the
+ * rest is counted (`disagreed`).
  *
  * BLOCKED. The control event (cpu-clock without BPF) meets the same idle time, steal and late timers
  * as ours; what it fired, × rate / its rate, is what ours should have. Both are binomial; the sums
  * of the last 32 to 64 s are compared, and only a difference beyond 4 standard deviations counts:
  * from then on blocked = fired × difference / fired of those sums. What was lost before that stays
- * UNEXPLAINED. At 11 Hz, 60 s, a wholly busy CPU: differences above about 4 % show; half idle: 11 %.
+ * UNEXPLAINED. At 11 Hz, 60 s, a wholly busy CPU: differences above about 4 % show; half idle: 16 %.
  *
  * due_known = false (cycles: the PMU's rate is only nominal; or events of threads, not CPUs): due is
  * then what can be told: all that fired, plus the estimates above, and nothing is UNEXPLAINED but what
  * the control event says is missing.
  */
 #pragma once
+#include "base/units.h"
 #include "model/cursor.h"
 #include "model/raw.h"
 
+/* The unit of /proc/stat: USER_HZ is 100 wherever this runs. */
+#define CAM_LEDGER_TICK_NS (10 * CAM_NS_PER_MS)
 /* CPUs with higher numbers are not accounted, only counted (`no_room`). About 2.3 KiB a CPU. */
 #define CAM_LEDGER_MAX_CPUS 1024u
 
@@ -92,7 +96,8 @@ struct cam_ledger_stats {
 int cam_ledger_new(const struct cam_ledger_options *o, struct cam_ledger **out);
 void cam_ledger_free(struct cam_ledger *l);
 
-/* -ENOMEM: the first record of a CPU, not accounted. Otherwise cannot fail. */
+/* These answer -ENOMEM for the first record of a CPU, which is then not accounted; and what the
+ * callback answered, if a second had to be settled to make room for a later one. */
 int cam_ledger_sample(struct cam_ledger *l, uint32_t cpu, uint64_t time_ns,
 		      enum cam_ledger_fate fate);
 /* LOST, THROTTLE, UNTHROTTLE, COUNTS and CPU; other types (and a lost side band) are passed over. */
@@ -121,6 +126,5 @@ int cam_ledger_tick(struct cam_ledger *l, uint64_t now_ns, uint64_t released_ns)
 int cam_ledger_flush(struct cam_ledger *l, uint64_t end_ns);
 
 struct cam_ledger_stats cam_ledger_stats(const struct cam_ledger *l);
-/* Samples by which idle, or stolen, of one CPU over any stretch of time may be off. tick_ns: the
- * unit of /proc/stat, 1e9 / sysconf(_SC_CLK_TCK). */
-uint64_t cam_ledger_error(uint32_t hz, uint64_t tick_ns);
+/* Samples by which idle, or stolen, of one CPU may be off over whole seconds, however many. */
+uint64_t cam_ledger_error(uint32_t hz);

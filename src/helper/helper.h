@@ -5,13 +5,14 @@
  * Sides: daemon calls the upper half, `perfcam helper ROLE` (a process of its own, started by
  * re-executing this binary) the lower half. Between them a SOCK_SEQPACKET pair: packets of at most
  * CAM_ERRAND_MAX_BYTES, at most one descriptor beside each. What a packet means is not known here.
- * Thread: one (daemon's ingest thread); the socket does not block.
+ * Thread: one (daemon's ingest thread), and it must live as long as the helpers it started: they are
+ * killed when it ends, not only when the process does. The recorder's end of the socket does not
+ * block, the helper's does.
  * Refusals: send(): -EAGAIN (the socket is full), -EPIPE (it died: start another).
  */
 #pragma once
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/packet.h" /* how both sides speak */
+
 #include <sys/types.h>
 
 enum cam_helper_role {
@@ -29,28 +30,36 @@ struct cam_helper {
 	int socket; /* recorder's end, non-blocking; -1 */
 };
 
+#define CAM_HELPER_NONE ((struct cam_helper){0, -1, -1})
+
 /*
  * Starts `/proc/self/exe helper ROLE args…` with its end of the socket as descriptor 3, extra_fd
  * (or -1) as 4, stdin and stdout /dev/null, stderr kept, all else closed; niced unless it is the
- * opener; killed with its parent. args: NULL-terminated, may be NULL.
+ * opener (the sealer is also SCHED_BATCH, its I/O idle); killed with its parent; in a session of its
+ * own, so that an interrupt at the terminal does not reach it. args: NULL-terminated, at most 16, may
+ * be NULL. -ENOBUFS: the system (net.core.wmem_max) allows no packet of CAM_ERRAND_MAX_BYTES.
  */
 int cam_helper_start(struct cam_helper *h, enum cam_helper_role role, int extra_fd,
 		     const char *const *args);
-/* Kills (if it still runs) and reaps without waiting long: a process that cannot die is left to
- * init and counted by the answer -EBUSY. *status as of waitpid(); may be NULL. */
+/* Kills (if it still runs), reaps without waiting long (200 ms), closes the socket: a process that
+ * cannot die is left behind, and counted by the answer -EBUSY. *status as of waitpid(); may be NULL. */
 int cam_helper_stop(struct cam_helper *h, int *status);
-/* Reaps if it has ended: 1, and *status; 0: still runs. */
+/* Reaps if it has ended: 1, and *status; 0: still runs. The socket stays, so that its last answers
+ * can be read, until cam_helper_stop(). */
 int cam_helper_poll(struct cam_helper *h, int *status);
 
-int cam_packet_send(int socket, const void *bytes, size_t n, int fd);
-/* Bytes received; 0: the other end is closed; -EAGAIN: none now; -EMSGSIZE: cut, dropped. *fd is -1 or a
- * descriptor that is the caller's (close-on-exec). */
-ssize_t cam_packet_receive(int socket, void *bytes, size_t room, int *fd);
-
-/* The lower half: called by the helper itself before it touches anything foreign. */
+/*
+ * The lower half: called by the helper itself, once, before it touches anything foreign and before it
+ * starts threads. Started as root, symboliser and sealer also change to the user perfcam, else nobody;
+ * the symboliser's root directory is empty. Afterwards no file can be opened (but by the opener,
+ * for reading), so do first what needs one; leave by _exit(), since what libraries do at exit() may be
+ * forbidden. 0, or: -EOPNOTSUPP, the kernel has no seccomp, the rest is done: the caller decides; any
+ * other: go no further.
+ */
 enum cam_confinement {
 	CAM_CONFINE_OPENER = 1, /* drop all but its four capabilities; no network, no exec */
-	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 256 MiB */
+	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 256 MiB,
+				 * 64 descriptors, 60 s of CPU (then SIGXCPU: replace it) */
 	CAM_CONFINE_SEALER,	/* seccomp: read and write of its descriptors, memory, exit */
 };
 int cam_confine(enum cam_confinement what);

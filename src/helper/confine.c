@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How a helper gives up what it does not need, before it touches anything foreign.
+ *
+ * Walls, from the outside in; each would do alone for most of what could go wrong:
+ *
+ * 1. limits: memory, descriptors, CPU, no core dumps (a core of the opener is other people's data);
+ * 2. user and capabilities: symboliser and sealer become an ordinary user with none; the opener keeps
+ *    the four it is for;
+ * 3. Landlock: symboliser and sealer can open no file, not even one they may read. Not the opener:
+ *    from within a Landlock domain the kernel lets nobody look into processes outside of it, and that
+ *    is the opener's job;
+ * 4. seccomp: lists of what is allowed. For symboliser and sealer there is no call that takes a path
+ *    but newfstatat() (glibc's fstat(); the filter cannot see whether its path is empty), and so,
+ *    where it may, the symboliser also moves to a root directory with nothing in it. Anything else
+ *    kills. For the opener what is not allowed fails with ENOSYS, as on an older kernel, since libc
+ *    may try; what it could only do if someone else drives it (exec, socket, …) kills. It cannot
+ *    write: there is no call for it, and openat() only reads.
+ *
+ * Invariants: a. Nothing here can be undone by the process itself. b. Where the kernel has no seccomp
+ * the other walls stand, and the answer is -EOPNOTSUPP; where it only lacks Landlock the answer is 0,
+ * since seccomp forbids the same; any other failure is an answer of its own, and the caller must not
+ * go on. c. Called before threads are started: they inherit it.
+ */
+#include "helper/helper.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/fs.h>
+#include <pwd.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum {
+	SOCKET_FD = 3,
+	SYMBOLISER_FILES = 64,
+	SYMBOLISER_CPU_SECONDS = 60,
+	NOBODY = 65534,
+};
+#define SYMBOLISER_BYTES (256ull << 20)
+
+static int limit(int what, rlim_t soft, rlim_t hard)
+{
+	struct rlimit now;
+	if (getrlimit(what, &now))
+		return -errno;
+	struct rlimit want = {soft < now.rlim_max ? soft : now.rlim_max,
+			      hard < now.rlim_max ? hard : now.rlim_max};
+	return setrlimit(what, &want) ? -errno : 0;
+}
+
+/* Beyond its seconds the symboliser gets SIGXCPU, and is replaced: whatever it was reading had it
+ * in a loop. ASan alone needs more address space than the budget. */
+static int set_limits(enum cam_confinement what)
+{
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (err || what != CAM_CONFINE_SYMBOLISER)
+		return err;
+	err = limit(RLIMIT_NOFILE, SYMBOLISER_FILES, SYMBOLISER_FILES);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_AS, SYMBOLISER_BYTES, SYMBOLISER_BYTES);
+	if (!err)
+		err = limit(RLIMIT_FSIZE, 0, 0);
+	if (!err)
+		err = limit(RLIMIT_CPU, SYMBOLISER_CPU_SECONDS, SYMBOLISER_CPU_SECONDS + 5);
+	return err;
+}
+
+/* perfcam's own user, else nobody. By reading the file: the resolver would load foreign modules and
+ * ask servers. */
+static void find_user(uid_t *uid, gid_t *gid)
+{
+	*uid = *gid = NOBODY;
+	FILE *f = fopen("/etc/passwd", "re");
+	if (!f)
+		return;
+	for (struct passwd *p = fgetpwent(f); p; p = fgetpwent(f)) {
+		bool own = strcmp(p->pw_name, "perfcam") == 0;
+		if ((own || strcmp(p->pw_name, "nobody") == 0) && p->pw_uid != 0) {
+			*uid = p->pw_uid;
+			*gid = p->pw_gid;
+		}
+		if (own)
+			break;
+	}
+	fclose(f);
+}
+
+/* Only root can, and needs to: uid 0 owns files without any capability. In a user namespace that has
+ * no other user (EINVAL) it stays who it is. */
+static int become_ordinary(enum cam_confinement what)
+{
+	uid_t uid;
+	gid_t gid;
+	if (geteuid() != 0)
+		return 0;
+	find_user(&uid, &gid);
+	/* Where it is refused the seccomp list alone keeps it from paths; newfstatat() tells then
+	 * which files exist. */
+	if (what == CAM_CONFINE_SYMBOLISER && chroot("/proc/self/fdinfo") == 0 && chdir("/"))
+		return -errno;
+	if (setgroups(0, NULL) && errno != EPERM)
+		return -errno;
+	if (setresgid(gid, gid, gid) && errno != EINVAL && errno != EPERM)
+		return -errno;
+	if (setresuid(uid, uid, uid) && errno != EINVAL && errno != EPERM)
+		return -errno;
+	return 0;
+}
+
+static void free_capabilities(cap_t *caps)
+{
+	if (*caps)
+		cap_free(*caps);
+}
+
+static bool is_kept(cap_value_t v, const cap_value_t *keep, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (keep[i] == v)
+			return true;
+	}
+	return false;
+}
+
+/* Of those it has, only `keep` stay permitted and effective; none is inheritable or ambient. */
+static int keep_capabilities(const cap_value_t *keep, int n)
+{
+	CAM_CLEANUP(free_capabilities) cap_t have = cap_get_proc();
+	CAM_CLEANUP(free_capabilities) cap_t want = cap_init();
+	if (!have || !want)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		cap_flag_value_t v = CAP_CLEAR;
+		if (cap_get_flag(have, keep[i], CAP_PERMITTED, &v) == 0 && v == CAP_SET &&
+		    (cap_set_flag(want, CAP_PERMITTED, 1, &keep[i], CAP_SET) ||
+		     cap_set_flag(want, CAP_EFFECTIVE, 1, &keep[i], CAP_SET)))
+			return -errno;
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+		return -errno;
+	return cap_set_proc(want) ? -errno : 0;
+}
+
+/* Needs CAP_SETPCAP; without it nothing can be gained all the same (no_new_privs). */
+static void lower_bounds(const cap_value_t *keep, int n)
+{
+	for (cap_value_t v = 0; CAP_IS_SUPPORTED(v); v++) {
+		if (!is_kept(v, keep, n))
+			cap_drop_bound(v);
+	}
+}
+
+static int drop_privileges(enum cam_confinement what)
+{
+	static const cap_value_t opener[] = {CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
+					     CAP_DAC_READ_SEARCH, CAP_SYSLOG};
+	bool is_opener = what == CAM_CONFINE_OPENER;
+	int n = is_opener ? (int)(sizeof(opener) / sizeof(opener[0])) : 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	lower_bounds(opener, n);
+	int err = is_opener ? 0 : become_ordinary(what);
+	if (!err)
+		err = keep_capabilities(opener, n);
+	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		err = -errno;
+	return err;
+}
+
+/*
+ * A change of user or capabilities made the kernel forget it. Who made the socket is the parent: if
+ * that is not who the parent is now, it died in between.
+ */
+static int renew_death_signal(void)
+{
+	struct ucred peer;
+	socklen_t n = sizeof(peer);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return -errno;
+	if (getsockopt(SOCKET_FD, SOL_SOCKET, SO_PEERCRED, &peer, &n))
+		return 0; /* not started by cam_helper_start() */
+	return peer.pid == getppid() ? 0 : -ESRCH;
+}
+
+/* From linux/landlock.h, whose version on the building machine may be older than the kernel. */
+struct landlock_attr {
+	uint64_t fs, net, scoped;
+};
+
+/* Everything the kernel knows is handled, nothing is granted. 0, -EOPNOTSUPP, or why not. */
+static int forbid_files(void)
+{
+	static const int fs_bits[] = {13, 14, 15, 15,
+				      16}; /* by version, from 1; then as the last */
+	struct landlock_attr attr = {0};
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u /* which version? */);
+	if (abi < 1)
+		return -EOPNOTSUPP;
+	attr.fs = (1ull << fs_bits[abi < 5 ? abi - 1 : 4]) - 1;
+	attr.net = abi >= 4 ? 3 : 0;	/* bind and connect TCP */
+	attr.scoped = abi >= 6 ? 3 : 0; /* abstract sockets, signals */
+	size_t bytes = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
+	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0u);
+	if (fd < 0)
+		return -errno;
+	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
+}
+
+/* A system call, and what an argument of it must be: (argument & mask) == value. */
+struct rule {
+	int call;
+	struct {
+		unsigned arg;
+		uint64_t mask, value;
+	} only[2];
+};
+
+#define MEMORY_RULES                                                                               \
+	{SCMP_SYS(mmap), {{3, MAP_ANONYMOUS, MAP_ANONYMOUS}, {2, PROT_EXEC, 0}}},                  \
+		{SCMP_SYS(mprotect), {{2, PROT_EXEC, 0}}}, {SCMP_SYS(munmap)}, {SCMP_SYS(mremap)}, \
+		{SCMP_SYS(brk)}, {SCMP_SYS(madvise)}, {SCMP_SYS(futex)}, {SCMP_SYS(getrandom)},    \
+		{SCMP_SYS(sched_getaffinity)},                                                     \
+	{                                                                                          \
+		SCMP_SYS(sched_yield)                                                              \
+	}
+
+#define COMMON_RULES                                                                             \
+	{SCMP_SYS(read)}, {SCMP_SYS(pread64)}, {SCMP_SYS(recvmsg)}, {SCMP_SYS(sendmsg)},         \
+		{SCMP_SYS(poll)}, {SCMP_SYS(ppoll)}, {SCMP_SYS(close)}, {SCMP_SYS(fstat)},       \
+		{SCMP_SYS(newfstatat), {{3, ~0ull, AT_EMPTY_PATH}}}, {SCMP_SYS(clock_gettime)},  \
+		{SCMP_SYS(gettimeofday)}, {SCMP_SYS(rt_sigreturn)}, {SCMP_SYS(restart_syscall)}, \
+		{SCMP_SYS(exit)}, {SCMP_SYS(exit_group)}, {SCMP_SYS(getpid)},                    \
+	{                                                                                        \
+		SCMP_SYS(gettid)                                                                 \
+	}
+
+static const struct rule symboliser_rules[] = {MEMORY_RULES, COMMON_RULES};
+
+static const struct rule sealer_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(write)},
+	{SCMP_SYS(pwrite64)},
+	{SCMP_SYS(preadv)},
+	{SCMP_SYS(pwritev)},
+	{SCMP_SYS(writev)},
+	{SCMP_SYS(lseek)},
+	{SCMP_SYS(ftruncate)},
+	{SCMP_SYS(fallocate)},
+	{SCMP_SYS(fdatasync)},
+	{SCMP_SYS(fsync)},
+	{SCMP_SYS(fadvise64)},
+	{SCMP_SYS(sync_file_range)},
+	{SCMP_SYS(clock_nanosleep)},
+};
+
+#define NOT_TO_READ (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+
+static const struct rule opener_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(openat), {{2, NOT_TO_READ, 0}}},
+	{SCMP_SYS(openat2)}, /* by a pointer: its flags cannot be seen from here */
+	{SCMP_SYS(readlinkat)},
+	{SCMP_SYS(newfstatat)},
+	{SCMP_SYS(fstatfs)},
+	{SCMP_SYS(ioctl), {{1, 0xffffffff, FS_IOC_GETVERSION}}},
+	/* Threads. clone3() is not here, since its flags cannot be seen: libc turns to clone(). */
+	{SCMP_SYS(clone), {{0, CLONE_THREAD, CLONE_THREAD}}},
+	{SCMP_SYS(set_robust_list)},
+	{SCMP_SYS(rseq)},
+	{SCMP_SYS(rt_sigprocmask)},
+	{SCMP_SYS(clock_nanosleep)},
+};
+
+/* What an opener has no use for and someone who drives it has. */
+static const int never[] = {
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(socket),
+	SCMP_SYS(socketpair),
+	SCMP_SYS(connect),
+	SCMP_SYS(bind),
+	SCMP_SYS(listen),
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(kill),
+	SCMP_SYS(tkill),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(pwritev),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(truncate),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(linkat),
+	SCMP_SYS(symlinkat),
+	SCMP_SYS(mknodat),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(fchmodat),
+	SCMP_SYS(fchownat),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(open_by_handle_at),
+};
+
+/* What the sanitizer's runtime needs to live and to report; no such build is ever installed. */
+static const struct rule sanitizer_rules[] = {
+	{SCMP_SYS(write)},	    {SCMP_SYS(sigaltstack)}, {SCMP_SYS(rt_sigaction)},
+	{SCMP_SYS(rt_sigprocmask)}, {SCMP_SYS(prctl)},
+};
+
+static int allow(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct scmp_arg_cmp args[2];
+		unsigned k = 0;
+		while (k < 2 && rules[i].only[k].mask) {
+			args[k] = SCMP_CMP(rules[i].only[k].arg, SCMP_CMP_MASKED_EQ,
+					   rules[i].only[k].mask, rules[i].only[k].value);
+			k++;
+		}
+		int err = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, rules[i].call, k, args);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
+{
+	int err;
+	switch (what) {
+	case CAM_CONFINE_OPENER:
+		err = allow(ctx, opener_rules, sizeof(opener_rules) / sizeof(opener_rules[0]));
+		for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++)
+			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never[i], 0);
+		break;
+	case CAM_CONFINE_SYMBOLISER:
+		err = allow(ctx, symboliser_rules,
+			    sizeof(symboliser_rules) / sizeof(symboliser_rules[0]));
+		break;
+	default:
+		err = allow(ctx, sealer_rules, sizeof(sealer_rules) / sizeof(sealer_rules[0]));
+	}
+	if (!err && SANITIZED)
+		err = allow(ctx, sanitizer_rules,
+			    sizeof(sanitizer_rules) / sizeof(sanitizer_rules[0]));
+	return err;
+}
+
+static int filter_calls(enum cam_confinement what)
+{
+	uint32_t kill = SCMP_ACT_KILL_PROCESS;
+	if (syscall(SYS_seccomp, 2u /* is this action available? */, 0u, &kill))
+		return -EOPNOTSUPP;
+	scmp_filter_ctx ctx = seccomp_init(what == CAM_CONFINE_OPENER ? SCMP_ACT_ERRNO(ENOSYS)
+								      : SCMP_ACT_KILL_PROCESS);
+	if (!ctx)
+		return -ENOMEM;
+	int err = add_rules(ctx, what);
+	if (!err)
+		err = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return err;
+}
+
+int cam_confine(enum cam_confinement what)
+{
+	if (what < CAM_CONFINE_OPENER || what > CAM_CONFINE_SEALER)
+		return -EINVAL;
+	int err = set_limits(what);
+	if (!err)
+		err = drop_privileges(what);
+	if (!err)
+		err = renew_death_signal();
+	if (!err && what != CAM_CONFINE_OPENER)
+		err = forbid_files();
+	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
+	if (err && err != -EOPNOTSUPP)
+		return err;
+	return filter_calls(what);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Starting another process from one that has threads.
+ *
+ * vfork() and exec: fork() would copy the page tables of a recorder with all its rings (and, from a
+ * thread, could leave malloc locked in the child); posix_spawn() cannot set the parent-death signal
+ * or the priorities. Between vfork() and exec the child borrows this thread's memory, so that
+ *
+ * 1. everything it needs is prepared before (struct plan), it only makes system calls;
+ * 2. all signals are blocked around it, and their handlers are reset before they are unblocked: no
+ *    handler of the recorder can run in the child;
+ * 3. it tells its errno by writing it into the plan, which the parent reads once it runs again.
+ *
+ * Worked example: start(OPENER) in a recorder that has descriptors 0 to 40. The child makes copies
+ * above all others (41: its end of the socket, 42: /dev/null), puts them where they belong (3; 0 and
+ * 1), and closes from 4 up; 2 stays.
+ */
+#include "helper/helper.h"
+
+#include "model/errand.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	MAX_ARGS = 16,
+	HELPER_NICE = 10,
+	DEATH_WAIT_MS = 200,
+	SOCKET_FD = 3,
+	EXTRA_FD = 4,
+};
+
+/* What the child needs to know, prepared by its parent. */
+struct plan {
+	enum cam_helper_role role;
+	int socket, extra_fd;
+	pid_t parent;
+	const char *argv[3 + MAX_ARGS + 1];
+	volatile int error;
+};
+
+const char *cam_helper_role_name(enum cam_helper_role role)
+{
+	static const char *const names[] = {"opener", "symboliser", "sealer"};
+	return (unsigned)role < CAM_HELPER_ROLES ? names[role] : "?";
+}
+
+/* Copies of all that is kept, above what is in use, then each to its number. */
+static int arrange_descriptors(const struct plan *p)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int high = fcntl(null, F_DUPFD_CLOEXEC, EXTRA_FD + 1);
+	int socket = fcntl(p->socket, F_DUPFD_CLOEXEC, EXTRA_FD + 1);
+	int extra = p->extra_fd < 0 ? -1 : fcntl(p->extra_fd, F_DUPFD_CLOEXEC, EXTRA_FD + 1);
+	unsigned first = SOCKET_FD + 1;
+	if (high < 0 || socket < 0 || (p->extra_fd >= 0 && extra < 0))
+		return -errno;
+	if (dup2(high, 0) < 0 || dup2(high, 1) < 0 || dup2(socket, SOCKET_FD) < 0)
+		return -errno;
+	if (extra >= 0) {
+		first++;
+		if (dup2(extra, EXTRA_FD) < 0)
+			return -errno;
+	}
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return 0;
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return -errno;
+	for (unsigned fd = first; fd < files.rlim_cur; fd++)
+		close((int)fd);
+	return 0;
+}
+
+/* Being polite is wanted, not needed: where it is refused the helper runs all the same. */
+static void lower_priority(enum cam_helper_role role)
+{
+	if (role == CAM_HELPER_OPENER)
+		return;
+	setpriority(PRIO_PROCESS, 0, HELPER_NICE);
+	if (role == CAM_HELPER_SEALER) {
+		struct sched_param none = {0};
+		sched_setscheduler(0, SCHED_BATCH, &none);
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+	}
+}
+
+static void reset_signals(void)
+{
+	struct sigaction plain = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	for (int s = 1; s < NSIG; s++)
+		sigaction(s, &plain, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child, on its parent's memory. Comes back only if it failed. */
+static int become_helper(const struct plan *p)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return -errno;
+	if (getppid() != p->parent) /* it died before it could be said */
+		return -ESRCH;
+	/* Away from the terminal: an interrupt there is the recorder's to handle. */
+	setsid();
+	lower_priority(p->role);
+	int err = arrange_descriptors(p);
+	if (err)
+		return err;
+	reset_signals();
+	execve("/proc/self/exe", (char *const *)p->argv, environ);
+	return -errno;
+}
+
+__attribute__((noinline)) static pid_t spawn(struct plan *p)
+{
+	pid_t pid = vfork();
+	if (pid == 0) {
+		p->error = become_helper(p);
+		syscall(SYS_exit_group, 127);
+	}
+	return pid < 0 ? -errno : pid;
+}
+
+static pid_t spawn_quietly(struct plan *p)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid_t pid = spawn(p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid > 0 && p->error) {
+		waitpid(pid, NULL, 0);
+		return p->error;
+	}
+	return pid;
+}
+
+/* Room for the largest packet on its way, and a few more behind it. */
+static int widen(int socket)
+{
+	int want = 4 * (int)CAM_ERRAND_MAX_BYTES, got = 0;
+	socklen_t n = sizeof(got);
+	if (setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &want, sizeof(want)) &&
+	    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &want, sizeof(want)))
+		return -errno;
+	if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &got, &n))
+		return -errno;
+	return got < (int)CAM_ERRAND_MAX_BYTES + 4096 ? -ENOBUFS : 0;
+}
+
+static int make_pair(int pair[2])
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	int err = widen(pair[0]);
+	if (!err)
+		err = widen(pair[1]);
+	if (!err && fcntl(pair[0], F_SETFL, O_NONBLOCK))
+		err = -errno;
+	if (err) {
+		close(pair[0]);
+		close(pair[1]);
+	}
+	return err;
+}
+
+int cam_helper_start(struct cam_helper *h, enum cam_helper_role role, int extra_fd,
+		     const char *const *args)
+{
+	struct plan p = {.role = role,
+			 .extra_fd = extra_fd,
+			 .parent = getpid(),
+			 .argv = {"perfcam", "helper", cam_helper_role_name(role)}};
+	int pair[2];
+	*h = CAM_HELPER_NONE;
+	if ((unsigned)role >= CAM_HELPER_ROLES)
+		return -EINVAL;
+	for (size_t i = 0; args && args[i]; i++) {
+		if (i == MAX_ARGS)
+			return -E2BIG;
+		p.argv[3 + i] = args[i];
+	}
+	int err = make_pair(pair);
+	if (err)
+		return err;
+	p.socket = pair[1];
+	pid_t pid = spawn_quietly(&p);
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return pid;
+	}
+	/* It is not reaped yet, so the number still means it. */
+	*h = (struct cam_helper){pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0]};
+	return 0;
+}
+
+int cam_helper_poll(struct cam_helper *h, int *status)
+{
+	int s = 0;
+	if (!h->pid)
+		return 0;
+	pid_t got = waitpid(h->pid, &s, WNOHANG);
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return 0;
+	if (status)
+		*status = s;
+	if (h->pidfd >= 0)
+		close(h->pidfd);
+	h->pid = 0;
+	h->pidfd = -1;
+	return 1;
+}
+
+/* Until it is dead, or DEATH_WAIT_MS; a kernel without pidfds is asked every few milliseconds. */
+static void await_death(const struct cam_helper *h)
+{
+	struct pollfd p = {h->pidfd, POLLIN, 0};
+	siginfo_t info = {0};
+	if (h->pidfd >= 0) {
+		poll(&p, 1, DEATH_WAIT_MS);
+		return;
+	}
+	for (int waited = 0; waited < DEATH_WAIT_MS; waited += 5) {
+		if (waitid(P_PID, (id_t)h->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid)
+			return;
+		poll(NULL, 0, 5);
+	}
+}
+
+int cam_helper_stop(struct cam_helper *h, int *status)
+{
+	int err = 0;
+	if (h->pid) {
+		kill(h->pid, SIGKILL); /* ours, and not reaped: the number still means it */
+		await_death(h);
+		if (cam_helper_poll(h, status) == 0) {
+			err = -EBUSY;
+			if (h->pidfd >= 0)
+				close(h->pidfd);
+		}
+	}
+	if (h->socket >= 0)
+		close(h->socket);
+	*h = CAM_HELPER_NONE;
+	return err;
+}

@@ -143,7 +143,7 @@ static uint64_t look(struct cam_ring *r)
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t given = r->page->data_tail; /* only we write it */
 
-	if (head - given + r->options.max_record_bytes > r->bytes)
+	if (head - given + r->options.max_record_bytes >= r->bytes)
 		r->tight = true;
 	return head;
 }

@@ -9,15 +9,15 @@
  * Ownership: what a handler gets is valid during the call; what it writes into `reply` is copied.
  * Thread: a control belongs to the thread that calls cam_control_handle(). It never blocks: what
  * cannot be sent at once is dropped with its connection.
- * Refusals: the peer is not root, not the recorder's own user, not in group perfcam: closed
- * without an answer (-EACCES to the asker). A 17th client: closed. A malformed request: -EBADMSG
- * is answered, closed. Nothing asked for 5 s, nothing answered for 60 s: closed. All counted.
+ * Refusals: the peer is not root, not the recorder's own user, not in group perfcam: -EACCES; a
+ * 17th client: -EBUSY; a malformed request: -EBADMSG; of another version: -EPROTONOSUPPORT. Each is
+ * answered, then closed. Nothing asked for 5 s, nothing answered for 60 s: closed. All counted.
  *
- * Where the socket is: `--control PATH`, else /run/perfcam/control for root's usual store
- * (/var/lib/perfcam); a second recorder has another store, and its socket is control-HASH in the
- * same directory, the hash being that of the store's path. Other users: $XDG_RUNTIME_DIR/perfcam.
- * The recorder also leaves a symbolic link `.control` in the store that leads to the socket, so
- * that whoever knows the store finds its recorder, wherever that put the socket.
+ * Where the socket is: `--control PATH`, else `control` in /run/perfcam (root) or
+ * $XDG_RUNTIME_DIR/perfcam, where the store is this user's usual one; a second recorder has another
+ * store, and its socket is control-HASH beside it, of the store's path. Without such a
+ * directory it is `.control` in the store. Else that is a symbolic link to the socket, left by the
+ * recorder: so whoever knows the store finds its recorder, wherever that put the socket.
  * Mode 0660, group perfcam where there is one.
  */
 #pragma once
@@ -66,7 +66,7 @@ struct cam_control_ops {
 	cam_control_fn *pin;
 	cam_control_fn *unpin;	  /* exactly this range; -ENOENT */
 	cam_control_fn *snapshot; /* reply: the name of the window that was sealed */
-	cam_control_fn *status;	  /* reply: status.h */
+	cam_control_fn *status;	  /* reply: JSON, status.h */
 	cam_control_fn *reload;	  /* reply: what was applied, what needs a restart */
 };
 

@@ -29,6 +29,8 @@ struct cam_live_options {
 	struct cam_text host;
 	struct cam_boot_id boot_id;
 	struct cam_scope scope;
+	bool due_known;	  /* false: events of threads, not of CPUs (see ledger.h) */
+	bool bpf;	  /* the source is BPF, with a control event beside it */
 	bool keep_places; /* --addresses */
 	/* Budgets. */
 	size_t max_table_bytes;	  /* of one open window; reached: it is cut early */
@@ -41,6 +43,8 @@ struct cam_live_stats {
 	uint64_t dropped;		  /* by a bound, in the ledgers */
 	uint64_t unnamed;		  /* locations whose name never came */
 	uint64_t late_samples, suspect_samples;
+	uint64_t lost;			  /* by causes that are losses */
+	uint64_t by_cause[CAM_CAUSE_MAX]; /* of all ledger rows so far */
 	uint32_t windows;
 	uint32_t processes, files;
 	uint64_t errands, errands_failed;
@@ -64,6 +68,10 @@ int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a);
 int cam_live_counter(struct cam_live *l, const struct cam_counter *c);
 /* A ledger row that another found: disk full, suspended, shed, queue full, … */
 int cam_live_lost(struct cam_live *l, const struct cam_ledger_row *row);
+/* The rate asked for from time_ns on: less than options.hz is shed. */
+int cam_live_rate(struct cam_live *l, uint64_t time_ns, uint32_t hz);
+/* The host slept for asleep_ns, somewhere between two instants. */
+int cam_live_suspended(struct cam_live *l, uint64_t from_ns, uint64_t to_ns, uint64_t asleep_ns);
 int cam_live_event(struct cam_live *l, uint64_t time_ns, uint64_t uncertainty_ns,
 		   enum cam_severity severity, struct cam_text source, struct cam_text text);
 /* Kept for this and every window that follows; a later value replaces the earlier. */

@@ -6,9 +6,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -44,20 +41,6 @@ static int check_host(struct cam_bpf_refusal *why)
 	return 0;
 }
 
-/* How deep the kernel walks a stack, at most what a record holds. */
-static uint32_t stack_bytes(void)
-{
-	unsigned frames = CAM_WIRE_MAX_FRAMES;
-	FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
-	if (f) {
-		unsigned n;
-		if (fscanf(f, "%u", &n) == 1 && n && n < frames)
-			frames = n;
-		fclose(f);
-	}
-	return frames * (uint32_t)sizeof(uint64_t);
-}
-
 static int map_fd(const struct cam_bpf *b, const char *name)
 {
 	return bpf_object__find_map_fd_by_name(b->object, name);
@@ -89,12 +72,11 @@ static struct bpf_map *internal_map(const struct cam_bpf *b, const char *suffix)
 	return NULL;
 }
 
-static int configure(struct cam_bpf *b)
+static int configure(struct cam_bpf *b, const struct cam_wire_config *config)
 {
-	struct cam_wire_config config = {.stack_bytes = stack_bytes()};
 	struct bpf_map *rodata = internal_map(b, ".rodata");
 	uint32_t n_rings = (b->max_cpus + CAM_WIRE_CPUS_A_RING - 1) / CAM_WIRE_CPUS_A_RING;
-	int err = rodata ? bpf_map__set_initial_value(rodata, &config, sizeof(config)) : -ENOENT;
+	int err = rodata ? bpf_map__set_initial_value(rodata, config, sizeof(*config)) : -ENOENT;
 	if (!err)
 		err = resize(b, "cam_counts", b->max_cpus);
 	if (!err)
@@ -132,7 +114,8 @@ static int map_memory(struct cam_bpf *b)
 	return err;
 }
 
-static int load_object(struct cam_bpf *b, struct cam_bpf_refusal *why)
+static int load_object(struct cam_bpf *b, const struct cam_wire_config *config,
+		       struct cam_bpf_refusal *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "perfcam");
 	int err;
@@ -142,7 +125,7 @@ static int load_object(struct cam_bpf *b, struct cam_bpf_refusal *why)
 	if (!b->object)
 		return refuse(why, "the program's file", -errno,
 			      errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP);
-	if ((err = configure(b)))
+	if ((err = configure(b, config)))
 		return refuse(why, "the program's parts", err, -EOPNOTSUPP);
 	if ((err = bpf_object__load(b->object))) {
 		bool told = err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE;
@@ -154,13 +137,14 @@ static int load_object(struct cam_bpf *b, struct cam_bpf_refusal *why)
 	return 0;
 }
 
-int cam_bpf_load(uint32_t max_cpus, struct cam_bpf *out, struct cam_bpf_refusal *why)
+int cam_bpf_load(uint32_t max_cpus, const struct cam_wire_config *config, struct cam_bpf *out,
+		 struct cam_bpf_refusal *why)
 {
-	*out = (struct cam_bpf){
-		.sample_fd = -1, .fork_fd = -1, .free_fd = -1, .max_cpus = max_cpus};
+	*out = CAM_BPF_NONE;
+	out->max_cpus = max_cpus;
 	int err = check_host(why);
 	if (!err)
-		err = load_object(out, why);
+		err = load_object(out, config, why);
 	if (err)
 		cam_bpf_unload(out);
 	return err;
@@ -183,7 +167,7 @@ void cam_bpf_unload(struct cam_bpf *b)
 	if (b->state)
 		munmap(b->state, (size_t)sysconf(_SC_PAGESIZE));
 	bpf_object__close(b->object);
-	*b = (struct cam_bpf){.sample_fd = -1, .fork_fd = -1, .free_fd = -1};
+	*b = CAM_BPF_NONE;
 }
 
 int cam_bpf_set_rings(struct cam_bpf *b, const uint32_t *indices, const int *fds, uint32_t n)

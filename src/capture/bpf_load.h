@@ -28,7 +28,12 @@ struct cam_bpf {
 	struct cam_wire_state *state;	      /* mapped */
 };
 
-int cam_bpf_load(uint32_t max_cpus, struct cam_bpf *out, struct cam_bpf_refusal *why);
+/* Not loaded. */
+#define CAM_BPF_NONE ((struct cam_bpf){.sample_fd = -1, .fork_fd = -1, .free_fd = -1})
+
+int cam_bpf_load(uint32_t max_cpus, const struct cam_wire_config *config, struct cam_bpf *out,
+		 struct cam_bpf_refusal *why);
+/* Harmless on what was not loaded. */
 void cam_bpf_unload(struct cam_bpf *b);
 
 /* Samples of 16 CPUs from 16 * index on go to that ring from now on. */

@@ -4,26 +4,28 @@
  *
  * Its scope (filter_pids) follows forks in the kernel: a process that a wanted one forks is wanted
  * from its first instruction on, so one call is enough; each call replaces the set. What does not fit
- * (CAM_WIRE_MAX_SCOPE processes alive) switches the filter off: ingest filters.
+ * (CAM_WIRE_MAX_SCOPE processes alive) switches the filter off: ingest filters. -E2BIG beyond that.
  *
  * The control: beside each CPU's event stands a plain cpu-clock event of CAM_BPF_CONTROL_HZ without
  * a program, because the kernel silently skips a perf_event program while other BPF code or a bpf(2)
  * call holds that CPU. fired / hz and control / control_hz count the same busy time; where fired
  * falls behind, samples were blocked. Beyond 256 CPUs only every 2nd, 3rd … CPU has one.
+ *
+ * info.ring_bytes holds the control's pages too, and the ring buffers twice.
  */
 #pragma once
-#include "capture/capture.h"
+#include "capture/perf_source.h"
 
 #define CAM_BPF_CONTROL_HZ 11u
 
-/* step is a static text; error a negative errno, the kernel's own. */
+/* Which step failed (a static text), and the kernel's own negative errno. */
 struct cam_bpf_refusal {
 	const char *step;
 	int error;
 };
 
-/* As cam_capture_open_bpf(); *why is set when it fails. */
-int cam_bpf_source_open(const struct cam_capture_options *o, struct cam_capture **out,
-			struct cam_bpf_refusal *why);
-/* "the program: not allowed (EPERM)", cut to fit; returns text. */
+/* cam_capture_open_bpf() is this on the real host; *why is set when it fails. */
+int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,
+			struct cam_capture **out, struct cam_bpf_refusal *why);
+/* "loading the program: not allowed (EPERM)", cut to fit; returns text. */
 const char *cam_bpf_refusal_text(const struct cam_bpf_refusal *why, char *text, size_t bytes);

@@ -53,6 +53,7 @@ struct cam_wire_counts {
 /* Set before loading; the verifier sees constants. */
 struct cam_wire_config {
 	__u32 stack_bytes; /* the most that the kernel gives of one half; kernel.perf_event_max_stack */
+	__u32 kernel_stacks; /* 0: they are not wanted */
 };
 
 /* Changed while it runs. */
@@ -77,5 +78,5 @@ _Static_assert(__builtin_offsetof(struct cam_wire_sample, n_user) == 38, "");
 _Static_assert(__builtin_offsetof(struct cam_wire_sample, comm) == 40, "");
 _Static_assert(sizeof(struct cam_wire_counts) == 64, "");
 _Static_assert(__builtin_offsetof(struct cam_wire_counts, filtered) == 24, "");
-_Static_assert(sizeof(struct cam_wire_config) == 4, "");
+_Static_assert(sizeof(struct cam_wire_config) == 8, "");
 _Static_assert(sizeof(struct cam_wire_state) == 8, "");

@@ -76,7 +76,7 @@ struct {
 	__type(value, __u64);
 } cam_scope SEC(".maps");
 
-const volatile struct cam_wire_config cam_config = {CAM_WIRE_MAX_FRAMES * sizeof(__u64)};
+const volatile struct cam_wire_config cam_config = {CAM_WIRE_MAX_FRAMES * sizeof(__u64), 1};
 struct cam_wire_state cam_state;
 
 static __always_inline bool user_mode(struct bpf_perf_event_data *ctx)
@@ -102,6 +102,8 @@ static __always_inline bool in_scope(__u32 pid, __u64 start_ns)
 /* The bytes of the kernel's half of the stack, at the start of frames. */
 static __always_inline __u32 kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s)
 {
+	if (!cam_config.kernel_stacks)
+		return 0;
 	long n = bpf_get_stack(ctx, s->frames, CAM_WIRE_MAX_FRAMES * sizeof(__u64), 0);
 	if (n <= 0)
 		return 0;

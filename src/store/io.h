@@ -62,5 +62,7 @@ int cam_io_posix_open(const char *directory, bool create, struct cam_io **out);
 void cam_io_posix_close(struct cam_io *io);
 /* One file outside any store, for reading (`-i FILE`): the descriptor is taken over. */
 int cam_file_from_fd(int fd, struct cam_file **out);
+/* The descriptor of a real file, still the file's; -EBADF of any other. */
+int cam_file_fd(const struct cam_file *f);
 /* A nameless temporary file in $TMPDIR or /tmp, gone when closed. */
 int cam_file_temporary(struct cam_file **out);

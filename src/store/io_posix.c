@@ -351,6 +351,11 @@ int cam_file_from_fd(int fd, struct cam_file **out)
 	return wrap(fd, out);
 }
 
+int cam_file_fd(const struct cam_file *f)
+{
+	return f->ops == &posix_ops ? ((const struct posix_file *)f)->fd : -EBADF;
+}
+
 int cam_file_temporary(struct cam_file **out)
 {
 	const char *tmp = getenv("TMPDIR");

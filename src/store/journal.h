@@ -46,3 +46,15 @@ uint64_t cam_journal_writer_bytes(const struct cam_journal_writer *w);
 int cam_journal_open(struct cam_file *file, size_t max_table_bytes, struct cam_window **out);
 /* Of a window that cam_journal_open() gave: bytes behind the last good block. */
 uint64_t cam_journal_torn_bytes(const struct cam_window *w);
+
+/* What a journal says of itself at first glance. */
+struct cam_journal_peek {
+	struct cam_window_info info; /* as far as that is known without its samples: no cpus, lost,
+				      * events; start and end from the first and last blocks */
+	char *host;		     /* info.host; to be freed */
+	uint64_t samples;	     /* that were written, still readable or not */
+	bool exact;		     /* that number is known; else it is a guess */
+	bool used;		     /* it holds any block but the header */
+};
+/* Errors as of cam_journal_open(), the file stays the caller's. Takes little time and memory. */
+int cam_journal_peek(struct cam_file *file, struct cam_journal_peek *out);

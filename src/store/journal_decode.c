@@ -85,13 +85,18 @@ void cam_journal_decode_drop(struct cam_journal_decode *d)
 	cam_journal_define_drop(d);
 }
 
+int cam_journal_decode_view(struct cam_journal_decode *d, const struct cam_journal_head *head,
+			    const uint8_t *payload, struct cam_journal_view *v)
+{
+	int err = decompress(d, head, &payload);
+	return err ? err : parse_view(v, payload, head->plain_bytes);
+}
+
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
 			     const uint8_t *payload, bool after_gap, struct cam_journal_view *v)
 {
 	cam_journal_define_save(d);
-	int err = decompress(d, head, &payload);
-	if (!err)
-		err = parse_view(v, payload, head->plain_bytes);
+	int err = cam_journal_decode_view(d, head, payload, v);
 	/* Epochs only grow: an older one again would let ids of two be mixed. */
 	if (!err && v->epoch < d->epoch)
 		err = -EBADMSG;
@@ -130,17 +135,32 @@ static int get_etype_id(struct cam_journal_decode *d, struct cam_journal_view *v
 	return v->one.etype.v == CAM_NONE ? cam_journal_define_lost_etype(d, &v->one.etype.v) : 0;
 }
 
+static int get_cpu(struct cam_journal_view *v)
+{
+	struct cam_rd *cpus = &v->columns[CAM_JC_CPU];
+	uint64_t cpu = cam_rd_varint(cpus);
+	v->one.cpu = (uint32_t)cpu - 1;
+	return cpus->error || cpu > UINT32_MAX ? -EBADMSG : 0;
+}
+
+static int get_time(struct cam_journal_view *v)
+{
+	struct cam_rd *times = &v->columns[CAM_JC_TIME];
+	uint64_t *before = &v->last_time[v->one.cpu % CAM_JOURNAL_SLOTS];
+	*before = cam_journal_define_delta(times, *before + v->step);
+	v->one.time_ns = *before * v->unit;
+	return times->error ? -EBADMSG : 0;
+}
+
 /* The columns that may hold one value for all. */
 static int get_shared(struct cam_journal_decode *d, struct cam_journal_view *v, bool first)
 {
-	struct cam_rd *cpus = &v->columns[CAM_JC_CPU], *weights = &v->columns[CAM_JC_WEIGHT];
+	struct cam_rd *weights = &v->columns[CAM_JC_WEIGHT];
 	int err = 0;
-	if (first || !(v->flags & CAM_JF_ONE_CPU)) {
-		uint64_t cpu = cam_rd_varint(cpus);
-		v->one.cpu = (uint32_t)cpu - 1;
-		if (cpus->error || cpu > UINT32_MAX)
-			return -EBADMSG;
-	}
+	if (first || !(v->flags & CAM_JF_ONE_CPU))
+		err = get_cpu(v);
+	if (err)
+		return err;
 	if (first || !(v->flags & CAM_JF_ONE_WEIGHT)) {
 		v->one.weight = cam_journal_define_delta(weights, v->one.weight);
 		if (weights->error)
@@ -193,7 +213,6 @@ static int get_sample_task(struct cam_journal_decode *d, struct cam_journal_view
 ssize_t cam_journal_decode_samples(struct cam_journal_decode *d, struct cam_journal_view *v,
 				   struct cam_sample *rows, size_t max, uint64_t *lost)
 {
-	struct cam_rd *times = &v->columns[CAM_JC_TIME];
 	size_t n = 0;
 	for (; n < max && v->left[CAM_JN_SAMPLE]; n++, v->left[CAM_JN_SAMPLE]--) {
 		bool first = !v->begun;
@@ -204,16 +223,28 @@ ssize_t cam_journal_decode_samples(struct cam_journal_decode *d, struct cam_jour
 			err = get_sample_task(d, v);
 		if (!err)
 			err = get_sample_place(d, v, lost);
+		if (!err)
+			err = get_time(v);
 		if (err)
 			return err;
-		uint64_t *before = &v->last_time[v->one.cpu % CAM_JOURNAL_SLOTS];
-		*before = cam_journal_define_delta(times, *before + v->step);
-		if (times->error)
-			return -EBADMSG;
-		v->one.time_ns = *before * v->unit;
 		rows[n] = v->one;
 	}
 	return (ssize_t)n;
+}
+
+int cam_journal_decode_time(struct cam_journal_view *v, uint64_t *time_ns)
+{
+	bool first = !v->begun;
+	if (!v->left[CAM_JN_SAMPLE])
+		return 0;
+	v->left[CAM_JN_SAMPLE]--;
+	int err = first ? begin_samples(v) : 0;
+	if (!err && (first || !(v->flags & CAM_JF_ONE_CPU)))
+		err = get_cpu(v);
+	if (!err)
+		err = get_time(v);
+	*time_ns = v->one.time_ns;
+	return err ? err : 1;
 }
 
 int cam_journal_decode_anchor(struct cam_journal_view *v, struct cam_anchor *a)

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "base/buf.h"
+#include "model/cursor.h"
 #include "model/journal.h"
 #include "store/journal_format.h"
 
@@ -69,6 +70,10 @@ struct cam_journal_view {
 	uint64_t last_anchor, last_event, last_ledger;
 };
 
+/* Of a header block's payload: *host is to be freed. -EBADMSG, -EPROTONOSUPPORT, -ENOMEM. */
+int cam_journal_parse_header(const uint8_t *payload, size_t n, struct cam_window_info *info,
+			     char **host);
+
 void cam_journal_decode_init(struct cam_journal_decode *d, struct cam_tables *t,
 			     struct ZSTD_DCtx_s *zstd);
 void cam_journal_decode_free(struct cam_journal_decode *d);
@@ -79,6 +84,12 @@ void cam_journal_decode_free(struct cam_journal_decode *d);
  */
 int cam_journal_decode_block(struct cam_journal_decode *d, const struct cam_journal_head *head,
 			     const uint8_t *payload, bool after_gap, struct cam_journal_view *v);
+
+/* Decompresses only: rows that refer to nothing (times, anchors, ledger) can be taken then. */
+int cam_journal_decode_view(struct cam_journal_decode *d, const struct cam_journal_head *head,
+			    const uint8_t *payload, struct cam_journal_view *v);
+/* The time of the next sample, instead of all of it. 1: a row; 0: no more. */
+int cam_journal_decode_time(struct cam_journal_view *v, uint64_t *time_ns);
 
 /* Forgets the ids of the last block, whose rows turned out malformed. */
 void cam_journal_decode_drop(struct cam_journal_decode *d);

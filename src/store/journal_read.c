@@ -132,38 +132,6 @@ static int walk_to(struct walk *k, const struct entry *e)
 
 /* Opening. */
 
-static int parse_header(struct journal *j, const uint8_t *payload, size_t n)
-{
-	struct cam_rd r = cam_rd_make(payload, n);
-	struct cam_window_info *info = &j->w.info;
-	cam_rd_u32(&r);
-	cam_rd_u32(&r);
-	uint32_t incompatible = cam_rd_u32(&r);
-	if (r.error)
-		return -EBADMSG;
-	if (incompatible & ~CAM_JOURNAL_INCOMPAT)
-		return -EPROTONOSUPPORT;
-	uint8_t clock = cam_rd_u8(&r), flags = cam_rd_u8(&r);
-	const uint8_t *boot = cam_rd_bytes(&r, sizeof(info->boot_id.bytes));
-	info->start_ns = cam_rd_u64(&r);
-	info->time_unit_ns = cam_rd_u64(&r);
-	info->sequence = cam_rd_u64(&r);
-	size_t host_bytes;
-	const uint8_t *host = cam_rd_string(&r, &host_bytes);
-	if (r.error || clock >= CAM_CLOCK_KIND_MAX || flags > 3 || info->time_unit_ns == 0)
-		return -EBADMSG;
-	info->clock = (enum cam_clock_kind)clock;
-	memcpy(info->boot_id.bytes, boot, sizeof(info->boot_id.bytes));
-	info->has_places = flags & 1;
-	info->imported = flags & 2;
-	j->host = malloc(host_bytes + 1);
-	if (!j->host)
-		return -ENOMEM;
-	memcpy(j->host, host, host_bytes);
-	info->host = (struct cam_text){j->host, host_bytes};
-	return 0;
-}
-
 /* What opening knows between two blocks. */
 struct opening {
 	struct walk *walk;
@@ -414,8 +382,9 @@ static int open_walk(struct journal *j)
 		const struct cam_journal_scan *s = &o->walk->scan;
 		j->size = s->size;
 		j->seed = s->seed;
-		err = parse_header(j, s->block.data + CAM_JOURNAL_HEAD,
-				   s->good_end - CAM_JOURNAL_HEAD);
+		err = cam_journal_parse_header(s->block.data + CAM_JOURNAL_HEAD,
+					       s->good_end - CAM_JOURNAL_HEAD, &j->w.info,
+					       &j->host);
 	}
 	if (!err)
 		err = walk_all(j, o);

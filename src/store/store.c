@@ -13,11 +13,25 @@
 int cam_store_sync_dir(struct cam_store *s)
 {
 	int err = s->io->ops->sync_dir(s->io);
-	if (err) {
-		s->counts.failed_syncs++;
-		s->directory_suspect = true;
-	}
+	s->counts.failed_syncs += err != 0;
 	return err;
+}
+
+int cam_store_refresh(struct cam_store *s)
+{
+	int err = cam_store_list_refresh(s->io, &s->list);
+	cam_store_doors_note(s);
+	s->list_stale = err != 0;
+	return err;
+}
+
+struct cam_store_entry *cam_store_find(struct cam_store *s, const char *name)
+{
+	for (size_t i = 0; i < s->list.n; i++) {
+		if (strcmp(s->list.entries[i].name, name) == 0)
+			return &s->list.entries[i];
+	}
+	return NULL;
 }
 
 struct leftovers {
@@ -59,35 +73,32 @@ static int remove_leftovers(struct cam_io *io)
 	return err < 0 ? err : 0;
 }
 
-static int recover(struct cam_store *s)
+static int open_locked(struct cam_store *s)
 {
-	struct cam_store_list list;
 	int err = remove_leftovers(s->io);
 	if (!err)
-		err = cam_store_list_read(s->io, &list);
+		err = cam_store_refresh(s);
 	if (err)
 		return err;
-	s->sequence = list.last_sequence;
-	/* Whatever cannot be done now waits, and is counted; recording must not wait for it. */
-	cam_store_seal_list(s, &list, &s->counts.recovered);
-	cam_store_list_free(&list);
+	s->sequence = s->list.last_sequence;
 	cam_annex_recover(s->io, &s->annex);
 	return 0;
 }
 
-int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder)
+int cam_store_open_live(struct cam_io *io, struct cam_store **out, int *holder)
 {
 	struct cam_store *s = calloc(1, sizeof(*s));
 	*holder = 0;
 	if (!s)
 		return -ENOMEM;
 	s->io = io;
+	s->round = 1;
 	int err = io->ops->lock(io, CAM_NAME_LOCK, &s->lock, holder);
 	if (err) {
 		free(s);
 		return err;
 	}
-	err = recover(s);
+	err = open_locked(s);
 	if (err) {
 		cam_store_close(s);
 		return err;
@@ -96,12 +107,22 @@ int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder)
 	return 0;
 }
 
+int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder)
+{
+	int err = cam_store_open_live(io, out, holder);
+	/* Whatever cannot be done now waits, and is counted. */
+	if (!err)
+		cam_store_seal_pending(*out, &(*out)->counts.recovered);
+	return err;
+}
+
 void cam_store_close(struct cam_store *s)
 {
 	if (!s)
 		return;
 	cam_store_doors_free(s);
 	cam_annex_writer_close(&s->annex);
+	cam_store_list_free(&s->list);
 	s->lock->ops->close(s->lock);
 	free(s);
 }
@@ -123,7 +144,7 @@ static struct cam_retain_item item_of(const struct cam_store *s, const struct ca
 		.boot_id = info->boot_id,
 		.live = ok && !info->imported && info->clock == CAM_CLOCK_MONOTONIC,
 		.pinned = ok && info->pinned,
-		.busy = e->shadowed || (!ok && e->state != CAM_ENTRY_BAD) ||
+		.busy = e->shadowed || e->seal.busy || (!ok && e->state != CAM_ENTRY_BAD) ||
 			cam_store_is_open(s, e->name),
 		.hopeless = !ok,
 	};
@@ -142,9 +163,10 @@ static int delete_window(struct cam_store *s, const struct cam_store_list *list,
 	return err ? err : cam_store_remove(s->io, e->name);
 }
 
-static int delete_doomed(struct cam_store *s, struct cam_store_list *list,
-			 const struct cam_retain_item *items, unsigned *deleted)
+static int delete_doomed(struct cam_store *s, const struct cam_retain_item *items,
+			 unsigned *deleted)
 {
+	struct cam_store_list *list = &s->list;
 	int err = 0;
 	for (size_t i = 0; i < list->n; i++) {
 		if (!items[i].doomed)
@@ -154,36 +176,34 @@ static int delete_doomed(struct cam_store *s, struct cam_store_list *list,
 			err = one;
 		*deleted += !one;
 		list->entries[i].deleted = !one;
+		s->list_stale = true;
 	}
 	return err;
 }
 
 int cam_store_retain(struct cam_store *s, const struct cam_retention *r, unsigned *deleted)
 {
-	struct cam_store_list list;
+	struct cam_store_list *list = &s->list;
 	uint64_t total_bytes = 0, free_bytes = UINT64_MAX;
 	*deleted = 0;
 	int err = r->min_free_bytes ? s->io->ops->space(s->io, &total_bytes, &free_bytes) : 0;
 	if (!err)
-		err = cam_store_list_read(s->io, &list);
+		err = cam_store_refresh(s);
 	if (err)
 		return err;
 	/* Pins that are damaged pin everything: verify says so, it is no error here. */
-	err = cam_store_list_pin(s->io, &list, r->max_pinned_bytes, NULL);
+	err = cam_store_list_pin(s->io, list, r->max_pinned_bytes, NULL);
 	if (err == -EBADMSG || err == -EPROTONOSUPPORT)
 		err = 0;
-	struct cam_retain_item *items = err ? NULL : calloc(list.n + 1, sizeof(*items));
+	struct cam_retain_item *items = err ? NULL : calloc(list->n + 1, sizeof(*items));
 	if (!err && !items)
 		err = -ENOMEM;
-	for (size_t i = 0; i < list.n && !err; i++)
-		items[i] = item_of(s, &list.entries[i]);
+	for (size_t i = 0; i < list->n && !err; i++)
+		items[i] = item_of(s, &list->entries[i]);
 	if (!err)
-		err = cam_retain_plan(items, list.n, r, free_bytes);
+		err = cam_retain_plan(items, list->n, r, free_bytes);
 	if (!err)
-		err = delete_doomed(s, &list, items, deleted);
+		err = delete_doomed(s, items, deleted);
 	free(items);
-	if (!err)
-		err = cam_annex_trim(s->io, &s->annex, &list, TRIM_BYTES);
-	cam_store_list_free(&list);
-	return err;
+	return err ? err : cam_annex_trim(s->io, &s->annex, list, TRIM_BYTES);
 }

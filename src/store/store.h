@@ -14,6 +14,7 @@
 #include "model/cursor.h"
 #include "model/journal.h"
 #include "store/io.h"
+#include "store/name.h"
 
 struct cam_store;
 
@@ -51,6 +52,9 @@ int cam_store_open_read(struct cam_io *io, struct cam_source **out);
  * be sealed now waits; it does not keep the store from opening.
  */
 int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder);
+/* The same for a recorder, which must begin at once: what a crash left waits for
+ * cam_store_seal_next(). */
+int cam_store_open_live(struct cam_io *io, struct cam_store **out, int *holder);
 /* An open window stays as it is, for the next writer to recover. */
 void cam_store_close(struct cam_store *s);
 const struct cam_store_counts *cam_store_counts(const struct cam_store *s);
@@ -69,6 +73,38 @@ const struct cam_store_counts *cam_store_counts(const struct cam_store *s);
 struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns);
 /* Goes on after an error, with the next journal; answers the first one. */
 int cam_store_seal_pending(struct cam_store *s, unsigned *sealed);
+
+/*
+ * Sealing in another process. The store names a journal and opens it, and an empty file; somebody
+ * runs cam_seal_files() (store/seal.h) with the two, in a child by their descriptors
+ * (cam_file_fd()); the store checks the result and puts it into its place:
+ *
+ *	while (cam_store_seal_next(s, &job) > 0)
+ *		cam_store_seal_done(s, &job, cam_seal_files(job.journal, job.window));
+ *
+ * is cam_store_seal_pending(). Jobs may overlap; all must be done before the store is closed.
+ */
+struct cam_seal_job {
+	struct cam_file *journal;    /* to read */
+	struct cam_file *window;     /* to write */
+	char name[CAM_NAME_BYTES];   /* of the journal */
+	char sealed[CAM_NAME_BYTES]; /* of the window, once done; empty: there was nothing in it */
+};
+/*
+ * 1: *job is to be done. 0: none is waiting that has not been tried since the last window ended.
+ * Negative, once: none, and one could not even be begun. Cheap where there is nothing to do.
+ */
+int cam_store_seal_next(struct cam_store *s, struct cam_seal_job *job);
+/*
+ * Ends a job, closes its files. `result` is what cam_seal_files() answered (of a child: minus its
+ * exit status, -EFAULT where a signal ended it, -ECANCELED where it was stopped on purpose). 0: the
+ * window is durable under its name, the journal gone. Else the journal is as it was, and is given out
+ * again when the next window has ended; but not after the second failure that was not the disk's:
+ * then it stays, readable, and is counted as unsealed.
+ */
+int cam_store_seal_done(struct cam_store *s, struct cam_seal_job *job, int result);
+/* Journals that wait, those that are being sealed and those that could not be among them. */
+size_t cam_store_seal_waiting(const struct cam_store *s);
 /*
  * The next generation of a sealed window: the same window (boot, sequence, start, end, number of
  * samples; else -EINVAL) with better names. Replaces the file; who has the old one open keeps it.

@@ -224,6 +224,10 @@ static struct cam_store_door *door_of(struct cam_journal *j)
 
 static void leave(struct cam_store_door *d)
 {
+	struct cam_store_entry *e = cam_store_find(d->store, d->name);
+	if (e)
+		e->changes = true;
+	d->store->list_stale = true;
 	cam_journal_writer_free(d->writer);
 	d->writer = NULL;
 	tee_close(&d->tee);
@@ -276,6 +280,7 @@ static int door_begin(struct cam_journal *j, const struct cam_tables *t,
 		cam_store_remove(d->store->io, d->name);
 		return err;
 	}
+	d->store->list_stale = true;
 	d->newest_ns = d->synced_ns = head->start_ns == CAM_TIME_NONE ? 0 : head->start_ns;
 	d->stamped = head->start_ns != CAM_TIME_NONE;
 	d->samples = 0;
@@ -340,8 +345,11 @@ static int door_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
 		d->ended = true;
 		err = sync_journal(d);
 	}
-	if (!err)
+	if (!err) {
 		leave(d);
+		/* What could not be sealed before is tried again with it. */
+		d->store->round++;
+	}
 	return err;
 }
 
@@ -370,6 +378,18 @@ bool cam_store_is_open(const struct cam_store *s, const char *name)
 			return true;
 	}
 	return false;
+}
+
+void cam_store_doors_note(struct cam_store *s)
+{
+	for (const struct cam_store_door *d = s->doors; d; d = d->next) {
+		struct cam_store_entry *e = d->writer ? cam_store_find(s, d->name) : NULL;
+		if (!e)
+			continue;
+		e->bytes = d->tee.bytes;
+		if (d->stamped && d->newest_ns > e->info.end_ns)
+			e->info.end_ns = d->newest_ns;
+	}
 }
 
 void cam_store_doors_free(struct cam_store *s)

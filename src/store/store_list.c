@@ -9,6 +9,11 @@
  * The directory may change while it is read. A file that has vanished was deleted, and is left
  * out; but a journal may have vanished because it was sealed under a name that was not there
  * when the names were read: then all is read again.
+ *
+ * A reader opens every file for its list. The writer keeps its list and brings it up to date: it
+ * opens only what it has not met (a closed journal and a sealed file do not change under their
+ * names), and of a journal it looks at the ends only. So a list of 400 windows costs it the reading
+ * of a directory.
  */
 #include "store/store_parts.h"
 
@@ -94,19 +99,20 @@ int cam_store_open_watched(struct cam_io *io, const char *name, struct cam_windo
 	return err == -EBADMSG && *error ? *error : err;
 }
 
-/* Keeps of an open window what the list needs: its strings die with it. */
-static int keep_info(struct cam_store_entry *e, const char *name, const struct cam_window *w)
+/* Keeps what the list needs: the strings of an info die with what it came from. */
+static int keep_info(struct cam_store_entry *e, const char *name,
+		     const struct cam_window_info *info)
 {
 	size_t name_bytes = strlen(name) + 1;
-	struct cam_text host = w ? w->info.host : (struct cam_text){"", 0};
+	struct cam_text host = info ? info->host : (struct cam_text){"", 0};
 	e->name = malloc(name_bytes + host.n);
 	if (!e->name)
 		return -ENOMEM;
 	memcpy(e->name, name, name_bytes);
 	if (host.n)
 		memcpy(e->name + name_bytes, host.p, host.n);
-	if (w)
-		e->info = w->info;
+	if (info)
+		e->info = *info;
 	e->info.name = (struct cam_text){e->name, name_bytes - 1};
 	e->info.host = (struct cam_text){e->name + name_bytes, host.n};
 	return 0;
@@ -135,8 +141,31 @@ static int state_of(int err, enum cam_entry_state *state)
 	}
 }
 
-static int open_entry(struct cam_io *io, const char *name, enum cam_file_kind kind,
-		      struct cam_store_entry *e, struct cam_window **out)
+static int look_at(struct cam_file *f, enum cam_file_kind kind, bool glance,
+		   struct cam_store_entry *e, const char *name)
+{
+	struct cam_journal_peek peek;
+	struct cam_window *w;
+	bool peeks = glance && kind == CAM_FILE_JOURNAL;
+	int err = peeks ? cam_journal_peek(f, &peek) : open_taken(kind, f, &w);
+	if (peeks)
+		f->ops->close(f);
+	if (err)
+		return err;
+	err = keep_info(e, name, peeks ? &peek.info : &w->info);
+	if (!peeks) {
+		w->ops->close(w);
+		return err;
+	}
+	free(peek.host);
+	e->written = peek.samples;
+	e->written_exactly = peek.exact;
+	e->used = peek.used;
+	return err;
+}
+
+static int open_entry(struct cam_io *io, const char *name, enum cam_file_kind kind, bool glance,
+		      struct cam_store_entry *e)
 {
 	struct cam_file *f;
 	int read_error;
@@ -151,49 +180,59 @@ static int open_entry(struct cam_io *io, const char *name, enum cam_file_kind ki
 		f->ops->close(f);
 		return size < 0 ? (int)size : -EBADMSG;
 	}
-	err = open_taken(kind, f, out);
+	err = look_at(f, kind, glance, e, name);
+	/* Blocks that could not be read look as if there were none: nothing may follow from that. */
+	if (!err && read_error && glance && kind == CAM_FILE_JOURNAL)
+		err = read_error;
 	return err == -EBADMSG && read_error ? read_error : err;
 }
 
 /* -ENOENT: it is gone. */
-static int read_entry(struct cam_io *io, const char *name, enum cam_file_kind kind,
+static int read_entry(struct cam_io *io, const char *name, enum cam_file_kind kind, bool glance,
 		      struct cam_store_entry *e)
 {
-	struct cam_window *w = NULL;
 	*e = (struct cam_store_entry){.journal = kind != CAM_FILE_WINDOW};
-	int err = open_entry(io, name, kind, e, &w);
-	if (err)
-		w = NULL;
-	err = state_of(err, &e->state);
-	if (!err)
-		err = keep_info(e, name, w);
-	if (w)
-		w->ops->close(w);
-	return err;
+	int err = state_of(open_entry(io, name, kind, glance, e), &e->state);
+	if (err) {
+		free(e->name);
+		return err;
+	}
+	/* What cannot be read still has a name. */
+	return e->name ? 0 : keep_info(e, name, NULL);
 }
 
-static int add_entry(struct cam_io *io, const char *name, struct cam_store_list *list)
+static void note_sequence(struct cam_store_list *list, const struct cam_store_entry *e)
+{
+	uint64_t sequence = cam_name_journal_sequence(e->name);
+	if (e->state == CAM_ENTRY_OK && e->info.sequence > sequence)
+		sequence = e->info.sequence;
+	/* A number out of any reason would leave no room to count on from it. */
+	if (sequence <= UINT64_MAX / 2 && sequence > list->last_sequence)
+		list->last_sequence = sequence;
+}
+
+static bool is_listed(enum cam_file_kind kind)
+{
+	return kind == CAM_FILE_WINDOW || kind == CAM_FILE_JOURNAL || kind == CAM_FILE_BAD_JOURNAL;
+}
+
+static int add_entry(struct cam_io *io, const char *name, bool glance, struct cam_store_list *list)
 {
 	enum cam_file_kind kind = cam_name_kind(name);
-	if (kind != CAM_FILE_WINDOW && kind != CAM_FILE_JOURNAL && kind != CAM_FILE_BAD_JOURNAL)
+	if (!is_listed(kind))
 		return 0;
 	int err = cam_vec_reserve(&list->entries, &list->cap, list->n + 1, sizeof(*list->entries),
 				  CAM_STORE_MAX_FILES);
 	if (err)
 		return err;
 	struct cam_store_entry *e = &list->entries[list->n];
-	err = read_entry(io, name, kind, e);
+	err = read_entry(io, name, kind, glance, e);
 	if (err == -ENOENT)
-		return kind == CAM_FILE_JOURNAL ? -EAGAIN : 0;
+		return kind == CAM_FILE_JOURNAL && !glance ? -EAGAIN : 0;
 	if (err)
 		return err;
 	list->n++;
-	uint64_t sequence = cam_name_journal_sequence(name);
-	if (e->state == CAM_ENTRY_OK && e->info.sequence > sequence)
-		sequence = e->info.sequence;
-	/* A number out of any reason would leave no room to count on from it. */
-	if (sequence <= UINT64_MAX / 2 && sequence > list->last_sequence)
-		list->last_sequence = sequence;
+	note_sequence(list, e);
 	return 0;
 }
 
@@ -271,6 +310,7 @@ static void find_shadowed(struct cam_store_list *list)
 {
 	for (size_t i = 0; i < list->n_readable; i++) {
 		struct cam_store_entry *j = &list->entries[i];
+		j->shadowed = false;
 		for (size_t k = 0; j->journal && !j->shadowed && k < list->n_readable; k++) {
 			const struct cam_store_entry *w = &list->entries[k];
 			j->shadowed = !w->journal && cam_store_same_window(&j->info, &w->info);
@@ -283,14 +323,25 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static int read_names(struct cam_io *io, struct names *names)
+{
+	*names = (struct names){0};
+	int err = io->ops->list(io, add_name, names);
+	if (err)
+		free_names(names);
+	else if (names->n)
+		qsort(names->v, names->n, sizeof(*names->v), compare_names);
+	return err;
+}
+
 static int read_once(struct cam_io *io, struct cam_store_list *list)
 {
-	struct names names = {0};
-	int err = io->ops->list(io, add_name, &names);
-	if (!err && names.n)
-		qsort(names.v, names.n, sizeof(*names.v), compare_names);
+	struct names names;
+	int err = read_names(io, &names);
+	if (err)
+		return err;
 	for (size_t i = 0; i < names.n && !err; i++)
-		err = add_entry(io, names.v[i], list);
+		err = add_entry(io, names.v[i], false, list);
 	free_names(&names);
 	if (err) {
 		cam_store_list_free(list);
@@ -307,5 +358,87 @@ int cam_store_list_read(struct cam_io *io, struct cam_store_list *list)
 	*list = (struct cam_store_list){0};
 	for (int attempt = 0; err == -EAGAIN && attempt < ATTEMPTS; attempt++)
 		err = read_once(io, list);
+	return err;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct cam_store_entry *)a)->name,
+		      ((const struct cam_store_entry *)b)->name);
+}
+
+/* Whether what is known of a file is still so. */
+static bool is_settled(const struct cam_store_entry *e)
+{
+	return !e->changes && e->state != CAM_ENTRY_FAILED;
+}
+
+/* Reads what is not known; both lists are in order of names. Nothing of `known` is lost on error. */
+static int read_fresh(struct cam_io *io, const struct names *names, struct cam_store_list *known,
+		      struct cam_store_list *fresh)
+{
+	size_t k = 0;
+	int err = 0;
+	for (size_t i = 0; i < known->n; i++)
+		known->entries[i].stays = false;
+	for (size_t i = 0; i < names->n && !err; i++) {
+		struct cam_store_entry *old = NULL;
+		while (k < known->n && strcmp(known->entries[k].name, names->v[i]) < 0)
+			k++;
+		if (k < known->n && strcmp(known->entries[k].name, names->v[i]) == 0)
+			old = &known->entries[k];
+		if (old && is_settled(old)) {
+			old->stays = true;
+			continue;
+		}
+		size_t had = fresh->n;
+		err = add_entry(io, names->v[i], true, fresh);
+		/* What was tried with it counts, whatever it looks like now. */
+		if (!err && old && fresh->n > had)
+			fresh->entries[had].seal = old->seal;
+	}
+	return err;
+}
+
+/* Drops what is gone and takes over what is new. */
+static int take_fresh(struct cam_store_list *list, struct cam_store_list *fresh)
+{
+	size_t kept = 0;
+	int err = cam_vec_reserve(&list->entries, &list->cap, list->n + fresh->n,
+				  sizeof(*list->entries), CAM_STORE_MAX_FILES);
+	if (err)
+		return err;
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->entries[i].stays)
+			list->entries[kept++] = list->entries[i];
+		else
+			free(list->entries[i].name);
+	}
+	if (fresh->n)
+		memcpy(&list->entries[kept], fresh->entries, fresh->n * sizeof(*fresh->entries));
+	list->n = kept + fresh->n;
+	fresh->n = 0;
+	list->last_sequence = 0;
+	for (size_t i = 0; i < list->n; i++)
+		note_sequence(list, &list->entries[i]);
+	return 0;
+}
+
+int cam_store_list_refresh(struct cam_io *io, struct cam_store_list *list)
+{
+	struct cam_store_list fresh = {0};
+	struct names names;
+	int err = read_names(io, &names);
+	if (err)
+		return err;
+	if (list->n)
+		qsort(list->entries, list->n, sizeof(*list->entries), by_name);
+	err = read_fresh(io, &names, list, &fresh);
+	if (!err)
+		err = take_fresh(list, &fresh);
+	free_names(&names);
+	cam_store_list_free(&fresh);
+	sort_list(list);
+	find_shadowed(list);
 	return err;
 }

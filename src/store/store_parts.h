@@ -16,6 +16,15 @@ enum cam_entry_state {
 	CAM_ENTRY_FAILED, /* the disk did not answer: not touched */
 };
 
+/* What became of the attempts to seal a journal, in this process. */
+struct cam_seal_state {
+	uint32_t round;	  /* in which it was last tried */
+	uint8_t failures; /* of sealing itself; the disk's do not count */
+	bool busy;	  /* a job has it */
+	bool unsynced;	  /* it got its name, but the directory could not be synced */
+	bool done;	  /* sealed for good: only the journal could not be removed */
+};
+
 /* One window or journal in the directory. */
 struct cam_store_entry {
 	char *name; /* name and host in one allocation */
@@ -23,6 +32,13 @@ struct cam_store_entry {
 	bool journal;
 	bool deleted;  /* by retention, since it was listed */
 	bool shadowed; /* a journal whose sealed window is there too */
+	/* Of the writer's own list. */
+	bool changes;	      /* it is being written, or has been replaced: to be read again */
+	bool stays;	      /* while the list is refreshed */
+	bool used;	      /* a journal that holds more than its header */
+	bool written_exactly; /* that number is known */
+	uint64_t written;     /* a journal's samples, whether they are still readable or not */
+	struct cam_seal_state seal;
 	uint64_t bytes;
 	uint64_t position;	  /* where its boot stands in the order of boots… */
 	int64_t boot_realtime_ns; /* …and among those without numbers */
@@ -37,7 +53,14 @@ struct cam_store_list {
 	uint64_t last_sequence;
 };
 
+/* For readers: opens every file. */
 int cam_store_list_read(struct cam_io *io, struct cam_store_list *list);
+/*
+ * For the writer: brings the list up to date. Opens only files it has not met, and of journals it
+ * looks at the ends only, so that infos of these lack what cam_journal_peek() does not know. On
+ * error the list is as it was.
+ */
+int cam_store_list_refresh(struct cam_io *io, struct cam_store_list *list);
 void cam_store_list_free(struct cam_store_list *list);
 /* Sets info.pinned and counts the bytes; -EBADMSG as cam_pins_read(), everything is pinned then. */
 int cam_store_list_pin(struct cam_io *io, struct cam_store_list *list, uint64_t max_pinned_bytes,
@@ -118,23 +141,34 @@ void cam_annex_writer_close(struct cam_annex_writer *w);
 int cam_annex_trim(struct cam_io *io, struct cam_annex_writer *w, const struct cam_store_list *list,
 		   uint64_t min_bytes);
 
+/* Writes a window into an empty file. */
+int cam_seal_write(struct cam_window *in, struct cam_file *f);
+/* Opens what was written; the file stays the caller's. */
+int cam_seal_open(struct cam_file *f, struct cam_window **out);
+/* -EBADMSG if the file is not, wholly, that window. */
+int cam_seal_verify(struct cam_file *f, const struct cam_window_info *expected);
+
 struct cam_store_door; /* one door C: store_journal.c */
 
 struct cam_store {
 	struct cam_io *io;
 	struct cam_file *lock;
-	uint64_t sequence; /* the last one given to a window */
-	/* A sync of the directory failed: renames since are not known to be durable, and a second
-	 * sync would not tell. */
-	bool directory_suspect;
+	uint64_t sequence;	    /* the last one given to a window */
+	struct cam_store_list list; /* as the directory was when it was last looked at */
+	bool list_stale;	    /* something in it has changed since */
+	uint32_t round;		    /* of sealing: each journal is tried once in it */
+	int seal_error;		    /* the first at which no job could be made, not yet said */
 	struct cam_store_door *doors;
 	struct cam_annex_writer annex;
 	struct cam_store_counts counts;
 };
 
 int cam_store_sync_dir(struct cam_store *s);
-/* cam_store_seal_pending() of a list; adds to *sealed. */
-int cam_store_seal_list(struct cam_store *s, const struct cam_store_list *list, unsigned *sealed);
+/* s->list as the directory is now. */
+int cam_store_refresh(struct cam_store *s);
+struct cam_store_entry *cam_store_find(struct cam_store *s, const char *name);
 /* Whether a door is writing this journal. */
 bool cam_store_is_open(const struct cam_store *s, const char *name);
+/* What the doors know better than the list: of journals that are being written. */
+void cam_store_doors_note(struct cam_store *s);
 void cam_store_doors_free(struct cam_store *s);

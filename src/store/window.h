@@ -24,6 +24,8 @@ int cam_window_open(struct cam_file *file, struct cam_window **out);
 
 /* Reads and checks every byte of a sealed window; what is bad is in w->damage. 0 or -EBADMSG. */
 int cam_window_verify(struct cam_window *w);
+/* Reads only what surrounds the chunks: header, both directories, trailer. 0 or -EBADMSG. */
+int cam_window_check(struct cam_window *w);
 /*
  * Between which times samples are missing, as far as it was found out: after cam_window_verify(),
  * all of it. False: none of those that have a time.

@@ -114,6 +114,12 @@ static int ignore_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+int cam_window_check(struct cam_window *w)
+{
+	verify_frame(cam_reader_of(w));
+	return w->damage.chunks ? -EBADMSG : 0;
+}
+
 int cam_window_verify(struct cam_window *w)
 {
 	struct cam_reader *r = cam_reader_of(w);

@@ -3,8 +3,8 @@
  * Crash-point enumeration.
  *
  * One workload runs on the simulated disk and is recorded: windows of two boots (the second one's
- * clock stands in 1970, and two of its windows get the same name), journals that queue, late
- * events, pins, a next generation, retention, a trimmed annex, a writer that leaves without a word
+ * clock stands in 1970, and two of its windows get the same name), journals that queue, one that is
+ * sealed beside the writer, late events, pins, a next generation, retention, a trimmed annex, a writer that leaves without a word
  * and another that recovers. Each operation notes its promise: at which change of the disk it
  * began, when it returned, when it said "durable".
  *
@@ -30,6 +30,7 @@
  * watched, and fails the test if it opens or renames one that it has not made itself. All numbers
  * are printed.
  */
+#include "store/seal.h"
 #include "store/store_parts.h"
 #include "support_sim_io.h"
 #include "support_store.h"
@@ -236,10 +237,15 @@ static void first_boot(struct workload *w)
 	append(w, 3);
 	end(w);
 	pin(w, 0);
+	/* Sealed in another process, while the next window is being written. */
+	struct cam_seal_job job;
+	assert_int_equal(cam_store_seal_next(w->store, &job), 1);
 	begin(w, 1, 300 * NS, PINS_FROM + 200 * (int64_t)NS);
+	int result = cam_seal_files(job.journal, job.window);
 	append(w, 3);
+	assert_int_equal(cam_store_seal_done(w->store, &job, result), 0);
 	end(w);
-	seal(w, 2);
+	seal(w, 1);
 	replace(w, "perfcam-h-1-20260415-03-01-40-1s.pcw", 6, 15);
 	pin(w, 4);
 	unpin(w, 0);

@@ -143,7 +143,7 @@ static bool take_start(struct cam_text *t, int64_t *start_ns)
 	return cam_utc_to_ns(&utc, start_ns) == 0;
 }
 
-bool cam_name_parse(const char *name, struct cam_name *out)
+bool cam_name_parse(const char *name, struct cam_name_parts *out)
 {
 	struct cam_text t = cam_text_of(name);
 	if (!cam_text_starts(t, WINDOW_START) || !take(&t, WINDOW_END) ||

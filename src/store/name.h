@@ -37,7 +37,7 @@ enum cam_file_kind {
 enum cam_file_kind cam_name_kind(const char *name);
 
 /* What the name of a window says. */
-struct cam_name {
+struct cam_name_parts {
 	char host[CAM_NAME_HOST_BYTES];
 	int64_t start_ns; /* whole seconds since 1970, UTC */
 	uint64_t seconds;
@@ -51,7 +51,7 @@ struct cam_name {
  */
 void cam_name_window(const struct cam_window_info *info, unsigned copy, char out[CAM_NAME_BYTES]);
 /* Parsed from the right, for hosts contain '-'. False: not such a name. */
-bool cam_name_parse(const char *name, struct cam_name *out);
+bool cam_name_parse(const char *name, struct cam_name_parts *out);
 
 void cam_name_journal(uint64_t sequence, char out[CAM_NAME_BYTES]);
 /* The number in a journal's name; 0: not one. */

@@ -96,7 +96,7 @@ static void test_parse_is_the_inverse(void **state)
 	for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
 		for (unsigned copy = 1; copy <= 12; copy++) {
 			char name[CAM_NAME_BYTES];
-			struct cam_name back;
+			struct cam_name_parts back;
 			int64_t at = (int64_t)copy * 345678901 * 1000000000;
 			struct cam_window_info info = info_of(hosts[h], at, 77 * CAM_NS_PER_SEC);
 			cam_name_window(&info, copy, name);
@@ -131,7 +131,7 @@ static void test_parse_refuses(void **state)
 		"perfcam-h-20240101-00-00-00-99999999999999999999999s.pcw",
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct cam_name out;
+		struct cam_name_parts out;
 		assert_false(cam_name_parse(bad[i], &out));
 	}
 }

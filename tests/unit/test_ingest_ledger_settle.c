@@ -171,6 +171,27 @@ static void lost_records_that_only_counts_know_are_not_missed(void **state)
 	free(b);
 }
 
+/* A recorder that did not run did not wait either: its 3 s of patience are of its own time. */
+static void a_stall_is_no_reason_to_give_up(void **state)
+{
+	(void)state;
+	struct book *b = book_new();
+	struct cam_ledger *l = book_ledger(b, true, false);
+	feed_seconds(l, 0, 10, 12, S);
+	assert_int_equal(cam_ledger_tick(l, 13 * S + 600 * MS, 13 * S + 600 * MS), 0);
+	assert_int_equal(cam_ledger_tick(l, 20 * S, 20 * S), 0);
+	assert_int_equal(cam_ledger_stats(l).late_seconds, 0);
+	feed_counts(l, 0, 20 * S, (struct cam_raw_counts){.enabled_ns = 10 * S});
+	feed_counter(l, 0, 20 * S, 8 * S, CAM_COUNTER_IDLE, 8 * S);
+	assert_int_equal(cam_ledger_tick(l, 20 * S + 200 * MS, 20 * S + 600 * MS), 0);
+	assert_int_equal(cam_ledger_flush(l, 20 * S), 0);
+	assert_int_equal(cam_ledger_stats(l).late_seconds, 0);
+	for (uint64_t s = 10; s < 20; s++)
+		assert_int_equal(b->cell[0][s][CAM_CAUSE_IDLE], HZ);
+	cam_ledger_free(l);
+	free(b);
+}
+
 /* Ours fires with probability `own`, the control event as the CPU does. */
 static struct book *with_control(uint64_t seed, uint32_t own_permille, uint32_t busy_permille,
 				 bool due_known)
@@ -364,6 +385,7 @@ int main(void)
 		cmocka_unit_test(suspended_time_has_its_samples),
 		cmocka_unit_test(throttled_rows_have_the_kernels_times),
 		cmocka_unit_test(lost_records_that_only_counts_know_are_not_missed),
+		cmocka_unit_test(a_stall_is_no_reason_to_give_up),
 		cmocka_unit_test(what_other_bpf_blocks_is_found),
 		cmocka_unit_test(chance_is_not_taken_for_blocking),
 		cmocka_unit_test(a_lower_rate_is_shed_and_an_idle_cpu_sheds_nothing),

@@ -21,7 +21,7 @@ enum cam_counter_kind {
 	CAM_COUNTER_SOFTNET_DROPPED, /* packets */
 	CAM_COUNTER_SOFTNET_SQUEEZED,
 	CAM_COUNTER_MEMORY_CGROUPS, /* number, now */
-	CAM_COUNTER_RUN_DELAY,	    /* of one process: subject is its pid: time it waited to run */
+	CAM_COUNTER_RUN_DELAY,	    /* of one thread: subject is its tid: time it waited to run */
 	CAM_COUNTER_OWN_CPU,	    /* perfcam's own processes */
 	CAM_COUNTER_MAX,
 };

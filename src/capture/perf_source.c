@@ -1,6 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The plain source: per CPU one sampling event and one for the side band, a ring each.
+ *
+ * Why two rings: a fork storm writes megabytes a second, samples 17 KB; in one ring the storm would
+ * push out the samples. The side band wakes us when a quarter of its ring is full, samples at half:
+ * measured, two loops of vfork (26,559 a second) with 512 KiB lose nothing when read only then.
+ *
+ * What it costs: read in rounds of 100 ms, 0.07 us of CPU a record when there are many; a round of
+ * two CPUs with few, 33 us, of which most is the system calls. Once a second one read(2) of each
+ * sampling event: 1 us on the own CPU, 9 to 18 us on another here, where an interrupt is dear.
+ *
+ * Idle CPUs. The timer of cpu-clock goes on while a CPU idles: measured on an idle CPU, 10 to 15 timer
+ * interrupts a second without us, 107 to 113 with 97 Hz, so it costs its rate in wake-ups. (Here the
+ * first CPU also gives a sample of the idle task for each; the second one's timer expires and gives
+ * none. Hence idle time is taken from /proc/stat, and no sample means nothing by itself.)
+ * exclude_idle saves none of it (101 to 112): the timer fires and the sample is thrown away, so it
+ * is not used, and idle samples stay countable. Backing off would need to know when the CPU
+ * wakes up, a tracepoint in the path of every idle exit, for a cost that perf record has too;
+ * cycles do not tick on a halted CPU.
+ *
+ * Invariants: 1. The side band of all CPUs is open whatever the samples are limited to: a
+ * process maps and forks wherever it runs. 2. All rings of both sets stay within one budget.
+ * 3. Rings are sized for the CPUs that are present, so that one that comes online finds room.
+ *
+ * With tids, an event of each thread on each CPU writes to that CPU's ring; children inherit them.
+ * Threads that were started between listing and opening are missed, and so are, on a CPU that came
+ * later, children forked before.
  */
 #include "capture/perf_source.h"
 

@@ -91,6 +91,8 @@ static int fake_map(const struct cam_kernel *k, int fd, size_t bytes, void **out
 {
 	struct fake_kernel *f = self(k);
 	struct fake_event *e = find(k, fd);
+	if ((bytes - 4096) & (bytes - 4096 - 1))
+		return -EINVAL;
 	if (f->max_locked_bytes && f->locked_bytes + bytes > f->max_locked_bytes)
 		return -EPERM;
 	uint8_t *base = aligned_alloc(4096, bytes);

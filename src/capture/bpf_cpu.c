@@ -122,9 +122,10 @@ static void close_events(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 	c->control_fd = c->fd = -1;
 }
 
-void cam_bpf_cpu_retire(struct cam_bpf_cpu *c, uint64_t now_ns, struct cam_ring_budget *budget)
+void cam_bpf_cpu_retire(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 {
 	c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_DISABLE, 0);
+	uint64_t now_ns = c->kernel->now_ns(c->kernel);
 	look(c);
 	tell_lost(c, now_ns);
 	tell_counts(c, now_ns);
@@ -145,6 +146,7 @@ static int open_control(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options 
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
 		.freq = 1,
 		.sample_freq = CAM_BPF_CONTROL_HZ,
 		.exclude_kernel = o->attr->exclude_kernel,
@@ -176,13 +178,16 @@ static int open_events(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options *
 	if (err)
 		return err;
 	cam_bpf_counts(o->bpf, c->cpu, &c->base); /* nothing runs there now */
-	err = c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_ENABLE, 0);
-	/* It begins when the events do, so that their counts can be compared. */
-	return err || !o->control ? err : open_control(c, o);
+	if (o->control && (err = open_control(c, o)))
+		return err;
+	/* The clock is read here, not by the caller: putting rings in place may take a second. */
+	c->opened_ns = c->round_ns = c->counts_ns = c->kernel->now_ns(c->kernel);
+	if (o->control)
+		err = c->kernel->control(c->kernel, c->control_fd, PERF_EVENT_IOC_ENABLE, 0);
+	return err ? err : c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, uint64_t now_ns,
-		     struct cam_bpf_cpu **out)
+int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, struct cam_bpf_cpu **out)
 {
 	struct cam_bpf_cpu *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -192,13 +197,12 @@ int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, uint64_t
 	c->bpf = o->bpf;
 	c->kernel = o->kernel;
 	c->fd = c->control_fd = -1;
-	c->opened_ns = c->round_ns = c->counts_ns = now_ns;
 	int err = open_events(c, o);
 	if (err) {
 		cam_bpf_cpu_close(c, o->budget);
 		return err;
 	}
-	push(c, now_ns, (struct cam_raw){.type = CAM_RAW_CPU, .cpu_state = {.online = true}});
+	push(c, c->opened_ns, (struct cam_raw){.type = CAM_RAW_CPU, .cpu_state = {.online = true}});
 	*out = c;
 	return 0;
 }

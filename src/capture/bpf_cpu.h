@@ -39,9 +39,8 @@ struct cam_bpf_cpu_options {
 };
 
 /* Samples from then on. Errors: what perf_event_open says, -ENOBUFS (locked memory), -ENOMEM. */
-int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, uint64_t now_ns,
-		     struct cam_bpf_cpu **out);
+int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, struct cam_bpf_cpu **out);
 void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns);
 /* The last counts; no events any more. */
-void cam_bpf_cpu_retire(struct cam_bpf_cpu *c, uint64_t now_ns, struct cam_ring_budget *budget);
+void cam_bpf_cpu_retire(struct cam_bpf_cpu *c, struct cam_ring_budget *budget);
 void cam_bpf_cpu_close(struct cam_bpf_cpu *c, struct cam_ring_budget *budget);

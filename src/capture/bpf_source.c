@@ -189,17 +189,17 @@ static void remove_cpu(struct source *s, size_t i)
 }
 
 /* What an earlier slot of this CPU has still to say nobody took in a second: it is dropped. */
-static void retire(struct source *s, uint32_t cpu, uint64_t now_ns)
+static void retire(struct source *s, uint32_t cpu)
 {
 	for (size_t i = s->n_cpus; i-- > 0;)
 		if (s->cpus[i]->cpu == cpu && s->cpus[i]->gone)
 			remove_cpu(s, i);
 	for (size_t i = 0; i < s->n_cpus; i++)
 		if (s->cpus[i]->cpu == cpu)
-			cam_bpf_cpu_retire(s->cpus[i], now_ns, &s->budget);
+			cam_bpf_cpu_retire(s->cpus[i], &s->budget);
 }
 
-static int add_cpu(struct source *s, uint32_t cpu, uint64_t now_ns)
+static int add_cpu(struct source *s, uint32_t cpu)
 {
 	const struct cam_bpf_cpu_options o = {
 		.kernel = s->host.kernel,
@@ -216,7 +216,7 @@ static int add_cpu(struct source *s, uint32_t cpu, uint64_t now_ns)
 		s->cpus = cpus;
 		s->cap_cpus = cap;
 	}
-	int err = cam_bpf_cpu_open(&o, cpu, now_ns, &s->cpus[s->n_cpus]);
+	int err = cam_bpf_cpu_open(&o, cpu, &s->cpus[s->n_cpus]);
 	if (err)
 		return err;
 	s->cpus[s->n_cpus++]->hz = s->base.info.hz;
@@ -236,8 +236,7 @@ static void look_at_cpus(const struct source *s, struct cam_cpus *open, struct c
 }
 
 /* Makes the set of sampled CPUs `wanted`; dead ones are opened again. */
-static int follow_cpus(struct source *s, const struct cam_cpus *wanted, uint64_t now_ns,
-		       bool *changed)
+static int follow_cpus(struct source *s, const struct cam_cpus *wanted, bool *changed)
 {
 	struct cam_cpus open, dead;
 	int err = open_rings(s, wanted, changed);
@@ -251,13 +250,13 @@ static int follow_cpus(struct source *s, const struct cam_cpus *wanted, uint64_t
 	for (uint32_t cpu = 0; cpu < s->bpf.max_cpus; cpu++) {
 		bool has = cam_cpus_has(&open, cpu);
 		if (has && (cam_cpus_has(&dead, cpu) || !cam_cpus_has(wanted, cpu))) {
-			retire(s, cpu, now_ns);
+			retire(s, cpu);
 			has = false;
 			*changed = true;
 		}
 		if (err || has || !cam_cpus_has(wanted, cpu))
 			continue;
-		err = add_cpu(s, cpu, now_ns);
+		err = add_cpu(s, cpu);
 		*changed |= !err;
 		err = err == -ENODEV ? 0 : err; /* it vanished meanwhile */
 	}
@@ -283,7 +282,7 @@ static int follow(struct source *s, const struct cam_cpus *online)
 		err = cam_rings_cpus(s->side, online, now, &again);
 	changed |= again;
 	if (!err)
-		err = follow_cpus(s, &sampled, now, &changed);
+		err = follow_cpus(s, &sampled, &changed);
 	int listed = changed ? relist(s) : 0;
 	return err ? err : listed;
 }

@@ -37,6 +37,15 @@ static size_t count_samples(const struct log *l, pid_t pid)
 	return n;
 }
 
+/* Rounds until there are n samples of pid: how long that takes is the host's affair. */
+static void drain_until(struct cam_capture *c, struct log *l, pid_t pid, size_t n)
+{
+	for (uint64_t end = clock_ns() + 20000 * MS; count_samples(l, pid) < n;) {
+		assert_true(clock_ns() < end);
+		drain_for(c, l, 50 * MS);
+	}
+}
+
 /* Field 22 of /proc/PID/stat: ticks of 10 ms since the boot. */
 static uint64_t proc_start_ticks(pid_t pid)
 {
@@ -84,7 +93,7 @@ static void a_sample_says_who_ran_and_where(void **state)
 	assert_string_equal(c->info.source, "bpf");
 	assert_int_equal(c->info.hz, 499);
 	assert_true(c->info.cpus >= 2);
-	drain_for(c, &l, 600 * MS);
+	drain_until(c, &l, pid, 150);
 	uint64_t after = clock_ns();
 	size_t n = 0, of_thread = 0, leaves = 0;
 	for (size_t i = 0; i < l.n; i++) {
@@ -109,8 +118,7 @@ static void a_sample_says_who_ran_and_where(void **state)
 		assert_int_equal(r->sample.n_kernel, 0);
 		leaves += in_text(l.at[i].frames[0], thread ? spin_b_text : spin_a_text);
 	}
-	assert_true(n > 50);
-	assert_in_range(of_thread, n / 4, n - n / 4);
+	assert_in_range(of_thread, n / 5, n - n / 5);
 	assert_in_range(leaves, n * 9 / 10, n);
 	c->ops->close(c);
 	end_child(pid);
@@ -133,12 +141,12 @@ static void both_halves_of_a_stack_are_taken(void **state)
 	struct log l = {0};
 	pid_t pid = child_on(1, ask_kernel_for_ever, NULL);
 	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 499}, NULL);
-	drain_for(c, &l, 400 * MS);
+	drain_until(c, &l, pid, 60);
 	c->ops->close(c);
 	c = open_bpf(&(struct cam_capture_options){.hz = 499, .user_only = true}, NULL);
 	assert_false(c->info.kernel_stacks);
 	size_t mark = l.n, n = 0, both = 0, without = 0;
-	drain_for(c, &l, 200 * MS);
+	drain_until(c, &l, pid, count_samples(&l, pid) + 30);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct cam_raw *r = &l.at[i].raw;
 		if (r->type != CAM_RAW_SAMPLE || r->pid != pid)
@@ -152,7 +160,6 @@ static void both_halves_of_a_stack_are_taken(void **state)
 		assert_int_equal(r->sample.n_kernel == 0, !!(r->sample.flags & CAM_RAW_USER_MODE));
 		both += r->sample.n_kernel > 2 && r->sample.n_user > 0;
 	}
-	assert_true(n > 30);
 	assert_true(both > n / 2);
 	assert_true(without > 10);
 	c->ops->close(c);
@@ -187,7 +194,7 @@ static void a_stack_is_the_chain_of_frame_pointers(void **state)
 						  0x400000 + 16 * i};
 		pid_t pid = child_on(1, spin_on_chain, chain);
 		struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 499}, NULL);
-		drain_for(c, &l, 200 * MS);
+		drain_until(c, &l, pid, 30);
 		c->ops->close(c);
 		end_child(pid);
 		/* The leaf, then the chain; at most 127 in all, and then it says that it was cut. */
@@ -421,18 +428,18 @@ static void a_scope_is_one_process_and_what_it_forks(void **state)
 	pid_t other = spinner_on(0), head = child_on(1, head_of_family, f);
 	usleep(50000);
 	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 997}, NULL);
-	drain_for(c, &l, 100 * MS);
-	assert_true(count_samples(&l, other) && count_samples(&l, head));
-	assert_true(count_samples(&l, f->before) > 0);
+	drain_until(c, &l, other, 1);
+	drain_until(c, &l, head, 1);
+	drain_until(c, &l, f->before, 1);
 
 	assert_int_equal(c->ops->filter_pids(c, &head, 1), 0);
 	drain(c, &l);
 	log_clear(&l);
 	kill(head, SIGUSR1);
-	drain_for(c, &l, 1100 * MS);
+	drain_for(c, &l, 1100 * MS); /* counts are told once a second */
+	drain_until(c, &l, head, 20);
 	assert_true(f->later > 0);
-	assert_true(count_samples(&l, head) > 20);
-	assert_true(count_samples(&l, f->later) > 20);
+	drain_until(c, &l, f->later, 20);
 	assert_int_equal(count_samples(&l, head) + count_samples(&l, f->later),
 			 samples_of_cpu(&l, 0) + samples_of_cpu(&l, 1));
 	assert_true(filtered_of(&l, 0) > 100);
@@ -442,13 +449,12 @@ static void a_scope_is_one_process_and_what_it_forks(void **state)
 	assert_int_equal(c->ops->filter_pids(c, &other, 1), 0);
 	drain(c, &l);
 	log_clear(&l);
-	drain_for(c, &l, 200 * MS);
-	assert_true(count_samples(&l, other) > 20);
+	drain_until(c, &l, other, 20);
 	assert_int_equal(count_samples(&l, other), samples_of_cpu(&l, 0) + samples_of_cpu(&l, 1));
-	assert_int_equal(c->ops->filter_pids(c, NULL, 0), 0);
 	log_clear(&l);
-	drain_for(c, &l, 200 * MS);
-	assert_true(count_samples(&l, other) && count_samples(&l, head));
+	assert_int_equal(c->ops->filter_pids(c, NULL, 0), 0);
+	drain_until(c, &l, other, 1);
+	drain_until(c, &l, head, 1);
 	c->ops->close(c);
 	end_child(other);
 	end_child(head);
@@ -485,11 +491,12 @@ static void the_reader_is_woken_at_half_a_ring(void **state)
 	struct cam_capture *c =
 		open_bpf(&(struct cam_capture_options){.hz = 997, .ring_bytes = 32768}, NULL);
 	struct pollfd p = {.fd = c->ops->fd(c), .events = POLLIN};
+	size_t bytes = 0, side = 0, wakes = 0;
 	drain(c, &l);
-	for (int i = 0; i < 5; i++) {
-		size_t bytes = 0, side = 0;
+	/* The side band wakes too, each 128 KiB of records. */
+	for (; bytes < 10 * 16384; wakes++) {
 		log_clear(&l);
-		assert_int_equal(poll(&p, 1, 5000), 1);
+		assert_int_equal(poll(&p, 1, 10000), 1);
 		drain(c, &l);
 		for (size_t j = 0; j < l.n; j++) {
 			const struct cam_raw *r = &l.at[j].raw;
@@ -498,9 +505,8 @@ static void the_reader_is_woken_at_half_a_ring(void **state)
 			else
 				side++;
 		}
-		/* The side band has its own mark; a storm of processes may have reached it. */
-		assert_true(bytes >= 16384 || side > 500);
 	}
+	assert_true(wakes <= 10 + side / 500 + 4);
 	c->ops->close(c);
 	end_child(pids[0]);
 	end_child(pids[1]);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The files that code is mapped from: known by device, inode and generation, numbered for the
+ * helpers, and held (by a descriptor of daemon's) while they are of use.
+ *
+ * A number is given once and never again, so that a name asked for one file can never come out at
+ * another. A file that nothing maps any more is kept for a minute, then its number is forgotten: a
+ * held descriptor also keeps a deleted file's space on the disk. One thread.
+ */
+#pragma once
+#include "ingest/words.h"
+#include "model/errand.h"
+
+#define CAM_FILES_MAX 4096u
+
+enum cam_files_state {
+	CAM_FILES_NEW,	   /* nobody has asked for it */
+	CAM_FILES_ASKED,   /* the opener is to take hold of it */
+	CAM_FILES_HELD,	   /* key is set, names may be asked for */
+	CAM_FILES_FAILED,  /* could not be taken hold of; may be tried again at retry_ns */
+	CAM_FILES_CHANGED, /* was overwritten in place: its names are not to be trusted */
+	CAM_FILES_NO_FILE, /* anonymous memory: there is nothing to hold */
+};
+
+struct cam_files_row {
+	struct cam_files_row *next_key, *next_number;
+	struct cam_files_row *older, *newer; /* of the unused */
+	uint64_t unused_ns;		     /* since when; while refs is 0 */
+	uint64_t inode, generation;
+	uint32_t major, minor;
+	uint32_t number; /* CAM_NONE: CAM_FILES_NO_FILE */
+	uint32_t refs;
+	enum cam_module_kind kind;
+	enum cam_files_state state;
+	uint8_t tries;
+	bool found; /* is in the table by key: new mappings may find it */
+	uint32_t ticket;
+	uint64_t asked_ns, retry_ns;
+	struct cam_file_key key;
+	struct cam_word *path;
+	struct cam_word *build_id;
+	uint8_t name_errors; /* one after the other: how often the symboliser could not read it */
+	/* Its row in the tables of each open window, if window is that window's number. */
+	struct {
+		uint32_t window;
+		bool with_key;
+		struct cam_module_id module;
+	} modules[2];
+};
+
+/* Told of each number that will not be used again. */
+typedef void cam_files_forget_fn(void *arg, uint32_t number);
+
+struct cam_files;
+
+int cam_files_new(struct cam_words *words, cam_files_forget_fn *forget, void *arg,
+		  struct cam_files **out);
+void cam_files_free(struct cam_files *f);
+
+/* The file behind a mapping, held once more; NULL: no memory, or CAM_FILES_MAX are in use. */
+struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m);
+static inline struct cam_files_row *cam_files_hold(struct cam_files_row *row)
+{
+	if (row)
+		row->refs++;
+	return row;
+}
+void cam_files_release(struct cam_files *f, struct cam_files_row *row);
+struct cam_files_row *cam_files_find(const struct cam_files *f, uint32_t number);
+/* Never released: the kernel. */
+struct cam_files_row *cam_files_kernel(struct cam_files *f);
+
+/* Whether it is time to ask for it (again); and that it has been done. */
+bool cam_files_is_due(struct cam_files_row *row, uint64_t now_ns);
+void cam_files_asked(struct cam_files_row *row, uint32_t ticket, uint64_t now_ns);
+/* An answer to CAM_ERRAND_FILE. Unasked-for ones tell that a held file has changed since. */
+void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t now_ns);
+/* Forgets what has been unused for a minute. */
+void cam_files_tick(struct cam_files *f, uint64_t now_ns);
+uint32_t cam_files_count(const struct cam_files *f);
+size_t cam_files_bytes(const struct cam_files *f);
+
+/* The key as bytes for a module's row: all fields, little-endian; answers how many. */
+#define CAM_FILES_KEY_BYTES 40u
+size_t cam_files_key_bytes(const struct cam_file_key *key, uint8_t out[CAM_FILES_KEY_BYTES]);

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Locations and their names.
+ *
+ * A new location of a window is looked up in the book of names; if the book does not have it, it is
+ * noted as wanted, asked for at the next tick (by file, at most CAM_ERRAND_MAX_OFFSETS at a time) and
+ * named when the answer has come, in whichever of the two windows wants it. What has no name, or
+ * whose name does not come while its window is open, stays unnamed.
+ *
+ * Kernel code that comes and goes (BPF programs, trampolines, modules: KSYMBOL records) has other
+ * names after each change. All addresses that ever changed are one range, *dynamic*; each change
+ * begins another turn. In that range a location is (module, turn, address), the book notes names under
+ * a number of that turn, and an answer to a question of an earlier turn is not used.
+ *
+ * Invariants
+ *  1. A name is taken only from an answer whose ticket is under way and was about the same file.
+ *  2. A want is in the list of its window from the birth of its location until it is named, known to
+ *     be nameless, given up after MAX_TRIES, or its window ends.
+ *  3. Locations that are named at birth need no word to the journal; others are in `named`.
+ *
+ * Example: offset 0x1234 of file 7 is new in window 3. Not in the book: want. Tick: asked, ticket 90.
+ * Answer 90 for file 7: 0x1234 → "main", from 0x1200. Tick: the location becomes main+0x34 and goes
+ * into `named`. In window 4 the book has it at once.
+ */
+#include "ingest/live_parts.h"
+
+#include "base/units.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_WANTS	 32768u
+#define MAX_TRIES	 3u
+#define MAX_NAME_ERRORS	 3u
+#define ASKS_A_TICK	 4096u
+#define ANSWER_NS	 (10 * CAM_NS_PER_SEC)
+#define DYNAMIC_BOOK	 0x80000000u
+#define DYNAMIC_BOOK_MAX 0x3fffffffu
+
+static bool is_dynamic(const struct cam_live *l, const struct cam_files_row *f, uint64_t address)
+{
+	return f->number == CAM_FILE_KERNEL && address >= l->dynamic_from &&
+	       address < l->dynamic_to;
+}
+
+static uint32_t book_of(const struct cam_live *l, const struct cam_files_row *f, uint64_t address)
+{
+	if (is_dynamic(l, f, address))
+		return DYNAMIC_BOOK + (l->turn & DYNAMIC_BOOK_MAX);
+	return f->number;
+}
+
+static int intern_module(struct cam_live_window *w, const struct cam_files_row *f,
+			 struct cam_text key, struct cam_module_id *out)
+{
+	struct cam_tables *t = &w->w.tables;
+	struct cam_module m = {.kind = f->kind};
+	int err = cam_string_intern(t, cam_word_text(f->path), &m.path);
+	if (!err)
+		err = cam_string_intern(t, key, &m.key);
+	if (!err)
+		err = cam_string_intern(t, cam_word_text(f->build_id), &m.build_id);
+	return err ? err : cam_module_intern(t, &m, out);
+}
+
+static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct cam_module_id *out)
+{
+	bool has_key = f->kind == CAM_MODULE_FILE &&
+		       (f->state == CAM_FILES_HELD || f->state == CAM_FILES_CHANGED);
+	if (f->modules[w->slot].window == w->number && f->modules[w->slot].with_key == has_key) {
+		*out = f->modules[w->slot].module;
+		return 0;
+	}
+	uint8_t key[CAM_FILES_KEY_BYTES];
+	size_t n = has_key ? cam_files_key_bytes(&f->key, key) : 0;
+	int err = intern_module(w, f, (struct cam_text){(const char *)key, n}, out);
+	if (err)
+		return err;
+	f->modules[w->slot].window = w->number;
+	f->modules[w->slot].with_key = has_key;
+	f->modules[w->slot].module = *out;
+	return 0;
+}
+
+/* The kernel's row with the turn as its key. */
+static int dynamic_module(struct cam_live *l, struct cam_live_window *w, struct cam_module_id *out)
+{
+	if (w->dynamic_turn != l->turn) {
+		char key[16];
+		uint32_t turn = l->turn;
+		size_t n = 0;
+		for (; turn; turn >>= 8)
+			key[n++] = (char)(turn & 255);
+		int err = intern_module(w, cam_files_kernel(l->files), (struct cam_text){key, n},
+					&w->dynamic);
+		if (err)
+			return err;
+		w->dynamic_turn = l->turn;
+	}
+	*out = w->dynamic;
+	return 0;
+}
+
+static int make_unknown(struct cam_live_window *w)
+{
+	struct cam_location loc = {
+		.func.v = CAM_NONE, .func_offset = CAM_OFFSET_NONE, .late = true};
+	return cam_location_intern(&w->w.tables, &loc, &w->unknown);
+}
+
+static int make_truncated(struct cam_live_window *w)
+{
+	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
+	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
+	int err = cam_string_intern(&w->w.tables, CAM_TEXT("[truncated]"), &func.name);
+	if (!err)
+		err = cam_function_intern(&w->w.tables, &func, &loc.func);
+	return err ? err : cam_location_intern(&w->w.tables, &loc, &w->truncated);
+}
+
+/* Gives a location its name; an error leaves it unnamed. */
+static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct cam_name *n)
+{
+	struct cam_tables *t = &w->w.tables;
+	struct cam_location at = t->locations[loc.v];
+	enum cam_module_kind kind = t->modules[at.module.v].kind;
+	struct cam_function f = {
+		.module = at.module,
+		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL : CAM_FUNC_USER,
+		.source = n->source,
+		/* A better name may come for it. */
+		.start = n->source == CAM_NAME_DYNSYM && kind == CAM_MODULE_FILE ? n->start : 0,
+	};
+	struct cam_module m = {.kind = kind};
+	struct cam_func_id func;
+	int err = cam_string_intern(t, n->name, &f.name);
+	if (!err && n->module.n) {
+		err = cam_string_intern(t, n->module, &m.path);
+		if (!err)
+			err = cam_module_intern(t, &m, &f.module);
+	}
+	if (!err)
+		err = cam_function_intern(t, &f, &func);
+	if (!err)
+		cam_location_name(t, loc, func,
+				  n->start <= at.address ? at.address - n->start : CAM_OFFSET_NONE);
+	return err;
+}
+
+static void want(struct cam_live *l, struct cam_live_window *w, const struct cam_files_row *f,
+		 uint32_t book, struct cam_loc_id loc, uint64_t offset)
+{
+	struct cam_live_want new = {.loc = loc, .file = f->number, .book = book, .offset = offset};
+	if (cam_vec_reserve(&w->wants, &w->cap_wants, w->n_wants + 1, sizeof(*w->wants),
+			    MAX_WANTS)) {
+		l->stats.unnamed++;
+		return;
+	}
+	w->wants[w->n_wants++] = new;
+}
+
+static void find_name(struct cam_live *l, struct cam_live_window *w, struct cam_files_row *f,
+		      struct cam_loc_id loc, uint64_t address)
+{
+	struct cam_name name;
+	if (f->state == CAM_FILES_NO_FILE || f->state == CAM_FILES_CHANGED)
+		return;
+	uint32_t book = book_of(l, f, address);
+	if (!cam_namebook_find(l->names, book, address, &name))
+		want(l, w, f, book, loc, address);
+	else if (name.source != CAM_NAME_NONE)
+		enter(w, loc, &name);
+}
+
+int cam_live_location(struct cam_live *l, struct cam_live_window *w, const struct cam_live_frame *f,
+		      struct cam_loc_id *out)
+{
+	if (!f->file) {
+		struct cam_loc_id *loc = f->mark ? &w->truncated : &w->unknown;
+		int err = loc->v != CAM_NONE ? 0 : f->mark ? make_truncated(w) : make_unknown(w);
+		*out = *loc;
+		return err;
+	}
+	struct cam_location loc = {
+		.address = f->address,
+		.func.v = CAM_NONE,
+		.func_offset = CAM_OFFSET_NONE,
+		.late = true,
+	};
+	int err = is_dynamic(l, f->file, f->address) ? dynamic_module(l, w, &loc.module)
+						     : module_of(w, f->file, &loc.module);
+	size_t had = w->w.tables.n_locations;
+	if (!err)
+		err = cam_location_intern(&w->w.tables, &loc, out);
+	if (!err && out->v == had)
+		find_name(l, w, f->file, *out, f->address);
+	return err;
+}
+
+static struct cam_live_ticket *find_ticket(struct cam_live *l, uint32_t ticket)
+{
+	for (size_t i = 0; ticket && i < CAM_LIVE_MAX_TICKETS; i++) {
+		if (l->tickets[i].ticket == ticket)
+			return &l->tickets[i];
+	}
+	return NULL;
+}
+
+static void note_error(struct cam_live *l, struct cam_files_row *f, int error)
+{
+	l->stats.errands_failed++;
+	/* Those are of the moment; others are of the file. */
+	if (f && error != -ETIMEDOUT && error != -EAGAIN && error != -EPIPE &&
+	    f->name_errors < MAX_NAME_ERRORS && f->number >= CAM_FILE_FIRST)
+		f->name_errors++;
+}
+
+void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
+{
+	struct cam_live_ticket *k = find_ticket(l, t->ticket);
+	if (!k || k->file != t->file)
+		return;
+	struct cam_files_row *f = cam_files_find(l->files, t->file);
+	l->names_came = true;
+	if (t->error) {
+		k->ticket = 0;
+		note_error(l, f, t->error);
+		return;
+	}
+	for (uint32_t i = 0; f && i < t->names.n_names; i++) {
+		const struct cam_name *n = &t->names.names[i];
+		if (is_dynamic(l, f, n->offset) && k->turn != l->turn)
+			continue;
+		if ((unsigned)n->source < CAM_NAME_MAX)
+			cam_namebook_put(l->names, book_of(l, f, n->offset), n);
+	}
+	if (f && !f->build_id && t->names.build_id.n)
+		f->build_id = cam_words_take(&l->words, t->names.build_id);
+	if (f)
+		f->name_errors = 0;
+	if (!t->names.more)
+		k->ticket = 0;
+}
+
+/* Whether a want is done with, one way or the other. */
+static bool settle(struct cam_live *l, struct cam_live_window *w, struct cam_live_want *q)
+{
+	struct cam_name name;
+	if (cam_namebook_find(l->names, q->book, q->offset, &name)) {
+		if (name.source == CAM_NAME_NONE) {
+			l->stats.unnamed++;
+			return true;
+		}
+		/* The journal must hear of it; if it cannot now, a later tick will. */
+		if (w->w.n_named >= w->w.options.max_rows)
+			return false;
+		if (!enter(w, q->loc, &name))
+			cam_open_window_named(&w->w, q->loc);
+		return true;
+	}
+	if (q->ticket && !find_ticket(l, q->ticket)) {
+		q->ticket = 0;
+		q->tries++;
+	}
+	const struct cam_files_row *f = cam_files_find(l->files, q->file);
+	if (f && q->tries < MAX_TRIES && f->name_errors < MAX_NAME_ERRORS &&
+	    f->state != CAM_FILES_CHANGED && q->book == book_of(l, f, q->offset))
+		return false;
+	l->stats.unnamed++;
+	return true;
+}
+
+void cam_live_names_apply(struct cam_live *l)
+{
+	for (size_t i = 0; i < CAM_LIVE_MAX_TICKETS; i++) {
+		if (l->tickets[i].ticket && l->now_ns - l->tickets[i].sent_ns > ANSWER_NS) {
+			l->tickets[i].ticket = 0;
+			l->names_came = true;
+		}
+	}
+	if (!l->names_came)
+		return;
+	l->names_came = false;
+	for (size_t i = 0; i < 2; i++) {
+		struct cam_live_window *w = &l->windows[i];
+		size_t kept = 0;
+		for (size_t k = 0; w->number && k < w->n_wants; k++) {
+			if (!settle(l, w, &w->wants[k]))
+				w->wants[kept++] = w->wants[k];
+		}
+		if (w->number)
+			w->n_wants = kept;
+	}
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct cam_live_want *const *x = a, *const *y = b;
+	if ((*x)->file != (*y)->file)
+		return (*x)->file < (*y)->file ? -1 : 1;
+	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+}
+
+/* The wants that can be asked for now, sorted by file. */
+static size_t gather(struct cam_live *l, struct cam_live_window *w, struct cam_live_want **out)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < w->n_wants && n < ASKS_A_TICK; i++) {
+		const struct cam_files_row *f =
+			w->wants[i].ticket ? NULL : cam_files_find(l->files, w->wants[i].file);
+		if (f && f->state == CAM_FILES_HELD)
+			out[n++] = &w->wants[i];
+	}
+	qsort(out, n, sizeof(*out), by_file);
+	return n;
+}
+
+/* Sends one errand for the first of them; answers how many it covers, 0: not now. */
+static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_t n)
+{
+	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
+	struct cam_live_ticket *k = NULL;
+	for (size_t i = 0; i < CAM_LIVE_MAX_TICKETS && !k; i++) {
+		if (!l->tickets[i].ticket)
+			k = &l->tickets[i];
+	}
+	size_t covered = 0;
+	for (; covered < n && covered < CAM_ERRAND_MAX_OFFSETS &&
+	       wants[covered]->file == wants[0]->file;
+	     covered++)
+		offsets[covered] = wants[covered]->offset;
+	struct cam_errand e = {
+		.type = CAM_ERRAND_NAMES,
+		.file = wants[0]->file,
+		.offsets = offsets,
+		.n_offsets = (uint32_t)covered,
+	};
+	if (!k || cam_live_send(l, &e))
+		return 0;
+	*k = (struct cam_live_ticket){e.ticket, e.file, l->turn, l->now_ns};
+	for (size_t i = 0; i < covered; i++)
+		wants[i]->ticket = e.ticket;
+	return covered;
+}
+
+void cam_live_names_ask(struct cam_live *l)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct cam_live_window *w = &l->windows[i];
+		struct cam_live_want *wants[ASKS_A_TICK];
+		if (!w->number || !w->n_wants)
+			continue;
+		size_t n = gather(l, w, wants), sent = 0, part;
+		while (sent < n && (part = send_first(l, wants + sent, n - sent)))
+			sent += part;
+	}
+}
+
+void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k)
+{
+	uint64_t to = k->address + k->bytes;
+	if (to <= k->address)
+		return;
+	if (l->dynamic_to == 0 || k->address < l->dynamic_from)
+		l->dynamic_from = k->address;
+	if (to > l->dynamic_to)
+		l->dynamic_to = to;
+	l->turn++;
+	/* What was asked about it before is not to be had any more. */
+	l->names_came = true;
+}

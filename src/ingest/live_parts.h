@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the files of live share; private to them.
+ *	live.c		the door: records, answers, the clock
+ *	live_sample.c	a sample: who, where, park or store
+ *	live_names.c	locations and their names
+ *	live_window.c	windows: which one, when to cut, what a full disk costs
+ */
+#pragma once
+#include "ingest/ledger.h"
+#include "ingest/live.h"
+#include "ingest/namebook.h"
+#include "ingest/open_window.h"
+#include "ingest/parking.h"
+
+#define CAM_LIVE_MAX_FRAMES  CAM_MAX_STACK_FRAMES
+#define CAM_LIVE_MAX_CPUS    1024u
+#define CAM_LIVE_MAX_TICKETS 64u
+#define CAM_LIVE_TIME_UNIT   10000u
+
+/* A location that waits for its name. */
+struct cam_live_want {
+	struct cam_loc_id loc;
+	uint32_t file;	 /* whom to ask about */
+	uint32_t book;	 /* where the answer is noted */
+	uint32_t ticket; /* 0: not asked */
+	uint64_t offset;
+	uint32_t tries;
+};
+
+struct cam_live_window {
+	struct cam_open_window w;
+	unsigned slot;	 /* 0 or 1: which of the two this is */
+	uint32_t number; /* from 1, unique; 0: is not open */
+	uint64_t start_ns, end_ns, last_ns;
+	struct cam_live_want *wants;
+	size_t n_wants, cap_wants;
+	struct cam_etype_id etype;
+	struct cam_loc_id unknown, truncated; /* CAM_NONE: not made yet */
+	struct cam_module_id dynamic;	      /* the kernel's changing code, as of… */
+	uint32_t dynamic_turn;
+};
+
+/* A frame, found: in which file, where. */
+struct cam_live_frame {
+	struct cam_files_row *file; /* NULL: unknown, or (mark) [truncated] */
+	uint64_t address; /* offset into the file; absolute in the kernel and without file */
+	bool mark;
+};
+
+struct cam_live_ticket {
+	uint32_t ticket; /* 0: free */
+	uint32_t file;
+	uint32_t turn; /* of the kernel's code when it was asked */
+	uint64_t sent_ns;
+};
+
+struct cam_live_loss {
+	uint64_t from_ns, to_ns, samples;
+};
+
+struct cam_live {
+	struct cam_live_options options;
+	struct cam_live_doors doors;
+	struct cam_live_stats stats;
+	struct cam_buf host, event, cgroup; /* ours, of options */
+	int32_t *pids;
+
+	struct cam_words words;
+	struct cam_files *files;
+	struct cam_processes *processes;
+	struct cam_namebook *names;
+	struct cam_ledger *ledger;
+	struct cam_facts facts;
+	struct cam_parking parking;
+
+	uint64_t now_ns; /* the newest of tick's and records' times */
+	uint64_t tick_ns;
+	uint32_t next_ticket;
+	bool errands_full; /* send() said so, since the last tick */
+
+	struct cam_live_window windows[2];
+	struct cam_live_window *cur, *prev; /* NULL: none */
+	uint32_t window_number;
+	uint64_t next_start_ns; /* where the last window ended; CAM_TIME_NONE: none has */
+	struct cam_anchor anchor;
+	bool has_anchor;
+	int refused; /* what the journal said last; 0: it takes blocks */
+	struct cam_live_loss losses[CAM_LIVE_MAX_CPUS + 1]; /* the disk's; the last: other CPUs */
+	bool has_losses;
+
+	struct cam_live_ticket tickets[CAM_LIVE_MAX_TICKETS];
+	bool names_came;
+	uint32_t turn;			   /* counts KSYMBOL records */
+	uint64_t dynamic_from, dynamic_to; /* all code that ever changed */
+
+	struct cam_live_frame frames[CAM_LIVE_MAX_FRAMES];
+	struct cam_loc_id locs[CAM_LIVE_MAX_FRAMES];
+};
+
+/* live.c */
+/* Sends; the ticket is set here. -EAGAIN: not now. */
+int cam_live_send(struct cam_live *l, struct cam_errand *e);
+
+/* live_sample.c */
+void cam_live_sample(struct cam_live *l, const struct cam_raw *r);
+/* Stores those that have waited long enough, or all. */
+void cam_live_release(struct cam_live *l, bool all);
+
+/* live_names.c */
+/* The location of a frame; asks for its name if it is new. */
+int cam_live_location(struct cam_live *l, struct cam_live_window *w, const struct cam_live_frame *f,
+		      struct cam_loc_id *out);
+void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t);
+/* Enters the names that have come. */
+void cam_live_names_apply(struct cam_live *l);
+void cam_live_names_ask(struct cam_live *l);
+void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k);
+
+/* live_window.c */
+/* The one of that time; opens one if there is none. */
+int cam_live_window_at(struct cam_live *l, uint64_t time_ns, struct cam_live_window **out);
+/* Cuts before a sample of that time, if it must be. */
+int cam_live_window_turn(struct cam_live *l, uint64_t time_ns);
+/* -E2BIG: did not fit, counted as lost to the disk. */
+int cam_live_window_put(struct cam_live *l, struct cam_live_window *w, const struct cam_sample *s);
+/* Whether samples are not even looked at: the disk is full, and so is the memory for them. */
+bool cam_live_window_is_stuck(const struct cam_live *l, const struct cam_live_window *w);
+void cam_live_window_lose(struct cam_live *l, uint32_t cpu, uint64_t time_ns);
+/* Writes what is pending; closes the one whose time has passed. */
+int cam_live_window_tick(struct cam_live *l, uint64_t released_ns);
+/* Ends all that is open at end_ns. */
+int cam_live_window_end_all(struct cam_live *l, uint64_t end_ns);

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A sample becomes a row: who it was, where it was, and what must be asked first.
+ *
+ * A sample whose process, thread or files are being asked about is parked, at most PARK_NS, then it
+ * goes on with what is known: the journal must have it within a second of its time. What is not
+ * known is left out, never guessed:
+ *  - the user half of a process that is unknown or suspect is one frame, [unknown];
+ *  - so is a leaf outside of all known mappings: the CPU was there, so a mapping is, but which?
+ *  - a caller outside of all mappings is what walking frame pointers through code without them
+ *    ends in. The stack is cut there and hangs under [truncated], as one does that was too deep
+ *    for its source. A cut stack never hangs under the wrong root.
+ * Callers are return addresses: the call is the instruction before, so 1 is taken off; else a call
+ * that is a function's last instruction (abort(), a tail of panic()) would be put into the function
+ * behind it. The first frame of each half is where the CPU was, and stays.
+ *
+ * Invariants
+ *  1. Each sample record ends as exactly one of: idle, filtered, stored, lost to a bound, lost to
+ *     the disk; the ledger hears of each once.
+ *  2. A parked sample is stored with the image and comm of its own time, whatever its process has
+ *     become; if the image was not known then, with the answer about the same program, or none.
+ *
+ * Example: kernel frames k1 k2, user frames u1 u2 g u3, g in no mapping. Stored, leaf first: k1,
+ * k2-1, u1, u2-1, [truncated].
+ */
+#include "ingest/live_parts.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+
+#define PARK_NS	     (400 * CAM_NS_PER_MS)
+#define ASK_AGAIN_NS CAM_NS_PER_SEC
+#define ANSWER_NS    (5 * CAM_NS_PER_SEC)
+/* From this age on a process that was born under our eyes is worth a look into /proc. */
+#define SETTLED_NS (200 * CAM_NS_PER_MS)
+/* So often one whose mappings seem to lack something. */
+#define LOOK_AGAIN_NS (10 * CAM_NS_PER_SEC)
+
+/* What is known of a sample's circumstances. */
+struct who {
+	struct cam_process *process;
+	struct cam_thread *thread; /* NULL: it is not (or no more) of this process */
+	struct cam_image *image;   /* NULL: not known */
+	bool known;		   /* the image is to be trusted */
+	const char *comm;	   /* NULL: not known */
+};
+
+/* Asks /proc about a process; false: there is nothing to wait for. */
+static bool ask_process(struct cam_live *l, struct cam_process *p, int32_t tid)
+{
+	if (p->ticket && l->now_ns - p->asked_ns < ANSWER_NS)
+		return true;
+	if (p->asked_ns && l->now_ns - p->asked_ns < ASK_AGAIN_NS)
+		return false;
+	struct cam_errand e = {.type = CAM_ERRAND_PROCESS, .pid = p->pid, .tid = tid};
+	int err = cam_live_send(l, &e);
+	if (!err)
+		cam_processes_asked(p, e.ticket, l->now_ns);
+	return !err || err == -EAGAIN;
+}
+
+static bool ask_thread(struct cam_live *l, struct cam_thread *k)
+{
+	if (k->waiting && l->now_ns - k->asked_ns < ANSWER_NS)
+		return true;
+	if (k->asked_ns && l->now_ns - k->asked_ns < ASK_AGAIN_NS)
+		return false;
+	struct cam_errand e = {.type = CAM_ERRAND_THREAD, .pid = k->process->pid, .tid = k->tid};
+	int err = cam_live_send(l, &e);
+	if (!err) {
+		k->asked_ns = l->now_ns;
+		k->waiting = true;
+	}
+	return !err || err == -EAGAIN;
+}
+
+static bool ask_file(struct cam_live *l, const struct cam_process *p, const struct cam_image_map *m)
+{
+	struct cam_files_row *f = m->file;
+	/* Only the first attempt is worth waiting for. */
+	bool first = f->tries == 0;
+	if (!cam_files_is_due(f, l->now_ns))
+		return first && f->state == CAM_FILES_ASKED;
+	struct cam_errand e = {
+		.type = CAM_ERRAND_FILE,
+		.pid = p->pid,
+		.tid = p->pid,
+		.file = f->number,
+		.mapping =
+			{
+				.start = m->start,
+				.end = m->end,
+				.file_offset = m->offset,
+				.inode = f->inode,
+				.generation = f->generation,
+				.major = f->major,
+				.minor = f->minor,
+				.path = cam_word_text(f->path),
+			},
+	};
+	int err = cam_live_send(l, &e);
+	if (!err)
+		cam_files_asked(f, e.ticket, l->now_ns);
+	return first && (!err || err == -EAGAIN);
+}
+
+/* Asks for what is not known about the process; true: an answer is worth waiting for. */
+static bool ask_who(struct cam_live *l, const struct who *w, const struct cam_raw *r)
+{
+	struct cam_process *p = w->process;
+	bool scope = l->options.scope.uid != CAM_UID_NONE || l->options.scope.cgroup.n;
+	bool wait = false;
+	if (p->pid == CAM_PID_NONE || !p->listed)
+		return false;
+	if (!p->cgroup)
+		cam_processes_inherit(l->processes, p);
+	struct cam_process *parent =
+		p->cgroup ? NULL : cam_processes_find(l->processes, p->parent_pid);
+	if (p->ended_ns)
+		return (p->ticket && !p->known) || (parent && parent->ticket);
+	if (!p->known || !p->cgroup || cam_processes_is_suspect(l->processes, p) ||
+	    (scope && !p->confirmed))
+		wait = ask_process(l, p, r->tid);
+	else if (!p->confirmed && r->time_ns > p->born_ns + SETTLED_NS &&
+		 r->time_ns > p->exec_ns + SETTLED_NS)
+		ask_process(l, p, r->tid);
+	/* A child that will be gone before /proc answers gets its parent's cgroup. */
+	if (parent && !parent->ended_ns)
+		wait |= ask_process(l, parent, parent->pid);
+	if (!w->comm && w->thread && !(p->ticket && !w->thread->asked_ns && wait))
+		wait |= ask_thread(l, w->thread);
+	return wait;
+}
+
+static bool is_below(struct cam_text path, struct cam_text top)
+{
+	while (top.n && top.p[top.n - 1] == '/')
+		top.n--;
+	return cam_text_starts(path, top) && (path.n == top.n || path.p[top.n] == '/');
+}
+
+static bool in_scope(const struct cam_live *l, const struct cam_process *p)
+{
+	const struct cam_scope *s = &l->options.scope;
+	return (!s->n_pids || p->scope == CAM_SCOPE_IN) &&
+	       (s->uid == CAM_UID_NONE || p->uid == s->uid) &&
+	       (!s->cgroup.n || is_below(cam_word_text(p->cgroup), s->cgroup));
+}
+
+static bool add_frame(struct cam_live *l, size_t *n, struct cam_files_row *file, uint64_t address)
+{
+	/* One place is kept for [truncated]. */
+	if (*n >= CAM_LIVE_MAX_FRAMES - 1)
+		return false;
+	l->frames[(*n)++] = (struct cam_live_frame){.file = file, .address = address};
+	return true;
+}
+
+/* The user half; *wait: a file is being asked about. false: it was cut. */
+static bool find_user_frames(struct cam_live *l, const struct who *w, const struct cam_raw *r,
+			     size_t *n, bool *wait)
+{
+	const struct cam_raw_sample *s = &r->sample;
+	const struct cam_files_row *last = NULL;
+	if (!w->known || !w->image)
+		return add_frame(l, n, NULL, 0);
+	for (uint32_t i = 0; i < s->n_user; i++) {
+		uint64_t address = s->user[i] - (i > 0);
+		const struct cam_image_map *m = cam_image_find(w->image, address, r->time_ns);
+		if (!m && i > 0) {
+			l->stats.cut_stacks++;
+			return false;
+		}
+		if (!m && l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS)
+			ask_process(l, w->process, r->tid);
+		struct cam_files_row *f = m ? m->file : NULL;
+		if (f && f->kind != CAM_MODULE_JIT)
+			address += m->offset - m->start;
+		if (f && f->kind == CAM_MODULE_VDSO)
+			address -= m->offset;
+		if (f && f != last && f->state != CAM_FILES_HELD && f->kind == CAM_MODULE_FILE)
+			*wait |= ask_file(l, w->process, m);
+		last = f;
+		if (!add_frame(l, n, f, f ? address : 0))
+			return false;
+	}
+	return true;
+}
+
+/* All frames, leaf first, into l->frames. */
+static size_t find_frames(struct cam_live *l, const struct who *w, const struct cam_raw *r,
+			  bool *wait)
+{
+	const struct cam_raw_sample *s = &r->sample;
+	struct cam_files_row *kernel = cam_files_kernel(l->files);
+	bool fits = true;
+	size_t n = 0;
+	for (uint32_t i = 0; i < s->n_kernel && fits; i++)
+		fits = add_frame(l, &n, kernel, s->kernel[i] - (i > 0));
+	if (s->n_user && fits)
+		fits = find_user_frames(l, w, r, &n, wait);
+	if (!fits || s->flags & CAM_RAW_TRUNCATED)
+		l->frames[n++] = (struct cam_live_frame){.mark = true};
+	return n;
+}
+
+static int make_task(struct cam_live_window *w, const struct who *who, const struct cam_raw *r,
+		     struct cam_task_id *out)
+{
+	const struct cam_process *p = who->process;
+	struct cam_thread *k = who->thread;
+	if (k && k->task_window == w->number && k->task_version == p->version) {
+		out->v = k->task;
+		return 0;
+	}
+	struct cam_tables *t = &w->w.tables;
+	struct cam_task task = {
+		.pid = r->pid, .tid = r->tid, .uid = p->uid, .start_ns = p->start_ns};
+	struct cam_text comm = r->pid == CAM_PID_NONE ? CAM_TEXT("[ended]")
+						      : cam_text_of(who->comm ? who->comm : "");
+	int err = cam_string_intern(t, comm, &task.comm);
+	if (!err && who->image && who->known)
+		err = cam_string_intern(t, cam_word_text(who->image->exe), &task.exe);
+	if (!err)
+		err = cam_string_intern(t, cam_word_text(p->cgroup), &task.cgroup);
+	if (!err)
+		err = cam_task_intern(t, &task, out);
+	/* A row made of an older state is not the thread's. */
+	if (!err && k && who->comm == k->comm && who->image == p->image) {
+		k->task = out->v;
+		k->task_window = w->number;
+		k->task_version = p->version;
+	}
+	return err;
+}
+
+static int store(struct cam_live *l, struct cam_live_window *w, const struct who *who,
+		 const struct cam_raw *r, size_t n)
+{
+	struct cam_sample s = {
+		.time_ns = r->time_ns - r->time_ns % CAM_LIVE_TIME_UNIT,
+		.weight = w->w.tables.etypes[w->etype.v].has_weight ? r->sample.weight : 1,
+		.cpu = r->cpu,
+		.etype = w->etype,
+	};
+	int err = make_task(w, who, r, &s.task);
+	for (size_t i = 0; i < n && !err; i++)
+		err = cam_live_location(l, w, &l->frames[i], &l->locs[i]);
+	if (!err)
+		err = cam_open_window_place(&w->w, l->locs, n, &s.place);
+	return err ? err : cam_live_window_put(l, w, &s);
+}
+
+/* The frames are found; the end of every sample that is not idle or filtered. */
+static void finish(struct cam_live *l, const struct who *who, const struct cam_raw *r, size_t n)
+{
+	struct cam_live_window *w;
+	int err = cam_live_window_turn(l, r->time_ns);
+	if (!err)
+		err = cam_live_window_at(l, r->time_ns, &w);
+	enum cam_ledger_fate fate = CAM_LEDGER_BUSY;
+	if (!err && cam_live_window_is_stuck(l, w)) {
+		cam_live_window_lose(l, r->cpu, r->time_ns);
+	} else {
+		if (!err)
+			err = store(l, w, who, r, n);
+		if (err) {
+			fate = CAM_LEDGER_BOUND;
+			l->stats.dropped++;
+		} else if (r->time_ns < w->start_ns) {
+			l->stats.late_samples++;
+		}
+	}
+	cam_ledger_sample(l->ledger, r->cpu, r->time_ns, fate);
+}
+
+static void filter(struct cam_live *l, const struct cam_raw *r)
+{
+	l->stats.filtered++;
+	cam_ledger_sample(l->ledger, r->cpu, r->time_ns, CAM_LEDGER_FILTERED);
+}
+
+/* Parks or finishes. `force`: it has waited long enough. */
+static bool try_sample(struct cam_live *l, const struct who *who, const struct cam_raw *r,
+		       bool force)
+{
+	bool wait = ask_who(l, who, r);
+	size_t n = 0;
+	if (!wait || force) {
+		if (!in_scope(l, who->process)) {
+			filter(l, r);
+			return true;
+		}
+		n = find_frames(l, who, r, &wait);
+	}
+	if (wait && !force)
+		return false;
+	if (r->sample.n_user && cam_processes_is_suspect(l->processes, who->process))
+		l->stats.suspect_samples++;
+	finish(l, who, r, n);
+	return true;
+}
+
+static bool is_trusted(const struct cam_live *l, const struct cam_process *p)
+{
+	return p->known && !cam_processes_is_suspect(l->processes, p);
+}
+
+static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
+{
+	struct cam_process *p = q->process;
+	struct who who = {.process = p};
+	bool same_program = q->execs == p->execs;
+	/* Unless records were lost since: then only /proc knows. */
+	if (q->image && q->epoch == p->epoch && is_trusted(l, p)) {
+		who.image = q->image;
+		who.known = true;
+	}
+	if (p->listed && same_program)
+		who.thread = cam_processes_thread(l->processes, p, r->tid);
+	if (!who.image && same_program) {
+		who.image = p->image;
+		who.known = is_trusted(l, p);
+	}
+	if (q->has_comm)
+		who.comm = q->comm;
+	else if (who.thread && who.thread->known)
+		who.comm = who.thread->comm;
+	bool force = all || l->tick_ns >= q->parked_ns + PARK_NS;
+	if (!try_sample(l, &who, r, force))
+		return false;
+	cam_image_release(cam_processes_images(l->processes), q->image);
+	cam_processes_unpark(l->processes, p);
+	return true;
+}
+
+static bool retry_due(void *arg, struct cam_parked *q, const struct cam_raw *r)
+{
+	return retry(arg, q, r, false);
+}
+
+static bool retry_forced(void *arg, struct cam_parked *q, const struct cam_raw *r)
+{
+	return retry(arg, q, r, true);
+}
+
+void cam_live_release(struct cam_live *l, bool all)
+{
+	cam_parking_visit(&l->parking, all ? retry_forced : retry_due, l);
+}
+
+static int park(struct cam_live *l, const struct who *w, const struct cam_raw *r)
+{
+	struct cam_parked q = {
+		.process = w->process,
+		.image = w->known ? w->image : NULL,
+		.parked_ns = l->tick_ns,
+		.execs = w->process->execs,
+		.epoch = w->process->epoch,
+		.has_comm = w->comm != NULL,
+	};
+	if (w->comm)
+		memcpy(q.comm, w->comm, sizeof(q.comm));
+	int err = cam_parking_put(&l->parking, &q, r);
+	if (err)
+		return err;
+	cam_image_hold(q.image);
+	w->process->parked++;
+	return 0;
+}
+
+void cam_live_sample(struct cam_live *l, const struct cam_raw *r)
+{
+	if (r->pid == 0) {
+		l->stats.idle++;
+		cam_ledger_sample(l->ledger, r->cpu, r->time_ns, CAM_LEDGER_IDLE);
+		return;
+	}
+	struct who who = {0};
+	who.process = cam_processes_meet(l->processes, r, &who.thread);
+	if (!who.process) {
+		l->stats.dropped++;
+		cam_ledger_sample(l->ledger, r->cpu, r->time_ns, CAM_LEDGER_BOUND);
+		return;
+	}
+	who.image = who.process->image;
+	who.known = is_trusted(l, who.process);
+	if (who.thread && who.thread->known)
+		who.comm = who.thread->comm;
+	if (try_sample(l, &who, r, false))
+		return;
+	if (park(l, &who, r) == 0)
+		return;
+	/* No room to wait: those that wait go on, and this one too. */
+	who.process->parked++;
+	cam_live_release(l, true);
+	try_sample(l, &who, r, true);
+	cam_processes_unpark(l->processes, who.process);
+}

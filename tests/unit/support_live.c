@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support_live.h"
+
+#include "base/vec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static int door_begin(struct cam_journal *j, const struct cam_tables *t,
+		      const struct cam_window_head *head)
+{
+	struct stage_door *d = j->self;
+	struct stage *s = d->stage;
+	(void)t;
+	if (s->refuse)
+		return s->refuse;
+	assert_true(s->n_windows < STAGE_WINDOWS);
+	d->window = s->n_windows++;
+	s->windows[d->window] = (struct stage_window){.head = *head};
+	return 0;
+}
+
+static void check_block(const struct cam_tables *t, const struct cam_block *b)
+{
+	for (size_t i = 0; i < b->n_samples; i++) {
+		assert_true(b->samples[i].place.v < t->places.n);
+		assert_true(b->samples[i].task.v < t->n_tasks);
+		assert_true(b->samples[i].etype.v < t->n_etypes);
+		assert_int_equal(b->samples[i].time_ns % 10000, 0);
+	}
+	for (size_t i = 0; i < b->n_named; i++) {
+		assert_true(b->named[i].v < t->n_locations);
+		assert_true(t->locations[b->named[i].v].func.v < t->n_functions);
+	}
+	for (size_t i = 0; i < b->n_ledger; i++)
+		assert_true(b->ledger[i].cause < CAM_CAUSE_MAX);
+}
+
+static void keep_rows(struct stage_window *w, const struct cam_block *b)
+{
+	assert_int_equal(cam_vec_reserve(&w->samples, &w->cap_samples, w->n_samples + b->n_samples,
+					 sizeof(*w->samples), SIZE_MAX / 64),
+			 0);
+	if (b->n_samples)
+		memcpy(w->samples + w->n_samples, b->samples, b->n_samples * sizeof(*w->samples));
+	w->n_samples += b->n_samples;
+	assert_int_equal(cam_vec_reserve(&w->ledger, &w->cap_ledger, w->n_ledger + b->n_ledger,
+					 sizeof(*w->ledger), SIZE_MAX / 64),
+			 0);
+	if (b->n_ledger)
+		memcpy(w->ledger + w->n_ledger, b->ledger, b->n_ledger * sizeof(*w->ledger));
+	w->n_ledger += b->n_ledger;
+}
+
+static int door_append(struct cam_journal *j, const struct cam_tables *t, const struct cam_block *b)
+{
+	struct stage_door *d = j->self;
+	struct stage *s = d->stage;
+	struct stage_window *w = &s->windows[d->window];
+	if (s->refuse)
+		return s->refuse;
+	check_block(t, b);
+	s->appended += b->n_samples;
+	w->blocks++;
+	if (!w->anchors && b->n_anchors)
+		w->first_anchor_ns = b->anchors[0].time_ns;
+	w->anchors += b->n_anchors;
+	w->counters += b->n_counters;
+	w->events += b->n_events;
+	w->named += b->n_named;
+	for (size_t i = 0; i < b->n_facts; i++) {
+		size_t n = strlen(w->facts);
+		struct cam_text k = cam_string(t, b->facts[i].key),
+				v = cam_string(t, b->facts[i].value);
+		snprintf(w->facts + n, sizeof(w->facts) - n, "%.*s=%.*s ", (int)k.n, k.p, (int)v.n,
+			 v.p);
+	}
+	if (!s->forget_rows)
+		keep_rows(w, b);
+	return 0;
+}
+
+static int door_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
+{
+	struct stage_door *d = j->self;
+	assert_true(keep_empty);
+	if (d->stage->refuse)
+		return d->stage->refuse;
+	d->stage->windows[d->window].end_ns = end_ns;
+	d->stage->windows[d->window].ended = true;
+	return 0;
+}
+
+static void door_keep(struct cam_journal *j, struct cam_tables *t)
+{
+	struct stage_door *d = j->self;
+	if (d->stage->forget_rows) {
+		if (d->stage->n_windows == STAGE_WINDOWS)
+			d->stage->n_windows = 1;
+		return;
+	}
+	d->stage->windows[d->window].t = *t;
+	*t = (struct cam_tables){0};
+}
+
+static struct cam_journal *next_door(void *self)
+{
+	struct stage *s = self;
+	assert_true(s->n_doors < 2);
+	struct stage_door *d = &s->doors[s->n_doors++];
+	d->stage = s;
+	d->journal = (struct cam_journal){
+		.self = d,
+		.begin = door_begin,
+		.append = door_append,
+		.end = door_end,
+		.keep = door_keep,
+	};
+	return &d->journal;
+}
+
+static int note_errand(struct cam_errands *es, const struct cam_errand *e)
+{
+	struct stage *s = es->self;
+	if (s->full && e->type != CAM_ERRAND_FORGET)
+		return -EAGAIN;
+	s->asked[e->type]++;
+	if (e->type == CAM_ERRAND_FORGET)
+		return 0;
+	assert_true(e->ticket != 0);
+	if (s->n_sent == STAGE_ERRANDS)
+		return -EAGAIN;
+	struct stage_errand *to = &s->sent[s->n_sent++];
+	to->e = *e;
+	if (e->type == CAM_ERRAND_FILE) {
+		snprintf(to->path, sizeof(to->path), "%.*s", (int)e->mapping.path.n,
+			 e->mapping.path.p);
+		to->e.mapping.path = cam_text_of(to->path);
+	}
+	assert_true(e->n_offsets <= CAM_ERRAND_MAX_OFFSETS);
+	if (e->n_offsets)
+		memcpy(to->offsets, e->offsets, e->n_offsets * sizeof(*e->offsets));
+	to->e.offsets = to->offsets;
+	return 0;
+}
+
+void stage_options(struct cam_live_options *o)
+{
+	*o = (struct cam_live_options){
+		.window_ns = 10 * SEC,
+		.hz = 97,
+		.event = CAM_TEXT("cpu-clock"),
+		.host = CAM_TEXT("host"),
+		.scope = {.uid = CAM_UID_NONE},
+		.due_known = true,
+		.max_table_bytes = 12u << 20,
+		.max_process_bytes = 6u << 20,
+		.max_name_bytes = 6u << 20,
+	};
+}
+
+void stage_open(struct stage *s, const struct cam_live_options *o)
+{
+	struct cam_live_options standard;
+	*s = (struct stage){.errands = {s, note_errand}};
+	s->sent = calloc(STAGE_ERRANDS, sizeof(*s->sent));
+	assert_non_null(s->sent);
+	stage_options(&standard);
+	struct cam_live_doors doors = {s, next_door, &s->errands};
+	assert_int_equal(cam_live_new(o ? o : &standard, &doors, &s->live), 0);
+}
+
+void stage_close(struct stage *s)
+{
+	assert_int_equal(cam_live_cut(s->live, s->now_ns), 0);
+	cam_live_free(s->live);
+	s->live = NULL;
+}
+
+void stage_free(struct stage *s)
+{
+	cam_live_free(s->live);
+	for (size_t i = 0; i < STAGE_WINDOWS; i++) {
+		free(s->windows[i].samples);
+		free(s->windows[i].ledger);
+		cam_tables_free(&s->windows[i].t);
+	}
+	free(s->sent);
+}
+
+static struct world_process *find_process(struct stage *s, int32_t pid)
+{
+	for (size_t i = 0; i < s->n_processes; i++) {
+		if (s->processes[i].pid == pid)
+			return &s->processes[i];
+	}
+	return NULL;
+}
+
+struct world_process *world_process(struct stage *s, int32_t pid, const char *comm, const char *exe)
+{
+	struct world_process *p = find_process(s, pid);
+	assert_true(p || s->n_processes < STAGE_PROCESSES);
+	if (!p)
+		p = &s->processes[s->n_processes++];
+	*p = (struct world_process){.pid = pid, .start_ns = (uint64_t)pid * 10 * MS, .uid = 1000};
+	snprintf(p->comm, sizeof(p->comm), "%s", comm);
+	snprintf(p->exe, sizeof(p->exe), "%s", exe);
+	snprintf(p->cgroup, sizeof(p->cgroup), "/user/%s", comm);
+	return p;
+}
+
+static struct cam_mapping mapping(uint64_t start, uint64_t end, uint64_t inode, const char *path)
+{
+	return (struct cam_mapping){
+		.start = start,
+		.end = end,
+		.inode = inode,
+		.major = 8,
+		.minor = 1,
+		.path = cam_text_of(path),
+	};
+}
+
+void world_map(struct stage *s, int32_t pid, uint64_t start, uint64_t end, uint64_t inode,
+	       const char *path)
+{
+	struct world_process *p = find_process(s, pid);
+	assert_true(p && p->n_maps < STAGE_MAPS);
+	p->maps[p->n_maps++] = mapping(start, end, inode, path);
+}
+
+void stage_sample_flags(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
+			const uint64_t *user, const uint64_t *kernel, uint32_t flags)
+{
+	struct cam_raw r = {
+		.type = CAM_RAW_SAMPLE, .cpu = s->cpu, .time_ns = time_ns, .pid = pid, .tid = tid};
+	r.sample = (struct cam_raw_sample){
+		.kernel = kernel, .user = user, .flags = flags, .weight = 1};
+	while (user && user[r.sample.n_user])
+		r.sample.n_user++;
+	while (kernel && kernel[r.sample.n_kernel])
+		r.sample.n_kernel++;
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_sample(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid, const uint64_t *user,
+		  const uint64_t *kernel)
+{
+	stage_sample_flags(s, time_ns, pid, tid, user, kernel, CAM_RAW_USER_MODE);
+}
+
+void stage_fork(struct stage *s, uint64_t time_ns, int32_t parent, int32_t pid, int32_t tid)
+{
+	struct cam_raw r = {.type = CAM_RAW_FORK, .time_ns = time_ns, .pid = pid, .tid = tid};
+	r.fork = (struct cam_raw_fork){parent, parent};
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_comm(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid, const char *comm)
+{
+	struct cam_raw r = {.type = CAM_RAW_COMM, .time_ns = time_ns, .pid = pid, .tid = tid};
+	r.comm = (struct cam_raw_comm){.comm = cam_text_of(comm)};
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_exec(struct stage *s, uint64_t time_ns, int32_t pid, const char *comm)
+{
+	struct cam_raw r = {.type = CAM_RAW_COMM, .time_ns = time_ns, .pid = pid, .tid = pid};
+	r.comm = (struct cam_raw_comm){.comm = cam_text_of(comm), .exec = true};
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_map(struct stage *s, uint64_t time_ns, int32_t pid, uint64_t start, uint64_t end,
+	       uint64_t inode, const char *path)
+{
+	struct cam_raw r = {.type = CAM_RAW_MMAP, .time_ns = time_ns, .pid = pid, .tid = pid};
+	r.mmap = mapping(start, end, inode, path);
+	r.mmap.generation = inode ? 77 : 0;
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_exit(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid)
+{
+	struct cam_raw r = {.type = CAM_RAW_EXIT, .time_ns = time_ns, .pid = pid, .tid = tid};
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+void stage_lost(struct stage *s, uint64_t from_ns, uint64_t to_ns)
+{
+	struct cam_raw r = {.type = CAM_RAW_LOST, .time_ns = to_ns};
+	r.lost = (struct cam_raw_lost){.records = 10, .from_ns = from_ns, .side_band = true};
+	assert_int_equal(cam_live_raw(s->live, &r), 0);
+}
+
+static void answer_process(struct stage *s, const struct cam_errand *e, struct cam_tidings *t)
+{
+	const struct world_process *p = find_process(s, e->pid);
+	if (!p || p->gone) {
+		t->error = -ENOENT;
+		return;
+	}
+	if (e->type == CAM_ERRAND_THREAD) {
+		t->comm = cam_text_of(p->comm);
+		return;
+	}
+	t->process = (struct cam_process_tidings){
+		.start_ns = p->start_ns,
+		.maps_read_ns = s->now_ns,
+		.uid = p->uid,
+		.comm = cam_text_of(p->comm),
+		.exe = cam_text_of(p->exe),
+		.cgroup = cam_text_of(p->cgroup),
+		.mappings = p->maps,
+		.n_mappings = p->n_maps,
+	};
+}
+
+static void answer_file(struct stage *s, const struct stage_errand *q, struct cam_tidings *t)
+{
+	t->error = s->file_error;
+	t->held.key = (struct cam_file_key){
+		.major = 8,
+		.minor = 1,
+		.inode = q->e.mapping.inode,
+		.generation = 77,
+		.bytes = 4096,
+	};
+	if (t->error)
+		return;
+	assert_true(s->n_files < STAGE_FILES);
+	struct stage_file *f = &s->files[s->n_files++];
+	*f = (struct stage_file){.number = q->e.file, .inode = q->e.mapping.inode};
+	snprintf(f->path, sizeof(f->path), "%s", q->path);
+}
+
+static const char *base_name(struct stage *s, uint32_t file)
+{
+	if (file == CAM_FILE_KERNEL)
+		return "k";
+	for (size_t i = 0; i < s->n_files; i++) {
+		const char *slash = strrchr(s->files[i].path, '/');
+		if (s->files[i].number == file)
+			return slash ? slash + 1 : s->files[i].path;
+	}
+	return file == CAM_FILE_VDSO ? "vdso" : "nobody";
+}
+
+static void answer_names(struct stage *s, const struct stage_errand *q, struct cam_tidings *t)
+{
+	static struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
+	static char texts[CAM_ERRAND_MAX_OFFSETS][64];
+	t->error = s->names_error;
+	for (uint32_t i = 0; i < q->e.n_offsets; i++) {
+		uint64_t offset = q->offsets[i];
+		int n = s->version ? snprintf(texts[i], sizeof(texts[i]), "%s.%u_%llx",
+					      base_name(s, q->e.file), s->version,
+					      (unsigned long long)offset >> 8)
+				   : snprintf(texts[i], sizeof(texts[i]), "%s_%llx",
+					      base_name(s, q->e.file),
+					      (unsigned long long)offset >> 8);
+		names[i] = (struct cam_name){
+			.offset = offset,
+			.start = offset & ~UINT64_C(255),
+			.source =
+				q->e.file == CAM_FILE_KERNEL ? CAM_NAME_KALLSYMS : CAM_NAME_SYMTAB,
+			.name = {texts[i], (size_t)n},
+		};
+	}
+	t->names = (struct cam_names_tidings){.names = names, .n_names = q->e.n_offsets};
+}
+
+void stage_answer(struct stage *s)
+{
+	size_t n = s->n_sent;
+	struct stage_errand *sent = s->sent;
+	/* Answers may lead to new questions: those are for the next time. */
+	s->sent = calloc(STAGE_ERRANDS, sizeof(*s->sent));
+	assert_non_null(s->sent);
+	s->n_sent = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_errand *e = &sent[i].e;
+		struct cam_tidings t = {
+			.type = e->type,
+			.ticket = e->ticket,
+			.pid = e->pid,
+			.tid = e->tid,
+			.file = e->file,
+		};
+		if (e->type == CAM_ERRAND_FILE)
+			answer_file(s, &sent[i], &t);
+		else if (e->type == CAM_ERRAND_NAMES)
+			answer_names(s, &sent[i], &t);
+		else
+			answer_process(s, e, &t);
+		assert_int_equal(cam_live_tidings(s->live, &t), 0);
+	}
+	free(sent);
+}
+
+int stage_tick(struct stage *s, uint64_t now_ns)
+{
+	s->now_ns = now_ns;
+	return cam_live_tick(s->live, now_ns, now_ns > s->lag_ns ? now_ns - s->lag_ns : 0);
+}
+
+void stage_run(struct stage *s, uint64_t until_ns)
+{
+	uint64_t step = 200 * MS;
+	for (uint64_t t = (s->now_ns / step + 1) * step; t <= until_ns; t += step) {
+		s->now_ns = t;
+		if (!s->silent)
+			stage_answer(s);
+		stage_tick(s, t);
+	}
+}
+
+const char *stage_stack(struct stage *s, size_t window, size_t sample)
+{
+	static char text[8192];
+	struct stage_window *w = &s->windows[window];
+	assert_true(w->ended && sample < w->n_samples);
+	struct cam_stack_id stack;
+	assert_int_equal(cam_place_stack(&w->t, w->samples[sample].place, &stack), 0);
+	uint32_t path[CAM_MAX_STACK_FRAMES];
+	size_t depth = 0, n = 0;
+	for (uint32_t node = stack.v; node; node = w->t.stacks.parent[node])
+		path[depth++] = w->t.stacks.item[node];
+	text[0] = '\0';
+	while (depth--) {
+		char room[128];
+		struct cam_text f = cam_function_label(&w->t, (struct cam_func_id){path[depth]},
+						       room, sizeof(room));
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s", n ? ";" : "", (int)f.n,
+				      f.p);
+	}
+	return text;
+}
+
+const char *stage_who(struct stage *s, size_t window, size_t sample)
+{
+	static char text[512];
+	struct stage_window *w = &s->windows[window];
+	assert_true(w->ended && sample < w->n_samples);
+	const struct cam_task *k = &w->t.tasks[w->samples[sample].task.v];
+	struct cam_text comm = cam_string(&w->t, k->comm), exe = cam_string(&w->t, k->exe),
+			cgroup = cam_string(&w->t, k->cgroup);
+	snprintf(text, sizeof(text), "%.*s|%.*s|%.*s", (int)comm.n, comm.p, (int)exe.n, exe.p,
+		 (int)cgroup.n, cgroup.p);
+	return text;
+}
+
+uint64_t stage_lost_samples(const struct stage *s, enum cam_cause cause)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->n_windows; i++) {
+		for (size_t k = 0; k < s->windows[i].n_ledger; k++) {
+			if (s->windows[i].ledger[k].cause == cause)
+				n += s->windows[i].ledger[k].samples;
+		}
+	}
+	return n;
+}
+
+size_t stage_samples(const struct stage *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_windows; i++)
+		n += s->windows[i].n_samples;
+	return n;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A stage for ingest/live: records go in by short calls, errands are answered from a small world
+ * that the test describes (or not at all), windows come out as text.
+ *
+ *	struct stage s;
+ *	stage_open(&s, NULL);
+ *	world_process(&s, 10, "sh", "/bin/sh");
+ *	world_map(&s, 10, 0x1000, 0x2000, 5, "/bin/sh");
+ *	stage_sample(&s, 1 * SEC, 10, 10, USER(0x1010));
+ *	stage_run(&s, 2 * SEC);
+ *	stage_close(&s);
+ *	assert_string_equal(stage_stack(&s, 0, 0), "sh_10");
+ *
+ * Names: offset 0x1234 of a file whose base name is "x" is "x_12", from 0x1200; the kernel's are
+ * "k_…" likewise. A file's content version (world_version) is a suffix: "x.2_12".
+ */
+#pragma once
+#include "base/units.h"
+#include "ingest/live.h"
+
+#define SEC CAM_NS_PER_SEC
+#define MS  CAM_NS_PER_MS
+
+#define STAGE_PROCESSES 64u
+#define STAGE_MAPS	16u
+#define STAGE_WINDOWS	64u
+#define STAGE_ERRANDS	4096u
+#define STAGE_FILES	256u
+
+struct world_process {
+	int32_t pid;
+	uint64_t start_ns;
+	uint32_t uid;
+	char comm[16], exe[64], cgroup[64];
+	struct cam_mapping maps[STAGE_MAPS];
+	uint32_t n_maps;
+	bool gone;
+};
+
+struct stage_errand {
+	struct cam_errand e;
+	char path[128];
+	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
+};
+
+/* A window as its journal got it; its tables are taken over when it ends. */
+struct stage_window {
+	struct cam_window_head head;
+	struct cam_tables t;
+	struct cam_sample *samples;
+	struct cam_ledger_row *ledger;
+	size_t n_samples, cap_samples, n_ledger, cap_ledger;
+	size_t blocks, anchors, counters, events, named;
+	uint64_t first_anchor_ns;
+	char facts[512];
+	uint64_t end_ns;
+	bool ended;
+};
+
+struct stage_door {
+	struct cam_journal journal;
+	struct stage *stage;
+	size_t window; /* that it has open */
+};
+
+struct stage_file {
+	uint32_t number;
+	char path[128];
+	uint64_t inode;
+};
+
+struct stage {
+	struct cam_live *live;
+	struct cam_errands errands;
+	struct stage_door doors[2];
+	size_t n_doors;
+	struct stage_window windows[STAGE_WINDOWS];
+	size_t n_windows;
+	int refuse;	  /* what the journal answers to begin, append and end */
+	bool forget_rows; /* do not keep samples: for long runs */
+	uint64_t appended;
+
+	struct world_process processes[STAGE_PROCESSES];
+	size_t n_processes;
+	struct stage_file files[STAGE_FILES];
+	size_t n_files;
+	unsigned version; /* of all files: goes into names */
+	bool silent;	  /* nobody answers */
+	int file_error;	  /* what FILE is answered with */
+	int names_error;  /* and NAMES */
+	bool full;	  /* send() says -EAGAIN */
+
+	struct stage_errand *sent; /* not answered yet */
+	size_t n_sent;
+	size_t asked[CAM_ERRAND_TYPES]; /* since open */
+	uint64_t now_ns;
+	uint64_t lag_ns; /* ticks are told that so much is not yet released */
+	uint32_t cpu;
+};
+
+/* NULL: 97 Hz, windows of 10 s, the default budgets. */
+void stage_options(struct cam_live_options *o);
+void stage_open(struct stage *s, const struct cam_live_options *o);
+/* Cuts at the last tick's time and frees the recorder; windows stay to be looked at. */
+void stage_close(struct stage *s);
+void stage_free(struct stage *s);
+
+struct world_process *world_process(struct stage *s, int32_t pid, const char *comm,
+				    const char *exe);
+void world_map(struct stage *s, int32_t pid, uint64_t start, uint64_t end, uint64_t inode,
+	       const char *path);
+
+/* Frames, leaf first; ends with 0. */
+#define USER(...)   ((const uint64_t[]){__VA_ARGS__, 0}), NULL
+#define KERNEL(...) NULL, ((const uint64_t[]){__VA_ARGS__, 0})
+void stage_sample(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid, const uint64_t *user,
+		  const uint64_t *kernel);
+void stage_sample_flags(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
+			const uint64_t *user, const uint64_t *kernel, uint32_t flags);
+void stage_fork(struct stage *s, uint64_t time_ns, int32_t parent, int32_t pid, int32_t tid);
+void stage_comm(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid, const char *comm);
+void stage_exec(struct stage *s, uint64_t time_ns, int32_t pid, const char *comm);
+void stage_map(struct stage *s, uint64_t time_ns, int32_t pid, uint64_t start, uint64_t end,
+	       uint64_t inode, const char *path);
+void stage_exit(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid);
+void stage_lost(struct stage *s, uint64_t from_ns, uint64_t to_ns);
+
+/* Answers what was asked so far, as the world is now. */
+void stage_answer(struct stage *s);
+/* Ticks of 200 ms up to then; before each, what was asked is answered (unless silent). */
+void stage_run(struct stage *s, uint64_t until_ns);
+/* One tick; what it answers. */
+int stage_tick(struct stage *s, uint64_t now_ns);
+
+/* Of sample i of an ended window: "main;f;g" (root first), "comm|exe|cgroup". */
+const char *stage_stack(struct stage *s, size_t window, size_t sample);
+const char *stage_who(struct stage *s, size_t window, size_t sample);
+uint64_t stage_lost_samples(const struct stage *s, enum cam_cause cause);
+size_t stage_samples(const struct stage *s);

@@ -155,11 +155,11 @@ static void lay_ongoing(struct cam_ledger *l, struct cam_ledger_cpu *c, uint64_t
 	}
 }
 
-static bool complete(const struct cam_ledger_cpu *c, uint64_t end)
+static bool complete(const struct cam_ledger *l, const struct cam_ledger_cpu *c, uint64_t end)
 {
 	if (!c || !c->sampled || c->offline_since != CAM_TIME_NONE)
 		return true;
-	return c->counts_ns >= end && c->counters_ns >= end;
+	return c->counts_ns >= end && (l->o.of_threads || c->counters_ns >= end);
 }
 
 /* end is at most the end of the begun second. */
@@ -172,7 +172,7 @@ static int settle_upto(struct cam_ledger *l, uint64_t end)
 		if (!c)
 			continue;
 		lay_ongoing(l, c, end);
-		if (!complete(c, end))
+		if (!complete(l, c, end))
 			l->stats.late_seconds++;
 		int e = 0;
 		if (c->late.from_ns != c->late.to_ns)
@@ -309,7 +309,8 @@ static void take_cpu(struct cam_ledger *l, struct cam_ledger_cpu *c, const struc
 {
 	lay_ongoing(l, c, r->time_ns);
 	c->throttled_since = CAM_TIME_NONE;
-	c->offline_since = r->cpu_state.online ? CAM_TIME_NONE : r->time_ns;
+	bool away = !r->cpu_state.online && !l->o.of_threads;
+	c->offline_since = away ? r->time_ns : CAM_TIME_NONE;
 	if (r->cpu_state.online)
 		forget_counts(c);
 }
@@ -344,7 +345,8 @@ int cam_ledger_raw(struct cam_ledger *l, const struct cam_raw *r)
 int cam_ledger_counter(struct cam_ledger *l, const struct cam_counter *k)
 {
 	struct cam_ledger_cpu *c = NULL;
-	bool ours = k->kind == CAM_COUNTER_IDLE || k->kind == CAM_COUNTER_STEAL;
+	bool ours =
+		!l->o.of_threads && (k->kind == CAM_COUNTER_IDLE || k->kind == CAM_COUNTER_STEAL);
 	int err = ours ? cpu_of(l, k->subject, &c) : 0;
 	if (err || !c)
 		return err;
@@ -368,7 +370,7 @@ int cam_ledger_suspended(struct cam_ledger *l, uint64_t from_ns, uint64_t to_ns,
 {
 	int err = 0;
 	uint64_t n = (uint64_t)((unsigned __int128)l->o.hz * asleep_ns / CAM_NS_PER_SEC);
-	for (uint32_t i = 0; i < l->n_cpus && n; i++) {
+	for (uint32_t i = 0; i < l->n_cpus && n && !l->o.of_threads; i++) {
 		if (!l->cpus[i] || !l->cpus[i]->sampled)
 			continue;
 		struct cam_ledger_row row = {CAM_CAUSE_SUSPENDED, i, from_ns, to_ns, n};
@@ -397,7 +399,7 @@ int cam_ledger_add(struct cam_ledger *l, const struct cam_ledger_row *row)
 static bool all_complete(const struct cam_ledger *l, uint64_t end)
 {
 	for (uint32_t i = 0; i < l->n_cpus; i++)
-		if (!complete(l->cpus[i], end))
+		if (!complete(l, l->cpus[i], end))
 			return false;
 	return true;
 }

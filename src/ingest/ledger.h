@@ -42,9 +42,12 @@
  * from then on blocked = fired × difference / fired of those sums. What was lost before that stays
  * UNEXPLAINED. At 11 Hz, 60 s, a wholly busy CPU: differences above about 4 % show; half idle: 16 %.
  *
- * due_known = false (cycles: the PMU's rate is only nominal; or events of threads, not CPUs): due is
- * then what can be told: all that fired, plus the estimates above, and nothing is UNEXPLAINED but what
- * the control event says is missing.
+ * due_known = false (cycles: the PMU's rate is only nominal): due is then what can be told: all that
+ * fired, plus the estimates above, and nothing is UNEXPLAINED but what the control event says is
+ * missing.
+ *
+ * of_threads (events of threads, not of CPUs): time enabled is then the time in which these ran on
+ * that CPU. Idle, steal, offline and suspended are none of it and are passed over.
  */
 #pragma once
 #include "base/units.h"
@@ -61,6 +64,7 @@ struct cam_ledger;
 struct cam_ledger_options {
 	uint32_t hz; /* the nominal rate */
 	bool due_known;
+	bool of_threads;
 	bool bpf; /* the control event stands beside BPF: what it says is missing was BLOCKED */
 	/* Wholly idle (or offline) seconds of a CPU become one row, of at most this many; the
 	 * most that a kill can cost of them. Readers spread it exactly. 0: 5. */

@@ -116,6 +116,7 @@ static int make_parts(struct cam_live *l)
 	const struct cam_ledger_options ledger = {
 		.hz = o->hz,
 		.due_known = o->due_known,
+		.of_threads = o->of_threads,
 		.bpf = o->bpf,
 		.fn = take_ledger_row,
 		.arg = l,

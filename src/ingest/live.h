@@ -29,7 +29,8 @@ struct cam_live_options {
 	struct cam_text host;
 	struct cam_boot_id boot_id;
 	struct cam_scope scope;
-	bool due_known;	  /* false: events of threads, not of CPUs (see ledger.h) */
+	bool due_known;	  /* false: cycles (see ledger.h) */
+	bool of_threads;  /* events of threads, not of CPUs (see ledger.h) */
 	bool bpf;	  /* the source is BPF, with a control event beside it */
 	bool keep_places; /* --addresses */
 	/* Budgets. */

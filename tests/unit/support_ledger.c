@@ -26,7 +26,7 @@ static uint64_t row_before(const struct cam_ledger_row *r, uint64_t t)
 			  (r->to_ns - r->from_ns));
 }
 
-static int on_row(void *arg, const struct cam_ledger_row *r)
+int book_row(void *arg, const struct cam_ledger_row *r)
 {
 	struct book *b = arg;
 	assert_true(r->samples > 0);
@@ -57,7 +57,7 @@ struct book *book_new(void)
 struct cam_ledger *book_ledger(struct book *b, bool due_known, bool bpf)
 {
 	struct cam_ledger_options o = {
-		.hz = HZ, .due_known = due_known, .bpf = bpf, .fn = on_row, .arg = b};
+		.hz = HZ, .due_known = due_known, .bpf = bpf, .fn = book_row, .arg = b};
 	struct cam_ledger *l;
 	assert_int_equal(cam_ledger_new(&o, &l), 0);
 	return l;

@@ -20,6 +20,8 @@ struct book {
 };
 
 struct book *book_new(void);
+/* What takes the rows: a cam_ledger_fn. */
+int book_row(void *book, const struct cam_ledger_row *r);
 struct cam_ledger *book_ledger(struct book *b, bool due_known, bool bpf);
 /* busy and all causes of one second. */
 uint64_t book_cell(const struct book *b, uint32_t cpu, uint64_t second);

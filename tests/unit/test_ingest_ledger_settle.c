@@ -315,6 +315,35 @@ static void where_due_is_not_known_nothing_is_unexplained(void **state)
 	free(b);
 }
 
+/* Threads that were recorded ran for 300 ms of each second; what the CPU did besides is not theirs. */
+static void of_threads_only_their_time_is_due(void **state)
+{
+	(void)state;
+	struct book *b = book_new();
+	struct cam_ledger_options o = {
+		.hz = HZ, .due_known = true, .of_threads = true, .fn = book_row, .arg = b};
+	struct cam_ledger *l;
+	assert_int_equal(cam_ledger_new(&o, &l), 0);
+	for (uint64_t s = 10; s < 20; s++) {
+		for (unsigned i = 0; i < 28; i++)
+			cam_ledger_sample(l, 0, s * S + i * MS, CAM_LEDGER_BUSY);
+		feed_counts(l, 0, (s + 1) * S,
+			    (struct cam_raw_counts){.enabled_ns = (s - 9) * 300 * MS});
+		feed_counter(l, 0, (s + 1) * S, S, CAM_COUNTER_IDLE, 700 * MS);
+		assert_int_equal(cam_ledger_tick(l, (s + 1) * S + 600 * MS, (s + 1) * S + 600 * MS),
+				 0);
+		assert_true(cam_ledger_stats(l).due >= 28 * (s - 9));
+	}
+	assert_int_equal(cam_ledger_stats(l).late_seconds, 0);
+	feed_state(l, 0, 20 * S, CAM_RAW_CPU, false);
+	assert_int_equal(cam_ledger_suspended(l, 20 * S, 21 * S, 60 * S), 0);
+	assert_int_equal(cam_ledger_flush(l, 30 * S), 0);
+	assert_int_equal(cam_ledger_stats(l).due, 291);
+	assert_int_equal(b->sum[CAM_CAUSE_UNEXPLAINED], 11);
+	cam_ledger_free(l);
+	free(b);
+}
+
 /* A cut in the middle of a second: both sides together are what one would have been. */
 static void a_cut_splits_the_second(void **state)
 {
@@ -390,6 +419,7 @@ int main(void)
 		cmocka_unit_test(chance_is_not_taken_for_blocking),
 		cmocka_unit_test(a_lower_rate_is_shed_and_an_idle_cpu_sheds_nothing),
 		cmocka_unit_test(where_due_is_not_known_nothing_is_unexplained),
+		cmocka_unit_test(of_threads_only_their_time_is_due),
 		cmocka_unit_test(a_cut_splits_the_second),
 		cmocka_unit_test(memory_and_answers_are_bounded),
 	};

@@ -52,9 +52,10 @@ static void put_row(struct cam_out *out, const struct cam_window_info *w)
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_reading_options from = {0};
-	bool json = false;
+	bool json = false, pinned = false;
 	const struct cam_option options[] = {
 		CAM_READING_OPTIONS(from),
+		{"pinned", 0, CAM_OPTION_FLAG, &pinned, NULL, "only windows that a pin keeps"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
 	};
@@ -83,6 +84,8 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 		int err = in.source->ops->info(in.source, i, &w);
 		if (err)
 			status = cam_incomplete("window %zu: %s", i, cam_errno_words(err));
+		else if (pinned && !w->pinned)
+			continue;
 		else if (json)
 			put_json(&j, w);
 		else

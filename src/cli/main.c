@@ -8,7 +8,7 @@
 static const struct cam_verb verbs[] = {
 	{"import", "[--store DIR] FILE…", "Adds perf script texts and folded stacks to a store.",
 	 cam_cmd_import},
-	{"ls", "[--store DIR | -i FILE] [--json]",
+	{"ls", "[--store DIR | -i FILE] [--pinned] [--json]",
 	 "Lists windows: start, length, samples, lost, size, pins, events.", cam_cmd_ls},
 	{"flame", "[-i FILE | --store DIR] [-o X.svg]",
 	 "Draws a flame graph of a file or a store, as an interactive SVG.", cam_cmd_flame},
@@ -19,6 +19,18 @@ static const struct cam_verb verbs[] = {
 	 cam_cmd_verify},
 	{"config", "[--json] [any option of record and serve]",
 	 "Prints the effective settings, each with where it comes from.", cam_cmd_config},
+	{"status", "[--store DIR] [--json]",
+	 "Asks the running recorder how it goes: what it records, lost, costs.", cam_cmd_status},
+	{"snapshot", "[--store DIR] [--json]",
+	 "Has the running recorder seal what it has now; prints the window's name.",
+	 cam_cmd_snapshot},
+	{"mark", "TEXT [--at T] [--store DIR]", "Adds an event: what happened, now or then.",
+	 cam_cmd_mark},
+	{"pin", "[--at T | --from T [--to T] | --last 10m | WINDOW] [--note TEXT] [--store DIR]",
+	 "Keeps windows of that time from being deleted; without a time, lists the pins.",
+	 cam_cmd_pin},
+	{"unpin", "--at T | --from T [--to T] | --last 10m | WINDOW [--store DIR]",
+	 "Releases every pin that touches that time.", cam_cmd_unpin},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

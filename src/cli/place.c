@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/place.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/paths.h"
+#include "daemon/settings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +13,11 @@
 
 int cam_store_path(const char *given, char *room, size_t room_bytes)
 {
+	/* A configuration that cannot be read keeps a recorder from starting, not a reader. */
+	CAM_AUTOFREE struct cam_settings *s = given ? NULL : calloc(1, sizeof(*s));
+	char why[CAM_SETTINGS_WHY_BYTES];
+	if (s && cam_settings_load(&(struct cam_settings_given){0}, s, why) == 0)
+		given = s->store;
 	if (!given)
 		return cam_paths_store(room, room_bytes);
 	int n = snprintf(room, room_bytes, "%s", given);

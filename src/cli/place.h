@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* `given`, or /var/lib/perfcam for root, or the user's data directory. Written into room. -ERANGE
- * where it does not fit, -ENOENT without a home. */
+/* `given`, or what perfcam.conf says, or /var/lib/perfcam for root, or the user's data directory.
+ * Written into room. -ERANGE where it does not fit, -ENOENT without a home. */
 int cam_store_path(const char *given, char *room, size_t room_bytes);
 
 /* "2026-04-15 03:14:07+02:00" in the local zone; "unknown" for INT64_MIN. */

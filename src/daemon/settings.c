@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cam_setting_row *row_of(size_t id)
 {
@@ -241,7 +242,8 @@ static int load_file(const char *given, struct cam_settings *s, char *why)
 		err = cam_conf_read(s->file, take_key, &f, why, CAM_SETTINGS_WHY_BYTES);
 	else
 		snprintf(why, CAM_SETTINGS_WHY_BYTES, "--config: %s", strerror(-err));
-	if (err == -ENOENT && !given) {
+	/* A home that cannot be entered (that of whoever one was before setuid) has none either. */
+	if (!given && (err == -ENOENT || (err == -EACCES && access(s->file, F_OK)))) {
 		s->file[0] = '\0';
 		return 0;
 	}

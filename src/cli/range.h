@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A stretch of wall-clock time as a verb's options say it: --at T [--around 5s], --from T [--to T],
+ * --last 10m, or one argument: a time (as --at), or the name of a window.
+ */
+#pragma once
+#include "cli/options.h"
+#include "query/time.h"
+#include "store/io.h"
+
+struct cam_range_options {
+	const char *at, *around, *from, *to, *last;
+};
+
+#define CAM_RANGE_OPTIONS(o)                                                              \
+	{"at", 0, CAM_OPTION_TEXT, &(o).at, "T", "this time: 03:14:07, -90s, …"},         \
+		{"around",    0,    CAM_OPTION_TEXT,                                      \
+		 &(o).around, "5s", "with --at: that much before and after it"},          \
+		{"from", 0, CAM_OPTION_TEXT, &(o).from, "T", "from this time …"},         \
+		{"to", 0, CAM_OPTION_TEXT, &(o).to, "T", "… to this (default: now)"},     \
+	{                                                                                 \
+		"last", 0, CAM_OPTION_TEXT, &(o).last, "10m", "from that long ago to now" \
+	}
+
+/* Now and the local zone, as the C library knows them. */
+struct cam_time_world cam_range_world(void);
+/* Says what is wrong: an exit status. */
+int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns);
+
+/* Nothing was given: neither an option nor an argument. */
+bool cam_range_is_empty(const struct cam_range_options *o, const char *argument);
+/* Half-open. An exit status. io: where a window's name is looked up. */
+int cam_range_resolve(const struct cam_range_options *o, const char *argument, struct cam_io *io,
+		      int64_t *from_ns, int64_t *to_ns);

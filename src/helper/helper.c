@@ -2,9 +2,10 @@
 /*
  * Starting another process from one that has threads.
  *
- * vfork() and exec: fork() would copy the page tables of a recorder with all its rings (and, from a
- * thread, could leave malloc locked in the child); posix_spawn() cannot set the parent-death signal
- * or the priorities. Between vfork() and exec the child borrows this thread's memory, so that
+ * clone() as vfork() does it, and exec: fork() would copy the page tables of a recorder with all its
+ * rings (and, from a thread, could leave malloc locked in the child); posix_spawn() cannot set the
+ * parent-death signal or the priorities. Until it executes, the child has its parent's memory, with a
+ * stack of its own, and the thread that started it stands still, so that
  *
  * 1. everything it needs is prepared before (struct plan), it only makes system calls;
  * 2. all signals are blocked around it, and their handlers are reset before they are unblocked: no
@@ -35,6 +36,7 @@
 enum {
 	MAX_ARGS = 16,
 	HELPER_NICE = 10,
+	CHILD_STACK_BYTES = 32 * 1024,
 	DEATH_WAIT_MS = 200,
 	SOCKET_FD = 3,
 	EXTRA_FD = 4,
@@ -107,7 +109,7 @@ static void reset_signals(void)
 }
 
 /* In the child, on its parent's memory. Comes back only if it failed. */
-static int become_helper(const struct plan *p)
+static int try_to_become(const struct plan *p)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		return -errno;
@@ -124,24 +126,26 @@ static int become_helper(const struct plan *p)
 	return -errno;
 }
 
-__attribute__((noinline)) static pid_t spawn(struct plan *p)
+static int become_helper(void *plan)
 {
-	pid_t pid = vfork();
-	if (pid == 0) {
-		p->error = become_helper(p);
-		syscall(SYS_exit_group, 127);
-	}
-	return pid < 0 ? -errno : pid;
+	struct plan *p = plan;
+	p->error = try_to_become(p);
+	return 127;
 }
 
-static pid_t spawn_quietly(struct plan *p)
+static pid_t spawn(struct plan *p)
 {
+	_Alignas(64) char stack[CHILD_STACK_BYTES];
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = spawn(p);
+	pid_t pid =
+		clone(become_helper, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, p);
+	int err = pid < 0 ? -errno : 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (pid > 0 && p->error) {
+	if (err)
+		return err;
+	if (p->error) {
 		waitpid(pid, NULL, 0);
 		return p->error;
 	}
@@ -197,7 +201,7 @@ int cam_helper_start(struct cam_helper *h, enum cam_helper_role role, int extra_
 	if (err)
 		return err;
 	p.socket = pair[1];
-	pid_t pid = spawn_quietly(&p);
+	pid_t pid = spawn(&p);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

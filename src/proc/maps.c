@@ -130,11 +130,11 @@ int cam_maps_read(int process_dir, cam_maps_fn *fn, void *arg)
 {
 	struct reading r = {process_dir, fn, arg, 0};
 	CAM_AUTOCLOSE int fd = openat(process_dir, "maps", O_RDONLY | O_CLOEXEC);
-	CAM_AUTOFREE char *buffer = malloc(BUFFER_BYTES);
 	bool skipping = false;
 	size_t have = 0;
 	if (fd < 0)
 		return -errno;
+	char *buffer CAM_AUTOFREE = malloc(BUFFER_BYTES);
 	if (!buffer)
 		return -ENOMEM;
 	for (;;) {

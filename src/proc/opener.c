@@ -2,8 +2,8 @@
 /*
  * Threads that work, one that receives, one that looks at the clock.
  *
- * Threads, not processes: one that is stuck in the kernel costs its stack (about 30 KiB that are really
- * in memory) and nothing else, and what it holds is shared anyway.
+ * Threads, not processes: one that is stuck in the kernel costs 9 KiB (measured: twelve of them added
+ * 108 KiB to the 2 MiB of the opener), and a process more would not make it die any sooner.
  *
  * An errand is a job: received, queued, taken by a worker, answered. A worker is
  *	IDLE → WORKING → SENDING → IDLE		or	WORKING → STUCK → (ends, if it ever can)

@@ -21,7 +21,7 @@
 
 enum { PAGE = 4096 };
 
-static int map_file(const char *path, struct cam_mapping *m)
+int test_map(const char *path, struct cam_mapping *m)
 {
 	struct stat s;
 	int generation = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ struct mapped mapped_start(const char *path, mapped_prepare_fn *prepare, mapped_
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(up[0]);
 		close(down[1]);
-		if ((prepare && prepare(arg)) || map_file(path, &p.m) || (after && after(arg)))
+		if ((prepare && prepare(arg)) || test_map(path, &p.m) || (after && after(arg)))
 			_exit(1);
 		if (write(up[1], &p.m, sizeof(p.m)) != sizeof(p.m))
 			_exit(2);

@@ -23,6 +23,9 @@ struct mapped mapped_start(const char *path, mapped_prepare_fn *prepare, mapped_
 			   void *arg);
 void mapped_end(struct mapped *p);
 
+/* Maps as above, in this process; not 0: it could not. */
+int test_map(const char *path, struct cam_mapping *m);
+
 /* A directory of its own below /tmp; removed by test_rmdir() with all that is in it. */
 void test_mkdir(char path[32]);
 void test_rmdir(const char *path);

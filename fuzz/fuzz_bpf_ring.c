@@ -24,12 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int round = 0; round < 3; round++, producer += 512) {
 		unsigned long left = producer - consumer;
 		uint64_t t;
-		volatile uint64_t seen = 0;
 		cam_bpf_ring_begin(&ring);
 		for (struct cam_raw r; ring.stream.peek(&ring.stream, &t);) {
 			ring.stream.take(&ring.stream, &r);
 			for (uint32_t i = 0; i < r.sample.n_kernel + r.sample.n_user; i++)
-				seen += r.sample.kernel[i];
+				(void)*(const volatile uint64_t *)&r.sample.kernel[i];
 		}
 		cam_bpf_ring_end(&ring);
 		if (producer - consumer > left)

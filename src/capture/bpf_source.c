@@ -430,6 +430,15 @@ static int open_side(struct source *s)
 	return cam_rings_new(&o, &s->side);
 }
 
+/* How many share one, in the middle. */
+static size_t cpus_a_ring(const struct source *s)
+{
+	uint32_t rings = 0;
+	for (uint32_t i = 0; i < s->n_rings; i++)
+		rings += s->rings[i].fd >= 0;
+	return rings && s->base.info.cpus > rings ? s->base.info.cpus / rings : 1;
+}
+
 /* Smaller rings, then no controls, until the limit of locked memory allows it. */
 static int open_all(struct source *s, const struct cam_cpus *online)
 {
@@ -439,7 +448,7 @@ static int open_all(struct source *s, const struct cam_cpus *online)
 		if (!err)
 			err = follow(s, online);
 		if (!err) {
-			info->sample_ring_bytes = s->size.ring_bytes;
+			info->sample_ring_bytes = s->size.ring_bytes / cpus_a_ring(s);
 			info->side_ring_bytes = s->size.side_bytes;
 			return info->cpus ? 0 : -ENODEV;
 		}

@@ -363,6 +363,57 @@ static void a_cpu_that_comes_back_is_sampled_again(void **state)
 	log_free(&l);
 }
 
+/* A kernel that takes the event of CPU 1 away once, as it does when a CPU goes and comes unseen. */
+struct killing_kernel {
+	struct cam_kernel kernel;
+	int fd, enables;
+};
+
+static int open_and_remember(const struct cam_kernel *k, struct perf_event_attr *attr, int32_t tid,
+			     int cpu)
+{
+	struct killing_kernel *own = (struct killing_kernel *)k;
+	int fd = cam_kernel_host()->open(k, attr, tid, cpu);
+	if (cpu == 1 && attr->config == PERF_COUNT_SW_CPU_CLOCK && attr->sample_period > 1000)
+		own->fd = fd;
+	return fd;
+}
+
+static int control_but_once(const struct cam_kernel *k, int fd, unsigned long request, uint64_t arg)
+{
+	struct killing_kernel *own = (struct killing_kernel *)k;
+	if (fd == own->fd && request == PERF_EVENT_IOC_ENABLE && own->enables++ == 0)
+		return 0;
+	return cam_kernel_host()->control(k, fd, request, arg);
+}
+
+static void an_event_that_the_kernel_took_away_is_opened_again(void **state)
+{
+	(void)state;
+	struct killing_kernel own = {*cam_kernel_host(), -1, 0};
+	const struct cam_perf_host host = {&own.kernel, "/proc", "/sys"};
+	struct log l = {0};
+	pid_t pid = spinner_on(1);
+	own.kernel.open = open_and_remember;
+	own.kernel.control = control_but_once;
+	struct cam_capture *c = open_bpf(
+		&(struct cam_capture_options){.hz = 499, .event = CAM_EVENT_CPU_CLOCK}, &host);
+	drain_for(c, &l, 1050 * MS);
+	assert_int_equal(own.enables, 1);
+	assert_int_equal(samples_of_cpu(&l, 1), 0);
+	uint32_t generation = c->generation;
+	assert_int_equal(c->ops->rescan(c), 0);
+	assert_true(c->generation > generation);
+	drain_until(c, &l, pid, 5);
+	/* An idle CPU is not a dead one: CPU 0 was not touched. */
+	for (size_t i = 0; i < l.n; i++)
+		assert_false(l.at[i].raw.type == CAM_RAW_CPU && l.at[i].raw.cpu == 0 &&
+			     !l.at[i].raw.cpu_state.online);
+	c->ops->close(c);
+	end_child(pid);
+	log_free(&l);
+}
+
 static void only_the_cpus_asked_for_are_sampled(void **state)
 {
 	(void)state;
@@ -550,6 +601,7 @@ int main(void)
 		cmocka_unit_test(a_full_ring_loses_and_every_loss_is_counted),
 		cmocka_unit_test(a_large_ring_loses_nothing),
 		cmocka_unit_test(a_cpu_that_comes_back_is_sampled_again),
+		cmocka_unit_test(an_event_that_the_kernel_took_away_is_opened_again),
 		cmocka_unit_test(only_the_cpus_asked_for_are_sampled),
 		cmocka_unit_test(a_scope_is_one_process_and_what_it_forks),
 		cmocka_unit_test(the_rate_can_be_changed),

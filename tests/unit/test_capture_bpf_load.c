@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The programs in the kernel and their scope, looked at through libbpf. */
+#include "capture/bpf_load.h"
+
+#include "capture/bpf/embedded.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct cam_wire_config config = {.stack_bytes = 1016, .kernel_stacks = 1};
+
+static struct cam_bpf load(void)
+{
+	struct cam_bpf b;
+	struct cam_bpf_refusal why = {0};
+	char text[128];
+	if (cam_bpf_load(2, &config, &b, &why))
+		fail_msg("%s", cam_bpf_refusal_text(&why, text, sizeof(text)));
+	return b;
+}
+
+static uint32_t scope_entries(const struct cam_bpf *b)
+{
+	int fd = bpf_object__find_map_fd_by_name(b->object, "cam_scope");
+	uint32_t n = 0, key = 0, *from = NULL;
+	assert_true(fd >= 0);
+	while (!bpf_map_get_next_key(fd, from, &key)) {
+		from = &key;
+		n++;
+	}
+	return n;
+}
+
+static bool in_scope(const struct cam_bpf *b, pid_t pid)
+{
+	uint64_t start;
+	int fd = bpf_object__find_map_fd_by_name(b->object, "cam_scope");
+	return !bpf_map_lookup_elem(fd, &pid, &start);
+}
+
+/* A child that lives until its pipe is closed. */
+static pid_t waiting_child(int *end)
+{
+	int p[2];
+	char c;
+	assert_int_equal(pipe(p), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(p[1]);
+		_exit(read(p[0], &c, 1) != 0);
+	}
+	close(p[0]);
+	*end = p[1];
+	return pid;
+}
+
+static void end_child(pid_t pid, int end)
+{
+	close(end);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_scope_grows_with_forks_and_shrinks_with_ends(void **state)
+{
+	(void)state;
+	struct cam_bpf b = load();
+	int32_t self = getpid();
+	int before_end, end;
+	pid_t before = waiting_child(&before_end);
+	assert_int_equal(cam_bpf_scope(&b, &self, 1), 0);
+	assert_int_equal(b.state->scoped, 1);
+	pid_t child = waiting_child(&end);
+	assert_true(in_scope(&b, self));
+	assert_true(in_scope(&b, child));
+	assert_false(in_scope(&b, before));
+	end_child(child, end);
+	/* The kernel frees a task some time after its end. */
+	for (int i = 0; i < 500 && in_scope(&b, child); i++)
+		usleep(10000);
+	assert_false(in_scope(&b, child));
+	assert_int_equal(scope_entries(&b), 1);
+	assert_int_equal(cam_bpf_scope(&b, NULL, 0), 0);
+	assert_int_equal(scope_entries(&b), 0);
+	assert_int_equal(b.state->scoped, 0);
+	/* Nobody follows forks any more. */
+	child = waiting_child(&end);
+	assert_int_equal(scope_entries(&b), 0);
+	end_child(child, end);
+	end_child(before, before_end);
+	cam_bpf_unload(&b);
+}
+
+static void a_scope_that_does_not_fit_is_no_scope(void **state)
+{
+	(void)state;
+	struct cam_bpf b = load();
+	static int32_t pids[CAM_WIRE_MAX_SCOPE + 1];
+	int end;
+	pids[0] = getpid();
+	for (int32_t i = 1; i <= CAM_WIRE_MAX_SCOPE; i++)
+		pids[i] = (1 << 22) + i; /* beyond what the kernel gives out */
+	assert_int_equal(cam_bpf_scope(&b, pids, CAM_WIRE_MAX_SCOPE + 1), -E2BIG);
+	assert_int_equal(scope_entries(&b), 0);
+	assert_int_equal(cam_bpf_scope(&b, pids, CAM_WIRE_MAX_SCOPE), 0);
+	assert_int_equal(scope_entries(&b), CAM_WIRE_MAX_SCOPE);
+	assert_int_equal(b.state->scope_full, 0);
+	pid_t child = waiting_child(&end);
+	assert_int_equal(b.state->scope_full, 1);
+	end_child(child, end);
+	assert_int_equal(cam_bpf_scope(&b, pids, 1), 0);
+	assert_int_equal(b.state->scope_full, 0);
+	assert_int_equal(scope_entries(&b), 1);
+	cam_bpf_unload(&b);
+}
+
+/* The object that every binary carries must not tell where it was built, nor hold DWARF. */
+static void the_embedded_object_names_no_place(void **state)
+{
+	(void)state;
+	const void *object = cam_embedded_sample_bpf;
+	size_t n = cam_embedded_sample_bpf_bytes;
+	char here[4096];
+	static const char *const places[] = {"/home", "/tmp",  "/build",
+					     "/root", "/work", "/usr/lib"};
+	const char *source = getenv("PERFCAM_SOURCE");
+	assert_true(n > 1000);
+	assert_non_null(memmem(object, n, "Dual BSD/GPL", 12));
+	assert_non_null(memmem(object, n, ".BTF", 4));
+	assert_null(memmem(object, n, ".debug_", 7));
+	assert_null(memmem(object, n, "clang version", 13));
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_null(memmem(object, n, here, strlen(here)));
+	if (source)
+		assert_null(memmem(object, n, source, strlen(source)));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		assert_null(memmem(object, n, places[i], strlen(places[i])));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_scope_grows_with_forks_and_shrinks_with_ends),
+		cmocka_unit_test(a_scope_that_does_not_fit_is_no_scope),
+		cmocka_unit_test(the_embedded_object_names_no_place),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -278,10 +278,18 @@ struct faulter {
 	int go[2], done[2];
 };
 
+static void touch_pages(size_t n)
+{
+	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, n * 4096, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[i * 4096] = 1;
+	munmap(p, n * 4096);
+}
+
 static void spawn_faulter(struct faulter *f)
 {
 	char byte;
-	size_t bytes = 300 * 4096;
 	assert_int_equal(pipe(f->go), 0);
 	assert_int_equal(pipe(f->done), 0);
 	f->pid = fork();
@@ -289,13 +297,13 @@ static void spawn_faulter(struct faulter *f)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (read(f->go[0], &byte, 1) == 1) {
-		char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			       0);
-		madvise(p, bytes, MADV_NOHUGEPAGE);
-		for (size_t i = 0; i < bytes; i += 4096)
-			p[i] = 1;
-		munmap(p, bytes);
-		if (write(f->done[1], &byte, 1) != 1)
+		/* Every other time in a child of its own, which inherits the events. */
+		pid_t child = byte % 2 ? fork() : 0;
+		if (!child)
+			touch_pages(300);
+		if (byte % 2 && !child)
+			_exit(0);
+		if ((child && waitpid(child, NULL, 0) != child) || write(f->done[1], &byte, 1) != 1)
 			break;
 	}
 	_exit(0);
@@ -371,6 +379,7 @@ static void identity(void **state)
 	struct perf_event_attr counting = {.size = sizeof(counting),
 					   .type = PERF_TYPE_SOFTWARE,
 					   .config = PERF_COUNT_SW_PAGE_FAULTS,
+					   .inherit = 1,
 					   .read_format = CAM_KERNEL_READ_FORMAT};
 	struct cam_ring_budget budget = {.max_bytes = 64u << 20};
 	struct faulter f;
@@ -383,6 +392,7 @@ static void identity(void **state)
 	int fd = k->open(k, &counting, f.pid, -1);
 	assert_true(fd >= 0);
 	for (int round = 0; round < 40; round++) {
+		byte = (char)round;
 		assert_int_equal(write(f.go[1], &byte, 1), 1);
 		if (round % 3) { /* read while it writes, too */
 			usleep(100);
@@ -613,6 +623,28 @@ static void rate(void **state)
 	close_control(&control);
 }
 
+static void see_nothing(void *arg, const struct cam_raw *r)
+{
+	(void)arg;
+	(void)r;
+}
+
+/* perf says of an ended thread's event for ever that it is ready: that must not wake us for ever. */
+static void ended_thread(void **state)
+{
+	(void)state;
+	pid_t pid = spawn_spinner(-1);
+	struct cam_capture *c =
+		open_source((struct cam_capture_options){.hz = 97, .tids = &pid, .n_tids = 1});
+	struct pollfd p = {.fd = c->ops->fd(c), .events = POLLIN};
+	end_child(pid);
+	assert_int_equal(poll(&p, 1, 1000), 1);
+	drain(c, see_nothing, NULL);
+	assert_int_equal(poll(&p, 1, 50), 0);
+	assert_int_equal(c->ops->rescan(c), 0);
+	c->ops->close(c);
+}
+
 static int paranoid(void)
 {
 	int v = 2;
@@ -745,6 +777,7 @@ int main(void)
 		cmocka_unit_test(fork_storm),
 		cmocka_unit_test(online_list),
 		cmocka_unit_test(rate),
+		cmocka_unit_test(ended_thread),
 		cmocka_unit_test(without_privileges),
 		cmocka_unit_test(with_perfmon_only),
 	};

@@ -291,6 +291,7 @@ void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t
 	if (row->state == CAM_FILES_HELD && !t->error && !same_key(&row->key, &t->held.key)) {
 		row->state = CAM_FILES_CHANGED;
 		row->key = t->held.key;
+		row->modules[0].window = row->modules[1].window = 0;
 		hide(f, row);
 		f->forget(f->arg, row->number);
 		if (!row->refs)

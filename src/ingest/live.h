@@ -43,10 +43,11 @@ struct cam_live_stats {
 	uint64_t samples, idle, filtered; /* of all records; samples: stored */
 	uint64_t dropped;		  /* by a bound, in the ledgers */
 	uint64_t unnamed;		  /* locations whose name never came */
-	uint64_t late_samples, suspect_samples;
-	uint64_t cut_stacks;		  /* at a caller in no mapping: under [truncated] */
-	uint64_t evicted;		  /* living processes, by max_process_bytes */
-	uint64_t lost;			  /* by causes that are losses */
+	uint64_t late_samples;
+	uint64_t suspect_samples; /* without user frames: the process was not known for sure */
+	uint64_t cut_stacks;	  /* at a caller in no mapping: under [truncated] */
+	uint64_t evicted;	  /* living processes, by max_process_bytes */
+	uint64_t lost;		  /* by causes that are losses */
 	uint64_t by_cause[CAM_CAUSE_MAX]; /* of all ledger rows so far */
 	uint32_t windows;
 	uint32_t processes, files;

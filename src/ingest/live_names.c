@@ -164,8 +164,12 @@ static void find_name(struct cam_live *l, struct cam_live_window *w, struct cam_
 		      struct cam_loc_id loc, uint64_t address)
 {
 	struct cam_name name;
-	if (f->state == CAM_FILES_NO_FILE || f->state == CAM_FILES_CHANGED)
+	if (f->state == CAM_FILES_NO_FILE)
 		return;
+	if (f->state == CAM_FILES_CHANGED || f->name_errors >= MAX_NAME_ERRORS) {
+		l->stats.unnamed++;
+		return;
+	}
 	uint32_t book = book_of(l, f, address);
 	if (!cam_namebook_find(l->names, book, address, &name))
 		want(l, w, f, book, loc, address);

@@ -128,7 +128,8 @@ static bool ask_who(struct cam_live *l, const struct who *w, const struct cam_ra
 	/* A child that will be gone before /proc answers gets its parent's cgroup. */
 	if (parent && !parent->ended_ns)
 		wait |= ask_process(l, parent, parent->pid);
-	if (!w->comm && w->thread && !(p->ticket && !w->thread->asked_ns && wait))
+	/* Only of one that is known to be ours: an answer about a thread cannot be checked. */
+	if (!w->comm && w->thread && p->known)
 		wait |= ask_thread(l, w->thread);
 	return wait;
 }
@@ -296,7 +297,7 @@ static bool try_sample(struct cam_live *l, const struct who *who, const struct c
 	}
 	if (wait && !force)
 		return false;
-	if (r->sample.n_user && cam_processes_is_suspect(l->processes, who->process))
+	if (r->sample.n_user && !who->known)
 		l->stats.suspect_samples++;
 	finish(l, who, r, n);
 	return true;
@@ -307,8 +308,24 @@ static bool is_trusted(const struct cam_live *l, const struct cam_process *p)
 	return p->known && !cam_processes_is_suspect(l->processes, p);
 }
 
+/* The answer may have told that the pid is another's, and was so already. */
+static void pass_on(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r)
+{
+	struct cam_process *heir = cam_processes_heir(l->processes, q->process, r->time_ns);
+	if (!heir)
+		return;
+	cam_image_release(cam_processes_images(l->processes), q->image);
+	cam_processes_unpark(l->processes, q->process);
+	heir->parked++;
+	q->process = heir;
+	q->image = NULL;
+	q->has_comm = false;
+	q->execs = heir->execs;
+}
+
 static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
 {
+	pass_on(l, q, r);
 	struct cam_process *p = q->process;
 	struct who who = {.process = p};
 	bool same_program = q->execs == p->execs;

@@ -490,6 +490,15 @@ struct cam_process *cam_processes_meet(struct cam_processes *t, const struct cam
 	return p;
 }
 
+struct cam_process *cam_processes_heir(const struct cam_processes *t, const struct cam_process *p,
+				       uint64_t time_ns)
+{
+	struct cam_process *heir = p->listed ? NULL : cam_processes_find(t, p->pid);
+	bool lived =
+		heir && heir->start_ns && heir->start_ns <= time_ns + (uint64_t)t->boot_offset_ns;
+	return lived ? heir : NULL;
+}
+
 void cam_processes_inherit(struct cam_processes *t, struct cam_process *p)
 {
 	const struct cam_process *child = p;

@@ -92,6 +92,10 @@ struct cam_process *cam_processes_find(const struct cam_processes *t, int32_t pi
 struct cam_thread *cam_processes_thread(const struct cam_processes *t, const struct cam_process *p,
 					int32_t tid);
 
+/* Who bears the pid of one that is not listed any more, if he did at that time already. */
+struct cam_process *cam_processes_heir(const struct cam_processes *t, const struct cam_process *p,
+				       uint64_t time_ns);
+
 /* Whether records were lost since it was last known for sure. */
 bool cam_processes_is_suspect(const struct cam_processes *t, const struct cam_process *p);
 /* That an errand about it is under way. */

@@ -13,8 +13,8 @@
  *
  * Since when a mapping is valid: samples are parked while the question is under way, and are older
  * than the answer. A mapping that a record told of is valid since then. One that only the answer
- * has was there from the start if the process was unknown; if it was known (and records were lost)
- * it may have come at any time since, so it is taken to be as young as the answer.
+ * has came without a record: before the start, or while records were lost. So it is valid since
+ * the end of the last loss.
  *
  * Example: 7 is unknown and sampled at t=5; a record maps b over [10, 20) at t=6; /proc is read at
  * t=7 and has a in [0, 10), b in [10, 20). The parked sample of t=5 finds its address 3 in a; 15 it
@@ -50,14 +50,14 @@ static int gather(struct cam_processes *t, struct cam_process *p,
 	return 0;
 }
 
-static void set_since(struct cam_image *draft, const struct cam_image *own, uint64_t unknown_ns)
+static void set_since(struct cam_image *draft, const struct cam_image *own, uint64_t lost_to_ns)
 {
 	for (uint32_t i = 0; i < draft->n; i++) {
 		struct cam_image_map *d = &draft->maps[i];
 		const struct cam_image_map *had =
 			own ? cam_image_find(own, d->start, UINT64_MAX) : NULL;
 		bool same = had && had->file == d->file && had->end >= d->end;
-		d->since_ns = same ? had->since_ns : unknown_ns;
+		d->since_ns = same ? had->since_ns : lost_to_ns;
 	}
 }
 
@@ -67,7 +67,7 @@ static void adopt(struct cam_processes *t, struct cam_process *p,
 {
 	struct cam_image *own = p->image;
 	int err = 0;
-	set_since(p->draft, own, p->known ? a->maps_read_ns : 0);
+	set_since(p->draft, own, t->lost_to_ns);
 	for (uint32_t i = 0; own && i < own->n && !err; i++) {
 		if (own->maps[i].since_ns > a->maps_read_ns)
 			err = cam_image_map_row(&t->images, &p->draft, &own->maps[i]);

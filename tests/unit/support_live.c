@@ -310,7 +310,7 @@ static void answer_process(struct stage *s, const struct cam_errand *e, struct c
 	}
 	t->process = (struct cam_process_tidings){
 		.start_ns = p->start_ns,
-		.maps_read_ns = s->now_ns,
+		.maps_read_ns = s->maps_read_ns ? s->maps_read_ns : s->now_ns,
 		.uid = p->uid,
 		.comm = cam_text_of(p->comm),
 		.exe = cam_text_of(p->exe),
@@ -327,27 +327,35 @@ static void answer_file(struct stage *s, const struct stage_errand *q, struct ca
 		.major = 8,
 		.minor = 1,
 		.inode = q->e.mapping.inode,
-		.generation = 77,
+		.generation = q->e.mapping.generation,
+		.ctime_ns = (int64_t)s->version,
 		.bytes = 4096,
 	};
 	if (t->error)
 		return;
 	assert_true(s->n_files < STAGE_FILES);
 	struct stage_file *f = &s->files[s->n_files++];
-	*f = (struct stage_file){.number = q->e.file, .inode = q->e.mapping.inode};
+	*f = (struct stage_file){q->e.file, "", q->e.mapping.inode, s->version};
 	snprintf(f->path, sizeof(f->path), "%s", q->path);
 }
 
-static const char *base_name(struct stage *s, uint32_t file)
+static void make_name(struct stage *s, uint32_t file, uint64_t offset, char out[64])
 {
-	if (file == CAM_FILE_KERNEL)
-		return "k";
+	const char *base = file == CAM_FILE_KERNEL ? "k"
+			   : file == CAM_FILE_VDSO ? "vdso"
+						   : "nobody";
+	unsigned version = file == CAM_FILE_KERNEL ? s->version : 0;
 	for (size_t i = 0; i < s->n_files; i++) {
 		const char *slash = strrchr(s->files[i].path, '/');
-		if (s->files[i].number == file)
-			return slash ? slash + 1 : s->files[i].path;
+		if (s->files[i].number != file)
+			continue;
+		base = slash ? slash + 1 : s->files[i].path;
+		version = s->files[i].version;
 	}
-	return file == CAM_FILE_VDSO ? "vdso" : "nobody";
+	if (version)
+		snprintf(out, 64, "%.30s.%u_%llx", base, version, (unsigned long long)offset >> 8);
+	else
+		snprintf(out, 64, "%.30s_%llx", base, (unsigned long long)offset >> 8);
 }
 
 static void answer_names(struct stage *s, const struct stage_errand *q, struct cam_tidings *t)
@@ -357,21 +365,29 @@ static void answer_names(struct stage *s, const struct stage_errand *q, struct c
 	t->error = s->names_error;
 	for (uint32_t i = 0; i < q->e.n_offsets; i++) {
 		uint64_t offset = q->offsets[i];
-		int n = s->version ? snprintf(texts[i], sizeof(texts[i]), "%s.%u_%llx",
-					      base_name(s, q->e.file), s->version,
-					      (unsigned long long)offset >> 8)
-				   : snprintf(texts[i], sizeof(texts[i]), "%s_%llx",
-					      base_name(s, q->e.file),
-					      (unsigned long long)offset >> 8);
+		make_name(s, q->e.file, offset, texts[i]);
 		names[i] = (struct cam_name){
 			.offset = offset,
 			.start = offset & ~UINT64_C(255),
 			.source =
 				q->e.file == CAM_FILE_KERNEL ? CAM_NAME_KALLSYMS : CAM_NAME_SYMTAB,
-			.name = {texts[i], (size_t)n},
+			.name = cam_text_of(texts[i]),
 		};
 	}
 	t->names = (struct cam_names_tidings){.names = names, .n_names = q->e.n_offsets};
+}
+
+/* An answer in several packets. */
+static void send_parts(struct stage *s, const struct cam_tidings *whole)
+{
+	struct cam_tidings t = *whole;
+	for (uint32_t at = 0; at < whole->process.n_mappings; at += s->packet) {
+		uint32_t left = whole->process.n_mappings - at;
+		t.process.mappings = whole->process.mappings + at;
+		t.process.n_mappings = left < s->packet ? left : s->packet;
+		t.process.more = left > s->packet;
+		assert_int_equal(cam_live_tidings(s->live, &t), 0);
+	}
 }
 
 void stage_answer(struct stage *s)
@@ -397,7 +413,10 @@ void stage_answer(struct stage *s)
 			answer_names(s, &sent[i], &t);
 		else
 			answer_process(s, e, &t);
-		assert_int_equal(cam_live_tidings(s->live, &t), 0);
+		if (e->type == CAM_ERRAND_PROCESS && !t.error && s->packet)
+			send_parts(s, &t);
+		else
+			assert_int_equal(cam_live_tidings(s->live, &t), 0);
 	}
 	free(sent);
 }

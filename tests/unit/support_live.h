@@ -13,7 +13,7 @@
  *	assert_string_equal(stage_stack(&s, 0, 0), "sh_10");
  *
  * Names: offset 0x1234 of a file whose base name is "x" is "x_12", from 0x1200; the kernel's are
- * "k_…" likewise. A file's content version (world_version) is a suffix: "x.2_12".
+ * "k_…" likewise. A file that is taken hold of while `version` is 2 has names like "x.2_12".
  */
 #pragma once
 #include "base/units.h"
@@ -68,6 +68,7 @@ struct stage_file {
 	uint32_t number;
 	char path[128];
 	uint64_t inode;
+	unsigned version;
 };
 
 struct stage {
@@ -85,11 +86,13 @@ struct stage {
 	size_t n_processes;
 	struct stage_file files[STAGE_FILES];
 	size_t n_files;
-	unsigned version; /* of all files: goes into names */
-	bool silent;	  /* nobody answers */
-	int file_error;	  /* what FILE is answered with */
-	int names_error;  /* and NAMES */
-	bool full;	  /* send() says -EAGAIN */
+	unsigned version;      /* of what the opener takes hold of now; 0: none */
+	bool silent;	       /* nobody answers */
+	int file_error;	       /* what FILE is answered with */
+	int names_error;       /* and NAMES */
+	bool full;	       /* send() says -EAGAIN */
+	uint32_t packet;       /* mappings a packet of a process's answer; 0: all */
+	uint64_t maps_read_ns; /* of answers; 0: now */
 
 	struct stage_errand *sent; /* not answered yet */
 	size_t n_sent;

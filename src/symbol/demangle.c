@@ -17,6 +17,8 @@
  */
 #include "symbol/demangle.h"
 
+#include "base/utf8.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
@@ -48,7 +50,10 @@ static size_t whole_characters(const char *p, size_t n)
 	size_t k = n;
 	while (k && n - k < 4 && ((unsigned char)p[k - 1] & 0xc0) == 0x80)
 		k--;
-	return k && (unsigned char)p[k - 1] >= 0xc0 ? k - 1 : n;
+	if (!k || (unsigned char)p[k - 1] < 0xc0)
+		return n;
+	struct cam_text last = {p + k - 1, n - k + 1};
+	return cam_utf8_length(last) == last.n ? n : k - 1;
 }
 
 /* Kept apart, so that no local variable lives across the jump. */

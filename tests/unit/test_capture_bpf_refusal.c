@@ -38,12 +38,14 @@ static int count_entries(const char *path)
 	return n;
 }
 
-static int count_lines(const char *path)
+/* Mappings of events and BPF maps. */
+static int count_mapped(void)
 {
-	FILE *f = fopen(path, "r");
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
 	int n = 0;
-	for (int c; f && (c = getc(f)) != EOF;)
-		n += c == '\n';
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "anon_inode:") != NULL;
 	if (f)
 		fclose(f);
 	return n;
@@ -55,13 +57,11 @@ static int try_open(struct cam_bpf_refusal *why, int *left)
 	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys"};
 	struct cam_capture_options o = {.hz = 97, .event = CAM_EVENT_CPU_CLOCK};
 	struct cam_capture *c = NULL;
-	int fds = count_entries("/proc/self/fd"), maps = count_lines("/proc/self/maps");
+	int fds = count_entries("/proc/self/fd"), maps = count_mapped();
 	int err = cam_bpf_source_open(&o, &host, &c, why);
 	if (!err)
 		c->ops->close(c);
-	/* The heap may have grown by a mapping of its own. */
-	*left = count_entries("/proc/self/fd") - fds;
-	*left += count_lines("/proc/self/maps") > maps + 2;
+	*left = abs(count_entries("/proc/self/fd") - fds) + abs(count_mapped() - maps);
 	return err;
 }
 

@@ -62,6 +62,14 @@ static uint64_t proc_start_ticks(pid_t pid)
 	return strtoull(p, NULL, 10);
 }
 
+/* A child has written its answer. */
+static void await(const volatile pid_t *answer)
+{
+	for (int i = 0; i < 20000 && !*answer; i++)
+		usleep(1000);
+	assert_true(*answer);
+}
+
 static void *named_thread(void *arg)
 {
 	prctl(PR_SET_NAME, "cam-thread");
@@ -75,6 +83,7 @@ static void two_threads(void *arg)
 {
 	pthread_t t;
 	prctl(PR_SET_NAME, "cam-spinner");
+	usleep(30000); /* so that the thread starts in another tick than the process */
 	if (setresuid(12345, 12346, 12346) || pthread_create(&t, NULL, named_thread, arg))
 		return;
 	for (;;)
@@ -87,7 +96,7 @@ static void a_sample_says_who_ran_and_where(void **state)
 	struct log l = {0};
 	pid_t *tid = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = child_on(1, two_threads, tid);
-	usleep(50000);
+	await(tid);
 	uint64_t start_ticks = proc_start_ticks(pid), before = clock_ns();
 	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 499}, NULL);
 	assert_string_equal(c->info.source, "bpf");
@@ -477,7 +486,7 @@ static void a_scope_is_one_process_and_what_it_forks(void **state)
 	struct family *f =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t other = spinner_on(0), head = child_on(1, head_of_family, f);
-	usleep(50000);
+	await(&f->before);
 	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 997}, NULL);
 	drain_until(c, &l, other, 1);
 	drain_until(c, &l, head, 1);

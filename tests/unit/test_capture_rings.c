@@ -424,9 +424,9 @@ static void threads(void **state)
 	assert_int_equal(f.kernel.n_open, 4);
 	assert_int_equal(f.kernel.n_mapped, 2);
 	fake_kernel_pass(&f.kernel, SECOND);
-	for (int i = 0; i < FAKE_EVENTS; i++)
-		if (f.kernel.events[i].open && f.kernel.events[i].cpu == 1)
-			for (int k = 0; k < 50; k++)
+	for (int k = 0; k < 50; k++)
+		for (int i = 0; i < FAKE_EVENTS; i++)
+			if (f.kernel.events[i].open && f.kernel.events[i].cpu == 1)
 				fake_event_sample(&f.kernel.events[i], f.kernel.now_ns - 1);
 	round_of(&f);
 	/* Both wrote to one ring; what each lost is added up. */

@@ -9,7 +9,8 @@
  * Thread: all calls from one thread, the drain thread, after open() (which any thread may call).
  * Nothing is allocated after open() but by rescan() for a CPU that came.
  * Refusals, negative errno: open(): -EACCES, -EPERM (not allowed: cam_probe says what is missing),
- * -EOPNOTSUPP (no such event, no BTF, verifier refuses), -EMFILE, -ENOMEM, -ENODEV.
+ * -EOPNOTSUPP (no such event, no BTF, verifier refuses), -EMFILE, -ENOMEM, -ENODEV (none of the CPUs
+ * is online), -ESRCH (none of the threads lives), -EINVAL (hz 0).
  * Counted: CAM_RAW_COUNTS a CPU about once a second, CAM_RAW_LOST as it is noticed, as records.
  *
  * A round:

@@ -254,6 +254,20 @@ static void drop_sets(struct source *s)
 	s->samples = s->side = NULL;
 }
 
+/* Errors of the kernel in the words of capture.h. */
+static int said_as(int err)
+{
+	switch (err) {
+	case -ENOBUFS: /* not even rings of a page may be locked */
+		return -EPERM;
+	case -ENOENT: /* no such event */
+	case -ENOSYS: /* no perf */
+		return -EOPNOTSUPP;
+	default:
+		return err;
+	}
+}
+
 /* Smaller rings, or less of the kernel, until this is allowed. */
 static int open_sets(struct source *s, const struct cam_cpus *online)
 {
@@ -275,7 +289,7 @@ static int open_sets(struct source *s, const struct cam_cpus *online)
 		else if (err == -EACCES && s->options.user_only && !s->event.attr.exclude_kernel)
 			s->event.attr.exclude_kernel = 1;
 		else
-			return err == -ENOBUFS ? -EPERM : err == -ENOENT ? -EOPNOTSUPP : err;
+			return said_as(err);
 	}
 }
 

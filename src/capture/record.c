@@ -169,16 +169,28 @@ static void decode_task(bool is_fork, struct body *b, struct cam_raw *out)
 	take_u64(b); /* the time, once more */
 }
 
-static void decode_ksymbol(struct body *b, struct cam_raw *out)
+/*
+ * Read from its front: the kernel adds the trailer's length to header.size once more for each event
+ * that gets the record (up to 6.18 at least), so that behind the trailer stale bytes of the ring may
+ * follow. perf 6.1 stops reading its own file at such a record.
+ */
+static enum cam_record_result decode_ksymbol(struct body b, struct cam_raw *out)
 {
 	struct cam_raw_ksymbol *k = &out->ksymbol;
 
 	out->type = CAM_RAW_KSYMBOL;
-	k->address = take_u64(b);
-	k->bytes = take_u32(b);
-	uint32_t type_and_flags = take_u32(b);
+	k->address = take_u64(&b);
+	k->bytes = take_u32(&b);
+	uint32_t type_and_flags = take_u32(&b);
 	k->removed = (type_and_flags >> 16) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
-	k->name = take_text(b);
+	k->name = take_text(&b);
+	size_t name_bytes = (k->name.n + 8) & ~(size_t)7; /* with its NUL */
+	if (!b.p || b.n < name_bytes)
+		return CAM_RECORD_MALFORMED;
+	b = (struct body){b.p + name_bytes, b.n - name_bytes};
+	take_task(&b, out);
+	take_time_and_cpu(&b, out);
+	return b.p ? CAM_RECORD_OK : CAM_RECORD_MALFORMED;
 }
 
 static enum cam_record_result decode_body(const struct perf_event_header *h, struct body *b,
@@ -211,9 +223,6 @@ static enum cam_record_result decode_body(const struct perf_event_header *h, str
 		take_u64(b);
 		take_u64(b);
 		break;
-	case PERF_RECORD_KSYMBOL:
-		decode_ksymbol(b, out);
-		break;
 	default:
 		return CAM_RECORD_UNKNOWN;
 	}
@@ -228,6 +237,8 @@ enum cam_record_result cam_record_decode(const struct perf_event_header *h, uint
 	memset(out, 0, sizeof(*out));
 	if (h->type == PERF_RECORD_SAMPLE)
 		return decode_sample(h, b, max_stack, out);
+	if (h->type == PERF_RECORD_KSYMBOL)
+		return decode_ksymbol(b, out);
 	if (b.n < TRAILER_BYTES)
 		return CAM_RECORD_MALFORMED;
 	b.n -= TRAILER_BYTES;

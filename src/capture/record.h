@@ -11,6 +11,7 @@
  *
  *	SAMPLE	{header, u32 pid, tid, u64 time, u32 cpu, res, u64 nr, u64 ips[nr]}
  *	others	{header, body…, u32 pid, tid, u64 time, u32 cpu, res}
+ *	KSYMBOL	as others, but bytes without meaning may follow (record.c)
  */
 #pragma once
 #include "model/raw.h"

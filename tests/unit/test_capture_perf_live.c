@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -23,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -270,6 +272,46 @@ static void processes(void **state)
 	fclose(maps);
 	c->ops->close(c);
 	free(p);
+}
+
+struct symbols {
+	uint64_t from_ns, added;
+};
+
+static void see_symbol(void *arg, const struct cam_raw *r)
+{
+	struct symbols *s = arg;
+	if (r->type != CAM_RAW_KSYMBOL)
+		return;
+	assert_true(r->time_ns >= s->from_ns && r->time_ns <= now_ns());
+	assert_true(r->ksymbol.address > UINT64_MAX / 2);
+	assert_true(r->ksymbol.bytes > 0);
+	s->added += !r->ksymbol.removed && cam_text_starts(r->ksymbol.name, CAM_TEXT("bpf_prog_"));
+}
+
+/* A BPF program is loaded while several look: the kernel's records for the later ones are odd. */
+static void kernel_symbols(void **state)
+{
+	(void)state;
+	struct bpf_insn exit_0[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+				    {.code = BPF_JMP | BPF_EXIT}};
+	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+			       .insn_cnt = 2,
+			       .insns = (uintptr_t)exit_0,
+			       .license = (uintptr_t) "GPL"};
+	struct symbols s = {.from_ns = now_ns()};
+	struct cam_capture *c[3];
+	for (int i = 0; i < 3; i++)
+		c[i] = open_source((struct cam_capture_options){.hz = 97});
+	int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	assert_true(fd >= 0);
+	for (int i = 0; i < 3; i++) {
+		s.added = 0;
+		drain(c[i], see_symbol, &s);
+		assert_true(s.added > 0);
+		c[i]->ops->close(c[i]);
+	}
+	close(fd);
 }
 
 /* A child that touches 300 fresh pages each time it is told to, and says when it has. */
@@ -770,15 +812,11 @@ static void with_perfmon_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spinning_child),
-		cmocka_unit_test(processes),
-		cmocka_unit_test(identity),
-		cmocka_unit_test(overflow),
-		cmocka_unit_test(fork_storm),
-		cmocka_unit_test(online_list),
-		cmocka_unit_test(rate),
-		cmocka_unit_test(ended_thread),
-		cmocka_unit_test(without_privileges),
+		cmocka_unit_test(spinning_child),    cmocka_unit_test(processes),
+		cmocka_unit_test(kernel_symbols),    cmocka_unit_test(identity),
+		cmocka_unit_test(overflow),	     cmocka_unit_test(fork_storm),
+		cmocka_unit_test(online_list),	     cmocka_unit_test(rate),
+		cmocka_unit_test(ended_thread),	     cmocka_unit_test(without_privileges),
 		cmocka_unit_test(with_perfmon_only),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

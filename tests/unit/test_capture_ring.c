@@ -138,6 +138,16 @@ static void names(void **state)
 	assert_int_equal(r.ksymbol.bytes, 640);
 	assert_true(r.ksymbol.removed);
 	assert_text(r.ksymbol.name, "bpf_prog_6deef7357e7b4530");
+	assert_int_equal(r.time_ns, 557);
+	/* The kernel's size counts the trailer again for each reader before us: stale bytes. */
+	for (int readers = 1; readers < 5; readers++) {
+		for (int i = 0; i < 3; i++)
+			perf_record_u64(&rec, 0xdeadbeefdeadbeef);
+		r = decode(&rec);
+		assert_text(r.ksymbol.name, "bpf_prog_6deef7357e7b4530");
+		assert_int_equal(r.time_ns, 557);
+		assert_int_equal(r.cpu, 1);
+	}
 }
 
 static void tasks(void **state)
@@ -460,7 +470,7 @@ static void short_records(void **state)
 		{PERF_RECORD_LOST_SAMPLES, 8 + 8 + 24},
 		{PERF_RECORD_THROTTLE, 8 + 24 + 24},
 		{PERF_RECORD_UNTHROTTLE, 8 + 24 + 24},
-		{PERF_RECORD_KSYMBOL, 8 + 16 + 24},
+		{PERF_RECORD_KSYMBOL, 8 + 16 + 8 + 24},
 	};
 	struct cam_ring_options o = plain;
 	o.exact_lost = false;

@@ -176,11 +176,13 @@ static int flush(struct cam_live *l, struct cam_live_window *w)
 	int err = w->w.begun ? 0 : begin(l, w);
 	if (err)
 		return l->refused = err;
+	/* What is said now is not about a window that is over. */
+	static const struct cam_facts no_facts;
 	size_t had = w->w.n_ledger;
-	bool losses = l->has_losses && had + CAM_LIVE_MAX_CPUS < PENDING_ROWS;
+	bool losses = l->has_losses && w == l->cur && had + CAM_LIVE_MAX_CPUS < PENDING_ROWS;
 	if (losses)
 		note_losses(l, w);
-	err = cam_open_window_flush(&w->w, &l->facts);
+	err = cam_open_window_flush(&w->w, w == l->cur ? &l->facts : &no_facts);
 	/* The first block takes the ledger along, whatever becomes of the others. */
 	if (losses && w->w.n_ledger == 0)
 		forget_losses(l);

@@ -24,7 +24,7 @@
 
 #define STAGE_PROCESSES 64u
 #define STAGE_MAPS	16u
-#define STAGE_WINDOWS	64u
+#define STAGE_WINDOWS	256u
 #define STAGE_ERRANDS	4096u
 #define STAGE_FILES	256u
 

@@ -2,6 +2,7 @@
 #include "symbol/symboliser.h"
 
 #include "base/cleanup.h"
+#include "base/packet.h"
 #include "symbol/elf_cache.h"
 #include "symbol/kallsyms.h"
 #include "symbol/vdso.h"
@@ -203,50 +204,49 @@ static int wait_for(int socket, short events, int ms)
 	return n < 0 ? -errno : n;
 }
 
-static int send_to_post(void *arg, const void *packet, size_t bytes)
+static int send_to_socket(void *arg, const void *packet, size_t bytes)
 {
-	const struct cam_symboliser_post *post = arg;
-	int error;
-	while ((error = post->send(post->socket, packet, bytes, -1)) == -EAGAIN) {
-		int ready = wait_for(post->socket, POLLOUT, SEND_WAIT_MS);
+	int socket = *(int *)arg, error;
+	while ((error = cam_packet_send(socket, packet, bytes, -1)) == -EAGAIN) {
+		int ready = wait_for(socket, POLLOUT, SEND_WAIT_MS);
 		if (ready <= 0)
 			return ready ? ready : -ETIMEDOUT;
 	}
-	return error < 0 ? error : 0;
+	return error;
 }
 
-static int serve(struct cam_symboliser *s, const struct cam_symboliser_post *post)
+static int serve(struct cam_symboliser *s, int socket, int idle_ms)
 {
 	uint8_t *packet CAM_AUTOFREE = malloc(CAM_ERRAND_MAX_BYTES);
 	if (!packet)
 		return -ENOMEM;
 	for (;;) {
 		int fd CAM_AUTOCLOSE = -1;
-		int ready = wait_for(post->socket, POLLIN, post->idle_ms);
+		int ready = wait_for(socket, POLLIN, idle_ms);
 		if (ready <= 0)
 			return ready;
-		ssize_t got = post->receive(post->socket, packet, CAM_ERRAND_MAX_BYTES, &fd);
+		ssize_t got = cam_packet_receive(socket, packet, CAM_ERRAND_MAX_BYTES, &fd);
 		if (got == -EAGAIN || got == -EMSGSIZE)
 			continue;
 		if (got <= 0)
 			return (int)got;
-		int error = cam_symboliser_answer(s, packet, (size_t)got, fd, send_to_post,
-						  (void *)post);
+		int error =
+			cam_symboliser_answer(s, packet, (size_t)got, fd, send_to_socket, &socket);
 		if (error == -EPIPE)
 			return 0;
-		if (error)
+		if (error && error != -EBADMSG)
 			return error;
 	}
 }
 
-int cam_symboliser_run(const struct cam_symboliser_post *post)
+int cam_symboliser_run(int socket, int idle_ms, int (*confine)(void))
 {
 	struct cam_symboliser *s = cam_symboliser_new();
 	if (!s)
 		return -ENOMEM;
-	int error = post->confine ? post->confine() : 0;
+	int error = confine ? confine() : 0;
 	if (!error)
-		error = serve(s, post);
+		error = serve(s, socket, idle_ms);
 	cam_symboliser_free(s);
 	return error;
 }

@@ -15,8 +15,6 @@
 #pragma once
 #include "model/errand.h"
 
-#include <sys/types.h>
-
 #define CAM_SYMBOLISER_IDLE_MS	   30000
 #define CAM_SYMBOLISER_CACHE_BYTES (96u << 20)
 
@@ -35,19 +33,10 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 			  cam_symboliser_send_fn *send, void *arg);
 
 /*
- * The process's main loop, over a SOCK_SEQPACKET socket. How packets travel and how a process is
- * confined is room helper's: cam_packet_receive(), cam_packet_send(), and a wrapper of cam_confine()
- * are handed in. Confinement comes after the vdso was copied and before the first packet is read.
- * System calls made after it: poll, recvmsg, sendmsg, pread64, fstat (newfstatat with an empty
- * path), close, and the allocator's.
- * 0: idle for idle_ms, or the other end closed; else why it could not go on.
+ * The process's main loop, over a SOCK_SEQPACKET socket. `confine` (a wrapper of room helper's
+ * cam_confine(); NULL in tests) is called after the vdso was copied and before the first packet is
+ * read; system calls made after it: poll, recvmsg, sendmsg, pread64, fstat, close, the allocator's.
+ * 0: no work for idle_ms (CAM_SYMBOLISER_IDLE_MS), or the other end closed; else why it could not
+ * go on.
  */
-struct cam_symboliser_post {
-	int socket;
-	int idle_ms; /* CAM_SYMBOLISER_IDLE_MS */
-	ssize_t (*receive)(int socket, void *bytes, size_t room, int *fd);
-	int (*send)(int socket, const void *bytes, size_t n, int fd);
-	int (*confine)(void); /* NULL: not confined (tests) */
-};
-
-int cam_symboliser_run(const struct cam_symboliser_post *post);
+int cam_symboliser_run(int socket, int idle_ms, int (*confine)(void));

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The symboliser as the recorder sees it: a confined process behind a socket. */
+#include "base/cleanup.h"
+#include "base/packet.h"
+#include "helper/helper.h"
+#include "support_elf.h"
+#include "support_oracle.h"
+#include "symbol/elf.h"
+#include "symbol/symboliser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define IDLE_MS 2000
+
+struct served {
+	pid_t pid;
+	int socket;
+	uint32_t ticket;
+};
+
+static int confine(void)
+{
+	return cam_confine(CAM_CONFINE_SYMBOLISER);
+}
+
+static void start(struct served *s, int idle_ms)
+{
+	int ends[2], bytes = 1 << 20;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	for (int i = 0; i < 2; i++)
+		setsockopt(ends[i], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
+	s->ticket = 0;
+	s->pid = fork();
+	assert_true(s->pid >= 0);
+	if (!s->pid) {
+		close(ends[0]);
+		_exit(-cam_symboliser_run(ends[1], idle_ms, confine));
+	}
+	close(ends[1]);
+	s->socket = ends[0];
+}
+
+static int ended(struct served *s)
+{
+	int status;
+	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+	return status;
+}
+
+static void stop(struct served *s)
+{
+	close(s->socket);
+	assert_int_equal(ended(s), 0);
+}
+
+static uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
+static uint8_t packet[CAM_ERRAND_MAX_BYTES];
+
+static void ask(struct served *s, uint32_t file, const uint64_t *offsets, uint32_t n, int fd)
+{
+	struct cam_errand e = {
+		.type = CAM_ERRAND_NAMES,
+		.ticket = ++s->ticket,
+		.file = file,
+		.offsets = offsets,
+		.n_offsets = n,
+	};
+	int bytes = cam_errand_pack(&e, packet, sizeof(packet));
+	assert_true(bytes > 0);
+	assert_int_equal(cam_packet_send(s->socket, packet, (size_t)bytes, fd), 0);
+}
+
+static void receive(struct served *s, struct cam_tidings *t)
+{
+	int fd;
+	struct pollfd p = {.fd = s->socket, .events = POLLIN};
+	assert_int_equal(poll(&p, 1, 20000), 1);
+	ssize_t got = cam_packet_receive(s->socket, packet, sizeof(packet), &fd);
+	assert_true(got > 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(cam_tidings_unpack(packet, (size_t)got, scratch, sizeof(scratch), t), 0);
+	assert_int_equal(t->type, CAM_ERRAND_NAMES);
+	assert_int_equal(t->ticket, s->ticket);
+}
+
+static int ask_error(struct served *s, uint32_t file, int fd)
+{
+	static const uint64_t offset = 0x1000;
+	struct cam_tidings t;
+	ask(s, file, &offset, 1, fd);
+	receive(s, &t);
+	return t.error;
+}
+
+/* The name of one offset, "" where it has none. */
+static const char *ask_name(struct served *s, uint32_t file, uint64_t offset, int fd)
+{
+	static char text[CAM_RAW_MAX_TEXT + 1];
+	struct cam_tidings t;
+	ask(s, file, &offset, 1, fd);
+	receive(s, &t);
+	assert_int_equal(t.error, 0);
+	assert_int_equal(t.file, file);
+	assert_int_equal(t.names.n_names, 1);
+	assert_false(t.names.more);
+	assert_int_equal(t.names.names[0].offset, offset);
+	memcpy(text, t.names.names[0].name.p, t.names.names[0].name.n);
+	text[t.names.names[0].name.n] = 0;
+	return text;
+}
+
+static int file_of(struct cam_buf *b)
+{
+	int fd = memfd_create("made", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	for (size_t done = 0; done < b->len;) {
+		ssize_t n = write(fd, b->data + done, b->len - done);
+		assert_true(n > 0);
+		done += (size_t)n;
+	}
+	cam_buf_free(b);
+	return fd;
+}
+
+static void files_are_named_and_bad_ones_cost_only_themselves(void **state)
+{
+	(void)state;
+	const char *path = oracle_build("kitchen.c", "gcc -O2 -o %2$s %1$s -pthread");
+	struct oracle_symbols symbols = oracle_symbols(path);
+	int good CAM_AUTOCLOSE = open(path, O_RDONLY | O_CLOEXEC);
+	int text CAM_AUTOCLOSE = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	int directory CAM_AUTOCLOSE = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int device CAM_AUTOCLOSE = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	struct served s;
+	assert_true(good >= 0 && text >= 0 && directory >= 0 && device >= 0);
+	start(&s, IDLE_MS);
+	for (size_t i = 0; i < symbols.n; i++) {
+		const struct oracle_symbol *row = &symbols.rows[i];
+		if (!strcmp(row->name, "main"))
+			assert_string_equal(ask_name(&s, 7, row->start + row->bytes - 1, good),
+					    "main");
+	}
+	assert_int_equal(ask_error(&s, 8, text), -EBADMSG);
+	assert_int_equal(ask_error(&s, 8, text), -EBADMSG);
+	assert_int_equal(ask_error(&s, 9, directory), -EBADMSG);
+	assert_int_equal(ask_error(&s, 9, device), -EBADMSG);
+	assert_int_equal(ask_error(&s, 9, -1), -EBADF);
+	/* What is no errand has no answer and does no harm. */
+	assert_int_equal(cam_packet_send(s.socket, "hello", 5, good), 0);
+	assert_string_equal(ask_name(&s, 7, 0, good), "");
+	stop(&s);
+	oracle_symbols_free(&symbols);
+}
+
+static void the_kernel_is_named_once_its_symbols_are_given(void **state)
+{
+	(void)state;
+	struct cam_buf line = oracle_run("grep ' [tT] vfs_read$' /proc/kallsyms");
+	uint64_t address = strtoull((char *)line.data, NULL, 16);
+	int kallsyms CAM_AUTOCLOSE = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	struct cam_buf hidden = CAM_BUF(4096);
+	struct served s;
+	start(&s, IDLE_MS);
+	assert_int_equal(ask_error(&s, CAM_FILE_KERNEL, -1), -ENODATA);
+	assert_string_equal(ask_name(&s, CAM_FILE_KERNEL, address + 1, kallsyms), "vfs_read");
+	assert_string_equal(ask_name(&s, CAM_FILE_KERNEL, address + 2, -1), "vfs_read");
+	assert_string_equal(ask_name(&s, CAM_FILE_KERNEL, 0x1000, -1), "");
+	/* Given anew: what it says now counts, and what cannot be read leaves nothing behind. */
+	cam_buf_printf(&hidden, "%lx t other_name\t[mod]\n", (unsigned long)address);
+	int other CAM_AUTOCLOSE = file_of(&hidden);
+	assert_string_equal(ask_name(&s, CAM_FILE_KERNEL, address + 1, other), "other_name");
+	cam_buf_printf(&hidden, "%016x T vfs_read\n", 0);
+	int none CAM_AUTOCLOSE = file_of(&hidden);
+	assert_int_equal(ask_error(&s, CAM_FILE_KERNEL, none), -EACCES);
+	assert_int_equal(ask_error(&s, CAM_FILE_KERNEL, -1), -EACCES);
+	assert_string_equal(ask_name(&s, CAM_FILE_KERNEL, address + 1, kallsyms), "vfs_read");
+	stop(&s);
+	cam_buf_free(&line);
+}
+
+static void the_vdso_is_named_as_readelf_says(void **state)
+{
+	(void)state;
+	char path[128];
+	snprintf(path, sizeof(path), "%s/vdso", oracle_dir());
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	/* It is mapped in whole pages; two are there on any kernel. */
+	assert_int_equal(fwrite((void *)getauxval(AT_SYSINFO_EHDR), 1, 8192, f), 8192);
+	assert_int_equal(fclose(f), 0);
+	struct oracle_symbols symbols = oracle_symbols(path);
+	struct served s;
+	unsigned int clocks = 0;
+	assert_true(symbols.n >= 4);
+	start(&s, IDLE_MS);
+	for (size_t i = 0; i < symbols.n; i++) {
+		const struct oracle_symbol *row = &symbols.rows[i];
+		const char *name = ask_name(&s, CAM_FILE_VDSO, row->start + row->bytes / 2, -1);
+		bool known = false;
+		for (size_t k = 0; k < symbols.n; k++)
+			known |= symbols.rows[k].start == row->start &&
+				 !strcmp(symbols.rows[k].name, name);
+		assert_true(known);
+		clocks += strstr(name, "clock_gettime") != NULL;
+	}
+	assert_true(clocks > 0);
+	assert_string_equal(ask_name(&s, CAM_FILE_VDSO, 0, -1), "");
+	stop(&s);
+	oracle_symbols_free(&symbols);
+}
+
+static void long_names_come_in_several_packets(void **state)
+{
+	(void)state;
+	struct made_elf m;
+	struct cam_tidings t;
+	struct served s;
+	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
+	bool seen[CAM_ERRAND_MAX_OFFSETS] = {false};
+	char name[CAM_RAW_MAX_TEXT + 1];
+	made_elf_start(&m, CAM_ERRAND_MAX_OFFSETS * 16);
+	memset(name, 'x', sizeof(name));
+	name[CAM_RAW_MAX_TEXT] = 0;
+	for (uint32_t i = 0; i < CAM_ERRAND_MAX_OFFSETS; i++) {
+		offsets[i] = MADE_CODE_AT + 16 * i + 3;
+		memcpy(name, "f0000", 5);
+		snprintf(name, 6, "f%04u", i);
+		name[5] = 'x';
+		if (i != 100)
+			made_elf_add(&m, MADE_CODE_AT + 16 * i, 16, name);
+	}
+	made_elf_place(&m);
+	struct cam_buf b = made_elf_finish(&m);
+	int fd CAM_AUTOCLOSE = file_of(&b);
+	start(&s, IDLE_MS);
+	ask(&s, 5, offsets, CAM_ERRAND_MAX_OFFSETS, fd);
+	unsigned int packets = 0, names = 0;
+	do {
+		receive(&s, &t);
+		assert_int_equal(t.error, 0);
+		packets++;
+		for (uint32_t i = 0; i < t.names.n_names; i++, names++) {
+			const struct cam_name *n = &t.names.names[i];
+			uint64_t k = (n->offset - MADE_CODE_AT) / 16;
+			assert_true(k < CAM_ERRAND_MAX_OFFSETS && !seen[k]);
+			seen[k] = true;
+			assert_int_equal(n->name.n, k == 100 ? 0 : CAM_RAW_MAX_TEXT);
+			if (k == 100)
+				continue;
+			assert_int_equal(atoi(n->name.p + 1), k);
+			assert_int_equal(n->start, n->offset - 3);
+			assert_int_equal(n->source, CAM_NAME_SYMTAB);
+		}
+	} while (t.names.more);
+	assert_int_equal(names, CAM_ERRAND_MAX_OFFSETS);
+	assert_true(packets >= 16); /* 2 MiB of names */
+	stop(&s);
+}
+
+/* Three such files are more than the process may hold at once. */
+static void files_that_do_not_fit_together_are_named_all_the_same(void **state)
+{
+	(void)state;
+	struct served s;
+	int fds[3];
+	for (uint32_t file = 0; file < 3; file++) {
+		struct made_elf m;
+		made_elf_start(&m, 16u << 20);
+		cam_buf_put(&m.strings, "this", 5);
+		for (uint64_t i = 0; i < 1900000; i++) {
+			Elf64_Sym sym = {
+				.st_name = 1,
+				.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+				.st_shndx = MADE_TEXT,
+				.st_value = MADE_CODE_ADDRESS + i * 7919 % 1900000 * 8,
+				.st_size = 8,
+			};
+			cam_buf_put(&m.symbols, &sym, sizeof(sym));
+		}
+		made_elf_place(&m);
+		struct cam_buf b = made_elf_finish(&m);
+		fds[file] = file_of(&b);
+	}
+	start(&s, 10 * IDLE_MS);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_string_equal(ask_name(&s, 5 + i % 3, MADE_CODE_AT + 80001, fds[i % 3]),
+				    "this");
+	/* All descriptors but one were closed: it has 64. */
+	for (uint32_t i = 0; i < 100; i++)
+		assert_string_equal(ask_name(&s, 5, MADE_CODE_AT + i, fds[0]), "this");
+	stop(&s);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+}
+
+static void without_work_it_ends(void **state)
+{
+	(void)state;
+	struct served s;
+	struct timespec from, to;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	start(&s, 300);
+	assert_int_equal(ended(&s), 0);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	double ms =
+		(double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+	assert_true(ms >= 300);
+	close(s.socket);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
+		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),
+		cmocka_unit_test(the_vdso_is_named_as_readelf_says),
+		cmocka_unit_test(long_names_come_in_several_packets),
+		cmocka_unit_test(files_that_do_not_fit_together_are_named_all_the_same),
+		cmocka_unit_test(without_work_it_ends),
+	};
+	return cmocka_run_group_tests(tests, NULL, oracle_clean);
+}

@@ -56,7 +56,10 @@ static int open_under(const char *proc, const char *file)
 {
 	char path[256];
 	int n = snprintf(path, sizeof(path), "%s/%s", proc ? proc : "/proc", file);
-	return n > 0 && (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (n > 0 && (size_t)n < sizeof(path))
+		return open(path, O_RDONLY | O_CLOEXEC);
+	errno = ENAMETOOLONG;
+	return -1;
 }
 
 static ssize_t read_small(const char *proc, const char *file, char *bytes, size_t size)
@@ -275,7 +278,7 @@ static int hex(char c)
 
 int cam_clock_boot_id(const char *proc, struct cam_boot_id *out)
 {
-	char text[64];
+	char text[64] = "";
 	ssize_t n = read_small(proc, "sys/kernel/random/boot_id", text, sizeof(text));
 	if (n < 0)
 		return (int)n;
@@ -284,9 +287,10 @@ int cam_clock_boot_id(const char *proc, struct cam_boot_id *out)
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			if (*p++ != '-')
 				return -EBADMSG;
-		if (hex(p[0]) < 0 || hex(p[1]) < 0)
+		int high = hex(p[0]), low = high < 0 ? -1 : hex(p[1]);
+		if (low < 0)
 			return -EBADMSG;
-		out->bytes[i] = (uint8_t)(hex(p[0]) << 4 | hex(p[1]));
+		out->bytes[i] = (uint8_t)(high << 4 | low);
 		p += 2;
 	}
 	return *p == '\n' || *p == '\0' ? 0 : -EBADMSG;

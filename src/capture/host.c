@@ -65,7 +65,10 @@ static int open_under(const char *dir, const char *file)
 {
 	char path[512];
 	int n = snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return n > 0 && (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (n > 0 && (size_t)n < sizeof(path))
+		return open(path, O_RDONLY | O_CLOEXEC);
+	errno = ENAMETOOLONG;
+	return -1;
 }
 
 int cam_host_open(const struct cam_host_options *o, struct cam_host **out)
@@ -305,7 +308,8 @@ static bool read_delay(const struct watch *w, uint64_t *ns)
 	char bytes[128];
 	ssize_t n = pread(w->fd, bytes, sizeof(bytes), 0);
 	struct cam_text s = {bytes, n > 0 ? (size_t)n : 0};
-	return cam_number_take(&s, 10, ns) && cam_number_take(&s, 10, ns);
+	uint64_t ran;
+	return cam_number_take(&s, 10, &ran) && cam_number_take(&s, 10, ns);
 }
 
 static void drop_watch(struct cam_host *h, struct watch *w)

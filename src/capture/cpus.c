@@ -56,7 +56,7 @@ int cam_cpus_parse(struct cam_text list, struct cam_cpus *out)
 	while (list.n && list.p[list.n - 1] == '\n')
 		list.n--;
 	do {
-		uint32_t first, last;
+		uint32_t first = 0, last;
 		int err = parse_number(&list, &first);
 		last = first;
 		if (!err && accept(&list, '-'))

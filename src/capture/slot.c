@@ -142,7 +142,7 @@ void cam_slot_begin(struct cam_slot *s, uint64_t round_ns)
 /* The mapping keeps an event alive beyond its descriptor: it must be stopped, and left by epoll. */
 static void close_events(struct cam_slot *s)
 {
-	for (size_t i = 0; i < s->n_fds; i++) {
+	for (size_t i = 0; s->fds && i < s->n_fds; i++) {
 		if (s->epoll_fd >= 0)
 			epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->fds[i], NULL);
 		s->kernel->close(s->kernel, s->fds[i]);

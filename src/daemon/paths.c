@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int fitted(int n, size_t room_bytes)
@@ -24,8 +25,21 @@ static int below(const char *variable, const char *in_home, const char *name, ch
 	return -ENOENT;
 }
 
+/* A service's own directory; of several, separated by colons, the first. */
+static int of_service(const char *variable, const char *name, char *room, size_t room_bytes)
+{
+	const char *dir = getenv(variable);
+	if (!dir || dir[0] != '/')
+		return -ENOENT;
+	return fitted(snprintf(room, room_bytes, "%.*s%s", (int)strcspn(dir, ":"), dir, name),
+		      room_bytes);
+}
+
 int cam_paths_store(char *room, size_t room_bytes)
 {
+	int err = of_service("STATE_DIRECTORY", "", room, room_bytes);
+	if (err != -ENOENT)
+		return err;
 	if (geteuid() == 0)
 		return fitted(snprintf(room, room_bytes, "/var/lib/perfcam"), room_bytes);
 	return below("XDG_DATA_HOME", ".local/share", "perfcam", room, room_bytes);
@@ -33,6 +47,9 @@ int cam_paths_store(char *room, size_t room_bytes)
 
 int cam_paths_config(char *room, size_t room_bytes)
 {
+	int err = of_service("CONFIGURATION_DIRECTORY", "/perfcam.conf", room, room_bytes);
+	if (err != -ENOENT)
+		return err;
 	if (geteuid() == 0)
 		return fitted(snprintf(room, room_bytes, "/etc/perfcam/perfcam.conf"), room_bytes);
 	return below("XDG_CONFIG_HOME", ".config", "perfcam/perfcam.conf", room, room_bytes);
@@ -40,6 +57,9 @@ int cam_paths_config(char *room, size_t room_bytes)
 
 int cam_paths_run(char *room, size_t room_bytes)
 {
+	int err = of_service("RUNTIME_DIRECTORY", "", room, room_bytes);
+	if (err != -ENOENT)
+		return err;
 	if (geteuid() == 0)
 		return fitted(snprintf(room, room_bytes, "/run/perfcam"), room_bytes);
 	return below("XDG_RUNTIME_DIR", NULL, "perfcam", room, room_bytes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Where things are when nobody says where. Each writes a path into room: 0, -ERANGE where it does
- * not fit, -ENOENT where this user has no such place.
+ * not fit, -ENOENT where this user has no such place. A service manager that made directories for
+ * this service ($STATE_DIRECTORY, $CONFIGURATION_DIRECTORY, $RUNTIME_DIRECTORY) is asked first.
  */
 #pragma once
 #include <stddef.h>

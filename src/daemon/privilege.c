@@ -57,12 +57,23 @@ static int become(uid_t uid, gid_t gid)
 	return 0;
 }
 
+/* -EPERM: it has some. */
+static int has_none(void)
+{
+	cap_t now = cap_get_proc(), none = cap_init();
+	int err = !now || !none ? -ENOMEM : cap_compare(now, none) ? -EPERM : 0;
+	cap_free(now);
+	cap_free(none);
+	return err;
+}
+
 static int clear_capabilities(void)
 {
 	cap_t none = cap_init();
 	if (!none)
 		return -ENOMEM;
-	int err = cap_set_proc(none) ? -errno : 0;
+	/* Who has none does not ask: its unit may have forbidden the call. */
+	int err = has_none() && cap_set_proc(none) ? -errno : 0;
 	cap_free(none);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && !err && errno != EINVAL)
 		err = -errno;
@@ -78,16 +89,11 @@ static void drop_bounding_set(void)
 /* -EPERM: something is left, or can be had back. */
 static int verify_capabilities(void)
 {
-	cap_t now = cap_get_proc(), none = cap_init();
-	int err = now && none ? 0 : -ENOMEM;
-	if (!err && cap_compare(now, none) != 0)
-		err = -EPERM;
+	int err = has_none();
 	for (cap_value_t cap = 0; !err && cap_get_bound(cap) >= 0; cap++) {
 		if (cap_get_ambient(cap) > 0)
 			err = -EPERM;
 	}
-	cap_free(now);
-	cap_free(none);
 	return err;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/units.h"
+#include "daemon/paths.h"
 #include "daemon/settings.h"
 
 #include <errno.h>
@@ -251,6 +252,27 @@ static void test_no_file(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* As a unit starts it: the manager says where everything is. */
+static void test_places_of_a_service(void **state)
+{
+	(void)state;
+	char room[128];
+	setenv("STATE_DIRECTORY", "/var/lib/a:/var/lib/b", 1);
+	setenv("RUNTIME_DIRECTORY", "/run/a", 1);
+	setenv("CONFIGURATION_DIRECTORY", dir, 1);
+	write_conf("keep = 3h\n");
+	assert_int_equal(load(&(struct cam_settings_given){0}, &s), 0);
+	assert_string_equal(s.store, "/var/lib/a");
+	assert_string_equal(s.file, conf);
+	assert_int_equal(s.keep_ns, 3 * 3600 * CAM_NS_PER_SEC);
+	assert_int_equal(cam_paths_run(room, sizeof(room)), 0);
+	assert_string_equal(room, "/run/a");
+	assert_int_equal(cam_paths_run(room, 6), -ERANGE);
+	unsetenv("STATE_DIRECTORY");
+	unsetenv("RUNTIME_DIRECTORY");
+	unsetenv("CONFIGURATION_DIRECTORY");
+}
+
 static uint64_t bit(enum cam_setting_id id)
 {
 	return (uint64_t)1 << id;
@@ -350,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_places_of_a_service),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_texts_give_the_value_again),
 		cmocka_unit_test(test_retention),

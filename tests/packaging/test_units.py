@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The units, the configuration and what make install does with them."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import units
+import support
+import tap
+from support import Case
+
+SIX = {"CAP_PERFMON", "CAP_BPF", "CAP_SYS_PTRACE", "CAP_CHECKPOINT_RESTORE", "CAP_SYSLOG",
+       "CAP_DAC_READ_SEARCH"}
+UNITS = ("perfcam-recorder", "perfcam-server")
+
+
+def output(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+
+
+class Units(Case):
+    def built(self, unit):
+        """The unit as installed, but with the program that was just built."""
+        with open(os.path.join(units.PACKAGING, unit + ".service.in"), encoding="utf-8") as f:
+            text = f.read().replace("@bindir@/perfcam", support.BIN)
+        return self.path(unit + ".service", text.encode())
+
+    def test_systemd_understands_them(self):
+        for unit in UNITS:
+            r = subprocess.run(["systemd-analyze", "verify", self.built(unit)], capture_output=True)
+            self.assertEqual((r.returncode, r.stdout, r.stderr), (0, b"", b""))
+        # It does notice what it does not understand.
+        path = self.built("perfcam-recorder")
+        with open(path, "a", encoding="utf-8") as f:
+            f.write("[Service]\nNoSuchSetting=1\n")
+        r = subprocess.run(["systemd-analyze", "verify", path], capture_output=True)
+        self.assertIn(b"NoSuchSetting", r.stderr)
+
+    def test_exposure(self):
+        for unit, limit in (("perfcam-recorder", 2.5), ("perfcam-server", 1.5)):
+            text = output("systemd-analyze", "security", "--offline=true", "--no-pager",
+                          self.built(unit))
+            score = float(re.search(r"Overall exposure level for \S+: ([\d.]+)", text)[1])
+            self.assertLessEqual(score, limit, unit)
+            self.assertGreater(score, 0.1)
+
+    def test_the_recorder_can_do_its_work(self):
+        unit = "perfcam-recorder"
+        self.assertEqual(set(units.one(unit, "AmbientCapabilities").split()), SIX)
+        self.assertEqual(set(units.one(unit, "CapabilityBoundingSet").split()), SIX)
+        for key, value in (("Type", "notify"), ("User", "perfcam"), ("PrivateNetwork", "yes"),
+                           ("LimitMEMLOCK", "infinity"), ("StateDirectory", "perfcam"),
+                           ("RuntimeDirectory", "perfcam"), ("NoNewPrivileges", "yes")):
+            self.assertEqual(units.one(unit, key), value)
+        for key in ("ProtectKernelLogs", "PrivateDevices", "PrivateTmp", "ProtectProc", "ProcSubset",
+                    "PrivateUsers", "ProtectKernelTunables", "RestrictSUIDSGID"):
+            self.assertEqual(units.values(unit, key), [], key)
+        calls = units.allowed_calls(unit)
+        for call in ("perf_event_open", "bpf", "seccomp", "landlock_restrict_self", "openat2",
+                     "capset", "execve", "pidfd_open", "setpriority", "prlimit64"):
+            self.assertIn(call, calls)
+        for call in ("ptrace", "mount", "init_module", "reboot", "setresuid", "keyctl", "chroot",
+                     "process_vm_readv", "io_uring_setup"):
+            self.assertNotIn(call, calls)
+
+    def test_the_jail_is_one(self):
+        """What the next tests rely on: the six capabilities and no others, calls refused."""
+        calls = self.path("calls")
+        os.chmod(self.dir, 0o755)
+        open(calls, "w", encoding="utf-8").close()
+        os.chmod(calls, 0o644)
+        inside = lambda *command: subprocess.run(
+            units.as_unit("perfcam-recorder", calls, *command), capture_output=True, text=True)
+        status = inside("grep", "-E", "^(Cap|Uid|NoNewPrivs|Seccomp)", "/proc/self/status").stdout
+        found = dict(line.split(":\t", 1) for line in status.splitlines())
+        with open("/usr/include/linux/capability.h", encoding="utf-8") as f:
+            numbers = dict(re.findall(r"#define (CAP_\w+)\s+(\d+)\n", f.read()))
+        self.assertEqual(int(found["CapEff"], 16), sum(1 << int(numbers[name]) for name in SIX))
+        for name in ("CapPrm", "CapBnd", "CapAmb", "CapInh"):
+            self.assertEqual(found[name], found["CapEff"])
+        self.assertEqual((found["NoNewPrivs"], found["Seccomp"]), ("1", "2"))
+        self.assertEqual(found["Uid"].split(), ["65534"] * 4)
+        self.assertNotEqual(inside("unshare", "--user", "true").returncode, 0)
+        import_socket = "import socket; socket.socket(socket.AF_INET)"
+        self.assertIn("OSError", inside("python3", "-c", import_socket).stderr)
+
+    def test_users(self):
+        root = self.path("root")
+        os.makedirs(os.path.join(root, "etc"))
+        shutil.copy(os.path.join(units.PACKAGING, "perfcam.sysusers"), self.path("perfcam.conf"))
+        output("systemd-sysusers", "--root=" + root, self.path("perfcam.conf"))
+        with open(os.path.join(root, "etc/passwd"), encoding="utf-8") as f:
+            self.assertRegex(f.read(), r"(?m)^perfcam:x:\d+:\d+:perfcam recorder:/var/lib/perfcam:")
+        with open(os.path.join(root, "etc/group"), encoding="utf-8") as f:
+            self.assertRegex(f.read(), r"(?m)^perfcam:x:\d+:")
+
+
+class Configuration(Case):
+    def config(self, text):
+        conf = self.path("conf", text.encode())
+        return json.loads(self.good("config", "--json", "--config", conf))["settings"]
+
+    def test_it_shows_the_defaults_of_every_key(self):
+        with open(os.path.join(units.PACKAGING, "perfcam.conf"), encoding="utf-8") as f:
+            text = f.read()
+        defaults = {k: v["value"] for k, v in self.config("").items()}
+        # As it is, it changes nothing.
+        self.assertEqual({k: v["from"] for k, v in self.config(text).items()},
+                         {k: "default" for k in defaults})
+        keys = re.findall(r"(?m)^#([a-z-]+) =", text)
+        self.assertEqual(sorted(keys), sorted(defaults))
+        shown = self.config(re.sub(r"(?m)^#([a-z-]+ =)", r"\1", text))
+        self.assertEqual({k: v["value"] for k, v in shown.items()}, defaults)
+
+    def test_it_says_which_are_live(self):
+        with open(os.path.join(units.PACKAGING, "perfcam.conf"), encoding="utf-8") as f:
+            text = f.read()
+        live = {k for k, v in self.config("").items() if v["live"]}
+        said = set()
+        for block in re.split(r"\n\n", text.split("[perfcam]")[1]):
+            if "(live)" in block:
+                said |= set(re.findall(r"(?m)^#([a-z-]+) =", block))
+        self.assertEqual(said, live)
+
+
+class Install(Case):
+    def test_make_install(self):
+        build = os.path.dirname(support.BIN)
+        install = lambda: output("meson", "install", "-C", build, "--no-rebuild",
+                                 env={**os.environ, "DESTDIR": self.dir})
+        install()
+        prefix = json.loads(output("meson", "introspect", build, "--buildoptions"))
+        prefix = next(o["value"] for o in prefix if o["name"] == "prefix").lstrip("/")
+        at = lambda *names: os.path.join(self.dir, *names)
+        self.assertTrue(os.access(at(prefix, "bin/perfcam"), os.X_OK))
+        for unit in UNITS:
+            with open(at(prefix, "lib/systemd/system", unit + ".service"), encoding="utf-8") as f:
+                self.assertIn(f"\nExecStart=/{prefix}/bin/perfcam ", f.read())
+        self.assertTrue(os.path.exists(at(prefix, "lib/sysusers.d/perfcam.conf")))
+        conf = at("etc/perfcam/perfcam.conf")
+        self.assertEqual(os.stat(conf).st_mode & 0o777, 0o644)
+        # What somebody wrote stays.
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write("keep = 1h\n")
+        install()
+        with open(conf, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "keep = 1h\n")
+
+
+tap.main()

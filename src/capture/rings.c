@@ -149,6 +149,14 @@ static void retire_unwanted(struct cam_rings *s, const struct cam_cpus *wanted, 
 	}
 }
 
+static bool has_gone(const struct cam_rings *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->slots[i]->gone)
+			return true;
+	return false;
+}
+
 int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t now_ns,
 		   bool *changed)
 {
@@ -165,7 +173,9 @@ int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t 
 		if (!cam_cpus_has(wanted, cpu) || cam_cpus_has(&open, cpu))
 			continue;
 		int err = add_slot(s, cpu, now_ns);
-		if (err && err != -ENODEV)
+		/* What a CPU that went still holds is free at the next call. */
+		bool later = err == -ENOMEM && has_gone(s);
+		if (err && err != -ENODEV && !later)
 			return err;
 		*changed |= !err;
 	}

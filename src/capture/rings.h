@@ -52,7 +52,8 @@ void cam_rings_free(struct cam_rings *s);
  * (dead()). Events of CPUs that came are enabled. *changed: the list of streams is another.
  * What was opened stays open on an error: -ENOBUFS where locked memory does not suffice, -ENOMEM
  * where the budget does not; else what perf_event_open said. A CPU that vanished meanwhile
- * (-ENODEV) is no error, nor is a thread that ended (-ESRCH) unless all have.
+ * (-ENODEV) is no error, nor is a thread that ended (-ESRCH) unless all have, nor a budget that is
+ * short only because a CPU that went is not read to its end: the next call tries again.
  */
 int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t now_ns,
 		   bool *changed);

@@ -80,15 +80,20 @@ static void push(struct cam_slot *s, uint64_t time_ns, struct cam_raw r)
 	cam_synth_push(&s->synth, &r);
 }
 
-/* Reads the events' counts; an event that cannot be read keeps what it last said. */
+/*
+ * Reads the events' counts. An event of a CPU that cannot be read, or whose time stands still, was
+ * killed with its CPU; a thread's time may stand still.
+ */
 static void read_counts(struct cam_slot *s, uint64_t now_ns)
 {
 	uint64_t lost = 0, enabled = 0;
 
 	for (size_t i = 0; i < s->n_fds; i++) {
 		struct cam_kernel_count c;
-		if (s->kernel->count(s->kernel, s->fds[i], &c) < 0)
+		if (s->kernel->count(s->kernel, s->fds[i], &c) < 0) {
+			s->dead = !s->of_tids;
 			return;
+		}
 		lost += c.lost;
 		/* Of a thread's event the time on this CPU is what samples are due for. */
 		enabled += s->of_tids ? c.running_ns : c.enabled_ns;

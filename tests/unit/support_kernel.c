@@ -81,6 +81,8 @@ static int fake_count(const struct cam_kernel *k, int fd, struct cam_kernel_coun
 {
 	struct fake_event *e = find(k, fd);
 	e->reads++;
+	if (e->unreadable)
+		return -ENODATA;
 	*out = e->count;
 	if (e->attr.type == PERF_TYPE_HARDWARE && !self(k)->cycles_stand_still)
 		out->value = 12345;

@@ -9,8 +9,8 @@
 
 struct fake_event {
 	bool open, enabled;
-	bool dead; /* its CPU went away */
-	int fd;	   /* an eventfd: epoll takes it */
+	bool dead, unreadable; /* its CPU went away; read(2) fails */
+	int fd;		       /* an eventfd: epoll takes it */
 	int32_t tid;
 	int cpu;
 	struct perf_event_attr attr;

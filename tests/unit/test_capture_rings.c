@@ -338,6 +338,49 @@ static void cpu_blinks(void **state)
 	stop(&f);
 }
 
+/* An event that the kernel has revoked cannot even be read. */
+static void cpu_revoked(void **state)
+{
+	(void)state;
+	struct fixture f;
+	bool changed;
+	start(&f, "0-1", false);
+	struct fake_event *e = fake_kernel_event(&f.kernel, 1, false);
+	fake_event_sample(e, f.kernel.now_ns);
+	e->unreadable = true;
+	fake_kernel_pass(&f.kernel, SECOND);
+	round_of(&f);
+	assert_int_equal(cam_rings_count(f.rings), 1);
+	assert_int_equal(follow(&f, &changed), 0);
+	assert_int_equal(cam_rings_count(f.rings), 2);
+	assert_false(fake_kernel_event(&f.kernel, 1, false)->unreadable);
+	stop(&f);
+}
+
+/* No room for a CPU that came back until what it left is read: not an error, only later. */
+static void full_budget(void **state)
+{
+	(void)state;
+	struct fixture f;
+	bool changed;
+	make(&f, "0-1", false);
+	f.budget.max_bytes = 2 * 8192;
+	assert_int_equal(cam_rings_new(&f.options, &f.rings), 0);
+	assert_int_equal(follow(&f, &changed), 0);
+	struct cam_cpus all = f.wanted;
+	fake_kernel_offline(&f.kernel, 1);
+	f.wanted = f.kernel.online;
+	assert_int_equal(follow(&f, &changed), 0);
+	f.kernel.online = f.wanted = all;
+	assert_int_equal(follow(&f, &changed), 0);
+	assert_int_equal(cam_rings_count(f.rings), 1);
+	round_of(&f);
+	assert_int_equal(follow(&f, &changed), 0);
+	assert_int_equal(cam_rings_count(f.rings), 2);
+	assert_int_equal(f.budget.used_bytes, f.budget.max_bytes);
+	stop(&f);
+}
+
 /* Nobody reads while a CPU comes and goes: two generations are kept, what is given up is counted. */
 static void nobody_reads(void **state)
 {
@@ -526,6 +569,7 @@ int main(void)
 		cmocka_unit_test(reads_are_rare), cmocka_unit_test(counts_once_a_second),
 		cmocka_unit_test(cpu_goes),	  cmocka_unit_test(cpu_comes_back),
 		cmocka_unit_test(cpu_blinks),	  cmocka_unit_test(nobody_reads),
+		cmocka_unit_test(cpu_revoked),	  cmocka_unit_test(full_budget),
 		cmocka_unit_test(side_band),	  cmocka_unit_test(old_kernel),
 		cmocka_unit_test(threads),	  cmocka_unit_test(limits),
 		cmocka_unit_test(rates),	  cmocka_unit_test(wakeups),

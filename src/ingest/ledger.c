@@ -430,6 +430,11 @@ int cam_ledger_tick(struct cam_ledger *l, uint64_t now_ns, uint64_t released_ns)
 	}
 }
 
+void cam_ledger_cut(struct cam_ledger *l, uint64_t at_ns)
+{
+	l->cut_ns = at_ns;
+}
+
 int cam_ledger_flush(struct cam_ledger *l, uint64_t end_ns)
 {
 	if (l->settled_ns == CAM_TIME_NONE)

@@ -56,7 +56,7 @@
 
 /* The unit of /proc/stat: USER_HZ is 100 wherever this runs. */
 #define CAM_LEDGER_TICK_NS (10 * CAM_NS_PER_MS)
-/* CPUs with higher numbers are not accounted, only counted (`no_room`). About 2.3 KiB a CPU. */
+/* CPUs with higher numbers are not accounted, only counted (`no_room`). About 2.7 KiB a CPU. */
 #define CAM_LEDGER_MAX_CPUS 1024u
 
 struct cam_ledger;
@@ -126,6 +126,9 @@ int cam_ledger_add(struct cam_ledger *l, const struct cam_ledger_row *row);
  * within 3 s. released_ns: no record older than this will come.
  */
 int cam_ledger_tick(struct cam_ledger *l, uint64_t now_ns, uint64_t released_ns);
+/* A window ends there: rows given from now on are split where they would cross it, as evenly as cells
+ * are. Only the last such time is known. */
+void cam_ledger_cut(struct cam_ledger *l, uint64_t at_ns);
 /* Settles everything before end_ns with what is known, the begun second too (a cut, the end). */
 int cam_ledger_flush(struct cam_ledger *l, uint64_t end_ns);
 

@@ -52,6 +52,7 @@ struct cam_ledger {
 	uint32_t n_cpus; /* the highest number + 1 */
 	uint32_t asked_hz, asked_hz_before;
 	uint64_t asked_ns;   /* since when */
+	uint64_t cut_ns;     /* no row lies on both sides of it */
 	uint64_t settled_ns; /* all before is settled; CAM_TIME_NONE: nothing came yet */
 	/* Time as ticks see it, a second a tick at most: a stalled recorder's patience stalls too. */
 	uint64_t patience_ns, last_now_ns;

@@ -30,10 +30,24 @@ uint64_t cam_ledger_error(uint32_t hz)
 	return (2ull * hz * CAM_LEDGER_TICK_NS + CAM_NS_PER_SEC - 1) / CAM_NS_PER_SEC + 1;
 }
 
-int cam_ledger_give(struct cam_ledger *l, const struct cam_ledger_row *row)
+static int give_one(struct cam_ledger *l, const struct cam_ledger_row *row)
 {
 	l->stats.by_cause[row->cause] += row->samples;
 	return row->samples ? l->o.fn(l->o.arg, row) : 0;
+}
+
+int cam_ledger_give(struct cam_ledger *l, const struct cam_ledger_row *row)
+{
+	if (l->cut_ns <= row->from_ns || l->cut_ns >= row->to_ns)
+		return give_one(l, row);
+	struct cam_ledger_row before = *row, after = *row;
+	before.to_ns = after.from_ns = l->cut_ns;
+	before.samples = (uint64_t)((unsigned __int128)row->samples * (l->cut_ns - row->from_ns) /
+				    (row->to_ns - row->from_ns));
+	after.samples -= before.samples;
+	int err = give_one(l, &before);
+	int e = give_one(l, &after);
+	return err ? err : e;
 }
 
 void cam_control_add(struct cam_control *k, const struct cam_ledger_options *o,

@@ -260,6 +260,7 @@ static int cut(struct cam_live *l, uint64_t end_ns)
 	if (err)
 		return err;
 	w->end_ns = l->next_start_ns = end_ns;
+	cam_ledger_cut(l->ledger, end_ns);
 	l->prev = w;
 	l->cur = NULL;
 	return open_window(l, end_ns);

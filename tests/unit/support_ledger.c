@@ -33,6 +33,7 @@ int book_row(void *arg, const struct cam_ledger_row *r)
 	assert_true(r->samples < 1u << 30);
 	assert_true(r->to_ns >= r->from_ns);
 	assert_true((unsigned)r->cause < CAM_CAUSE_MAX);
+	assert_false(r->from_ns < b->cut_ns && b->cut_ns < r->to_ns);
 	b->rows++;
 	b->sum[r->cause] += r->samples;
 	b->last[r->cause] = *r;

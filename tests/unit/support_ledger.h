@@ -16,7 +16,8 @@ struct book {
 	uint64_t sum[CAM_CAUSE_MAX];
 	uint64_t rows;
 	struct cam_ledger_row last[CAM_CAUSE_MAX];
-	int answer; /* of each row */
+	uint64_t cut_ns; /* no row may cross it */
+	int answer;	 /* of each row */
 };
 
 struct book *book_new(void);

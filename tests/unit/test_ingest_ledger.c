@@ -148,6 +148,8 @@ static void sim_run(struct sim *m)
 	for (uint32_t i = 0; i < m->n_cpus; i++)
 		sim_make_cpu(m, &m->cpu[i]);
 	m->last_round_ns = m->start_ns;
+	m->b->cut_ns = m->start_ns + 17 * S + feed_random(&m->random, 2) * 123 * MS;
+	cam_ledger_cut(m->l, m->b->cut_ns);
 	for (uint64_t t = m->start_ns + 100 * MS; t < m->end_ns; t += 100 * MS)
 		if (t <= m->stall_from_ns || t >= m->stall_to_ns)
 			sim_round(m, t);

@@ -23,6 +23,46 @@ static void feed_seconds(struct cam_ledger *l, uint32_t cpu, uint64_t from, uint
 	}
 }
 
+/* Those of ledger.c and ledger_settle.c. */
+static void the_documented_examples_hold(void **state)
+{
+	(void)state;
+	struct book *b = book_new();
+	struct cam_ledger *l = book_ledger(b, true, false);
+	for (uint64_t i = 0; i < 60; i++)
+		cam_ledger_sample(l, 0, 12 * S + i * 16 * MS, CAM_LEDGER_BUSY);
+	feed_lost(l, 0, 11900 * MS, 12100 * MS, 10);
+	for (uint64_t i = 1; i <= 3; i++)
+		feed_counts(l, 0, 10400 * MS + i * S, (struct cam_raw_counts){.enabled_ns = i * S});
+	feed_counter(l, 0, 12001 * MS, S, CAM_COUNTER_IDLE, 0);
+	feed_counter(l, 0, 13001 * MS, S, CAM_COUNTER_IDLE, 300 * MS);
+	assert_int_equal(cam_ledger_flush(l, 13 * S), 0);
+	assert_int_equal(b->sum[CAM_CAUSE_LOST_RING], 10);
+	assert_int_equal(b->cell[0][12][CAM_CAUSE_LOST_RING], 5);
+	assert_int_equal(b->cell[0][12][CAM_CAUSE_IDLE], 29);
+	assert_int_equal(b->cell[0][12][CAM_CAUSE_UNEXPLAINED], 3);
+	cam_ledger_free(l);
+	free(b);
+
+	b = book_new();
+	l = book_ledger(b, true, false);
+	for (uint64_t s = 10; s < 12; s++) {
+		for (uint64_t i = 0; i < 60; i++)
+			cam_ledger_sample(l, 0, s * S + i * 16 * MS, CAM_LEDGER_BUSY);
+		feed_lost(l, 0, s * S + 1, s * S + MS, 5);
+		feed_counts(l, 0, (s + 1) * S, (struct cam_raw_counts){.enabled_ns = (s - 9) * S});
+		feed_counter(l, 0, (s + 1) * S, S, CAM_COUNTER_STEAL, 20 * MS);
+		feed_counter(l, 0, (s + 1) * S, S, CAM_COUNTER_IDLE, 300 * MS);
+	}
+	assert_int_equal(cam_ledger_flush(l, 12 * S), 0);
+	assert_int_equal(b->cell[0][10][CAM_CAUSE_STOLEN], 1);
+	assert_int_equal(b->cell[0][10][CAM_CAUSE_IDLE], 29);
+	assert_int_equal(b->cell[0][10][CAM_CAUSE_UNEXPLAINED], 2);
+	assert_int_equal(b->cell[0][11][CAM_CAUSE_STOLEN], 2);
+	cam_ledger_free(l);
+	free(b);
+}
+
 static void idle_seconds_become_few_rows(void **state)
 {
 	(void)state;
@@ -410,6 +450,7 @@ static void memory_and_answers_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_documented_examples_hold),
 		cmocka_unit_test(idle_seconds_become_few_rows),
 		cmocka_unit_test(time_without_counters_is_not_idle),
 		cmocka_unit_test(a_cpu_that_is_offline_is_not_idle),

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w->ops->ledger(w, fuzz_ledger, &s);
 	w->ops->anchors(w, fuzz_anchor, &s);
 	w->ops->facts(w, fuzz_fact, &s);
+	w->ops->counters(w, fuzz_counter, &s);
 	if (w->info.samples < 1u << 20) {
 		w->ops->cells(w, fuzz_cell, &s);
 		cam_window_verify(w);

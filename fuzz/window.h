@@ -138,6 +138,13 @@ static int fuzz_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+static int fuzz_counter(void *arg, const struct cam_counter *c)
+{
+	(void)arg;
+	fuzz_check(c->kind < CAM_COUNTER_MAX);
+	return 0;
+}
+
 static inline void fuzz_window(struct cam_window *w)
 {
 	struct fuzz_seen s = {0};
@@ -162,5 +169,6 @@ static inline void fuzz_window(struct cam_window *w)
 	w->ops->ledger(w, fuzz_ledger, &s);
 	w->ops->anchors(w, fuzz_anchor, &s);
 	w->ops->facts(w, fuzz_fact, &s);
+	w->ops->counters(w, fuzz_counter, &s);
 	w->ops->close(w);
 }

@@ -48,6 +48,20 @@ static int decompress(struct cam_journal_decode *d, const struct cam_journal_hea
 	return 0;
 }
 
+static int parse_extensions(struct cam_journal_view *v, struct cam_rd *r)
+{
+	while (!r->error && cam_rd_left(r)) {
+		uint64_t kind = cam_rd_varint(r), rows = cam_rd_varint(r);
+		size_t n;
+		const uint8_t *bytes = cam_rd_string(r, &n);
+		if (r->error || (kind == CAM_JX_COUNTERS && v->counters.bytes.p))
+			return -EBADMSG;
+		if (kind == CAM_JX_COUNTERS)
+			v->counters = (struct cam_journal_counters){cam_rd_make(bytes, n), rows};
+	}
+	return r->error;
+}
+
 static int parse_view(struct cam_journal_view *v, const uint8_t *payload, size_t n)
 {
 	struct cam_rd r = cam_rd_make(payload, n);
@@ -71,13 +85,15 @@ static int parse_view(struct cam_journal_view *v, const uint8_t *payload, size_t
 			return -EBADMSG;
 		v->columns[i] = cam_rd_make(p, (size_t)lengths[i]);
 	}
+	if (parse_extensions(v, &r))
+		return -EBADMSG;
 	v->chain_lengths = v->columns[CAM_JC_CHAIN_LENGTH];
 	for (size_t i = 0; i < CAM_JT_MAX; i++) {
 		if (v->base[i] == 0 || v->base[i] > UINT32_MAX || v->n[i] > UINT32_MAX)
 			return -EBADMSG;
 		v->next[i] = (uint32_t)v->base[i];
 	}
-	return r.error || cam_rd_left(&r) || v->epoch == 0 || v->flags & ~CAM_JF_ALL ? -EBADMSG : 0;
+	return r.error || v->epoch == 0 || v->flags & ~CAM_JF_ALL ? -EBADMSG : 0;
 }
 
 void cam_journal_decode_drop(struct cam_journal_decode *d)

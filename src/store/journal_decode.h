@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "model/cursor.h"
 #include "model/journal.h"
+#include "store/journal_counter.h"
 #include "store/journal_format.h"
 
 #include <sys/types.h>
@@ -53,7 +54,8 @@ struct cam_journal_decode {
 	uint32_t lost_string, lost_place, lost_task, lost_etype;
 };
 
-/* A block while its rows are taken from it, in this order: samples, events, facts. */
+/* A block while its rows are taken from it, in this order: samples, events, facts. Counters by
+ * cam_journal_get_counter(). */
 struct cam_journal_view {
 	uint64_t epoch, samples_before;
 	uint8_t flags;
@@ -68,6 +70,7 @@ struct cam_journal_view {
 	struct cam_sample one; /* where a column holds one value for all, and the row before */
 	bool begun;
 	uint64_t last_anchor, last_event, last_ledger;
+	struct cam_journal_counters counters;
 };
 
 /* Of a header block's payload: *host is to be freed. -EBADMSG, -EPROTONOSUPPORT, -ENOMEM. */

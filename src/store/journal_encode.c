@@ -22,6 +22,7 @@
 #include "store/journal_encode.h"
 
 #include "base/vec.h"
+#include "store/journal_counter.h"
 
 #define MAX_MARK 0xc0000000u
 
@@ -30,6 +31,7 @@ void cam_journal_encode_init(struct cam_journal_encode *en)
 	*en = (struct cam_journal_encode){0};
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		en->columns[i] = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
+	en->counters = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	for (size_t i = 0; i < CAM_JT_MAX; i++)
 		en->tables[i].base = en->tables[i].next = 1;
 }
@@ -42,6 +44,7 @@ void cam_journal_encode_free(struct cam_journal_encode *en)
 	}
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		cam_buf_free(&en->columns[i]);
+	cam_buf_free(&en->counters);
 	free(en->function_base);
 	free(en->successor);
 }
@@ -92,6 +95,7 @@ static void start_block(struct cam_journal_encode *en, bool new_epoch)
 	}
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		cam_buf_clear(&en->columns[i]);
+	cam_buf_clear(&en->counters);
 	memset(en->last_address, 0, sizeof(en->last_address));
 	memset(en->last_kind, 0, sizeof(en->last_kind));
 	en->flags = 0;
@@ -530,6 +534,8 @@ static int encode(struct cam_journal_encode *en, const struct cam_tables *t,
 	if (!err)
 		err = put_anchors_and_ledger(en, b);
 	put_strings(en, t);
+	if (!err && b->n_counters)
+		err = cam_journal_put_counters(b->counters, b->n_counters, &en->counters);
 	return err ? err : en->error;
 }
 
@@ -556,6 +562,11 @@ static int assemble(struct cam_journal_encode *en, const struct cam_block *b,
 		if (cam_buf_error(&en->columns[i]))
 			return cam_buf_error(&en->columns[i]);
 		cam_buf_put(p, en->columns[i].data, en->columns[i].len);
+	}
+	if (b->n_counters) {
+		cam_buf_put_varint(p, CAM_JX_COUNTERS);
+		cam_buf_put_varint(p, b->n_counters);
+		cam_buf_put_string(p, en->counters.data, en->counters.len);
 	}
 	return cam_buf_error(p);
 }

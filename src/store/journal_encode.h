@@ -25,6 +25,7 @@ struct cam_journal_encode {
 
 	/* Of the block at hand. */
 	struct cam_buf columns[CAM_JC_MAX];
+	struct cam_buf counters;
 	uint8_t flags;
 	size_t n_chains;
 	uint64_t last_address[CAM_JOURNAL_SLOTS];

@@ -36,8 +36,14 @@ enum cam_journal_type {
 	CAM_JOURNAL_END = 3, /* the last: the window ended on purpose */
 };
 
-/* Features a reader must know; none so far. */
-#define CAM_JOURNAL_INCOMPAT 0u
+/* Features a reader must know: data blocks may have extensions behind their columns. */
+#define CAM_JOURNAL_EXTENDED 1u
+#define CAM_JOURNAL_INCOMPAT CAM_JOURNAL_EXTENDED
+
+/* What may follow the columns of a data block; a reader passes over kinds it does not know. */
+enum cam_journal_extension {
+	CAM_JX_COUNTERS = 1,
+};
 
 /* The tables, in the order in which their new rows are numbered and written. */
 enum cam_journal_table {

@@ -18,6 +18,7 @@
  */
 #include "base/units.h"
 #include "base/vec.h"
+#include "store/counters.h"
 #include "store/journal.h"
 #include "store/journal_decode.h"
 #include "store/journal_scan.h"
@@ -35,10 +36,11 @@ enum {
 	HAS_EVENTS = 2,
 	HAS_LEDGER = 4,
 	HAS_FACTS = 8,
-	HAS_UNTIMED = 16,  /* samples without a time */
-	AFTER_GAP = 32,	   /* blocks are missing before it */
-	GONE = 64,	   /* bad, since the journal was opened */
-	GONE_SAMPLES = 128 /* and its samples were asked for */
+	HAS_UNTIMED = 16,   /* samples without a time */
+	AFTER_GAP = 32,	    /* blocks are missing before it */
+	GONE = 64,	    /* bad, since the journal was opened */
+	GONE_SAMPLES = 128, /* and its samples were asked for */
+	HAS_COUNTERS = 256,
 };
 
 struct entry {
@@ -47,7 +49,7 @@ struct entry {
 	uint64_t from_ns, to_ns; /* of its samples' times; from > to: none has one */
 	uint32_t samples;
 	uint32_t event_strings; /* the local id that events' code 0 means first */
-	uint8_t has;
+	uint16_t has;
 };
 
 struct journal {
@@ -112,7 +114,7 @@ static void note_gone(struct journal *j, struct entry *e, bool samples)
 		j->w.damage.chunks++;
 	if (samples && !(e->has & GONE_SAMPLES))
 		j->w.damage.samples += e->samples;
-	e->has |= samples ? GONE | GONE_SAMPLES : GONE;
+	e->has |= (uint16_t)(samples ? GONE | GONE_SAMPLES : GONE);
 }
 
 /* 1: the block's rows can be taken from k->view; 0: it has gone bad since; or an error. */
@@ -195,11 +197,13 @@ static int find_others(struct walk *k, struct found *f)
 	struct cam_fact fact;
 	struct cam_anchor anchor;
 	struct cam_ledger_row row;
+	struct cam_counter counter;
 	int got;
-	f->entry.has |= (v->left[CAM_JN_ANCHOR] ? HAS_ANCHORS : 0) |
-			(v->left[CAM_JN_EVENT] ? HAS_EVENTS : 0) |
-			(v->left[CAM_JN_LEDGER] ? HAS_LEDGER : 0) |
-			(v->left[CAM_JN_FACT] ? HAS_FACTS : 0);
+	f->entry.has |= (uint16_t)((v->left[CAM_JN_ANCHOR] ? HAS_ANCHORS : 0) |
+				   (v->left[CAM_JN_EVENT] ? HAS_EVENTS : 0) |
+				   (v->left[CAM_JN_LEDGER] ? HAS_LEDGER : 0) |
+				   (v->left[CAM_JN_FACT] ? HAS_FACTS : 0) |
+				   (v->counters.rows ? HAS_COUNTERS : 0));
 	f->entry.event_strings = v->next[CAM_JT_STRING];
 	while ((got = cam_journal_decode_event(&k->decode, v, &event)) > 0)
 		f->events++;
@@ -214,6 +218,9 @@ static int find_others(struct walk *k, struct found *f)
 			see_time(f, row.to_ns);
 			f->lost_samples += cam_cause_is_loss(row.cause) ? row.samples : 0;
 		}
+	if (got == 0)
+		while ((got = cam_journal_get_counter(&v->counters, &counter)) > 0)
+			see_time(f, counter.time_ns);
 	return got;
 }
 
@@ -471,7 +478,7 @@ static int give(const struct columns *c, unsigned columns, cam_batch_fn *fn, voi
 
 /* What a walk is for: rows of a kind (HAS_…), or 0: samples in a range. */
 struct need {
-	uint8_t has;
+	uint16_t has;
 	struct cam_range range;
 };
 
@@ -568,6 +575,7 @@ struct ask_rows {
 	cam_fact_fn *fact;
 	cam_anchor_fn *anchor;
 	cam_ledger_fn *ledger;
+	cam_counter_fn *counter;
 	void *arg;
 };
 
@@ -586,6 +594,7 @@ static int give_rows(struct journal *j, struct walk *k, const struct entry *e, v
 	struct cam_fact fact;
 	struct cam_anchor anchor;
 	struct cam_ledger_row row;
+	struct cam_counter counter;
 	int got, err = 0;
 	(void)j;
 	k->view.next[CAM_JT_STRING] = e->event_strings;
@@ -598,6 +607,9 @@ static int give_rows(struct journal *j, struct walk *k, const struct entry *e, v
 		err = got < 0 ? got : a->anchor(a->arg, &anchor);
 	while (a->ledger && !err && (got = cam_journal_decode_ledger(&k->view, &row)) != 0)
 		err = got < 0 ? got : a->ledger(a->arg, &row);
+	while (a->counter && !err &&
+	       (got = cam_journal_get_counter(&k->view.counters, &counter)) != 0)
+		err = got < 0 ? got : a->counter(a->arg, &counter);
 	return err;
 }
 
@@ -626,6 +638,19 @@ static int journal_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
 	int err = walk_epochs(j, &(struct need){.has = HAS_LEDGER}, give_rows, &a);
 	for (size_t i = 0; i < j->n_gaps && !err; i++)
 		err = fn(arg, &j->gaps[i]);
+	return err;
+}
+
+static int journal_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
+{
+	struct cam_counters list = {0};
+	struct ask_rows a = {.counter = cam_counters_add, .arg = &list};
+	int err = walk_epochs(journal_of(w), &(struct need){.has = HAS_COUNTERS}, give_rows, &a);
+	if (!err)
+		err = cam_counters_sort(&list);
+	if (!err)
+		err = cam_counters_give(&list, fn, arg);
+	cam_counters_free(&list);
 	return err;
 }
 
@@ -672,6 +697,7 @@ static const struct cam_window_ops journal_ops = {
 	.ledger = journal_ledger,
 	.anchors = journal_anchors,
 	.facts = journal_facts,
+	.counters = journal_counters,
 	.close = journal_close,
 };
 

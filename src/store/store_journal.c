@@ -316,6 +316,8 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t,
 		note_time(d, block->anchors[i].time_ns);
 	for (size_t i = 0; i < block->n_ledger; i++)
 		note_time(d, block->ledger[i].to_ns);
+	for (size_t i = 0; i < block->n_counters; i++)
+		note_time(d, block->counters[i].time_ns);
 	d->samples += block->n_samples;
 	/* Not refused if this fails: the block is in the file and in memory, and the next one
 	 * waits for the rewrite. */

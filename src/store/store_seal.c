@@ -316,7 +316,7 @@ int cam_store_seal_done(struct cam_store *s, struct cam_seal_job *job, int resul
 
 int cam_store_seal_pending(struct cam_store *s, unsigned *sealed)
 {
-	struct cam_seal_job job;
+	struct cam_seal_job job = {0};
 	int got, err = 0;
 	*sealed = 0;
 	s->round++;

@@ -74,6 +74,13 @@ PASS_ON(ledger, cam_ledger_fn)
 PASS_ON(anchors, cam_anchor_fn)
 PASS_ON(facts, cam_fact_fn)
 
+static int wrapped_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	int (*ask)(struct cam_window *, cam_counter_fn *, void *) = x->inner->ops->counters;
+	return ask ? follow(x, ask(x->inner, fn, arg)) : 0;
+}
+
 struct merge {
 	struct wrapped *x;
 	size_t next; /* of the late ones */
@@ -123,6 +130,7 @@ static const struct cam_window_ops wrapped_ops = {
 	.ledger = wrapped_ledger,
 	.anchors = wrapped_anchors,
 	.facts = wrapped_facts,
+	.counters = wrapped_counters,
 	.close = wrapped_close,
 };
 

@@ -2,6 +2,7 @@
 #include "store/uncoded.h"
 
 #include "base/vec.h"
+#include "store/counters.h"
 #include "store/io.h"
 #include "store/journal_sums.h"
 
@@ -19,6 +20,7 @@ struct cam_uncoded {
 	struct cam_window_info info;
 	struct cam_str_id host;
 	struct notes anchors, events, ledger, facts;
+	struct cam_counters counters;
 	uint64_t first_ns;
 	uint32_t cpus;
 };
@@ -63,6 +65,7 @@ void cam_uncoded_free(struct cam_uncoded *raw)
 	free(raw->events.rows);
 	free(raw->ledger.rows);
 	free(raw->facts.rows);
+	cam_counters_free(&raw->counters);
 	free(raw);
 }
 
@@ -87,6 +90,8 @@ int cam_uncoded_append(struct cam_uncoded *raw, const struct cam_block *b)
 		err = add_notes(&raw->ledger, b->ledger, b->n_ledger, sizeof(*b->ledger));
 	if (!err)
 		err = add_notes(&raw->facts, b->facts, b->n_facts, sizeof(*b->facts));
+	for (size_t i = 0; i < b->n_counters && !err; i++)
+		err = cam_counters_add(&raw->counters, &b->counters[i]);
 	if (!err && b->n_samples)
 		err = raw->file->ops->pwrite(raw->file, b->samples,
 					     b->n_samples * sizeof(*b->samples),
@@ -121,6 +126,9 @@ static void place_in_time(struct cam_uncoded *raw)
 int cam_uncoded_end(struct cam_uncoded *raw, uint64_t end_ns)
 {
 	const struct cam_ledger_row *ledger = raw->ledger.rows;
+	int err = cam_counters_sort(&raw->counters);
+	if (err)
+		return err;
 	raw->info.clean_end = true;
 	raw->info.cpus = raw->cpus;
 	raw->info.events = (uint32_t)raw->events.n;
@@ -276,6 +284,11 @@ DEFINE_NOTES(uncoded_ledger, cam_ledger_fn, struct cam_ledger_row, ledger)
 DEFINE_NOTES(uncoded_anchors, cam_anchor_fn, struct cam_anchor, anchors)
 DEFINE_NOTES(uncoded_facts, cam_fact_fn, struct cam_fact, facts)
 
+static int uncoded_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
+{
+	return cam_counters_give(&uncoded_of(w)->counters, fn, arg);
+}
+
 static void uncoded_close(struct cam_window *w)
 {
 	free(w);
@@ -292,6 +305,7 @@ static const struct cam_window_ops uncoded_ops = {
 	.ledger = uncoded_ledger,
 	.anchors = uncoded_anchors,
 	.facts = uncoded_facts,
+	.counters = uncoded_counters,
 	.close = uncoded_close,
 };
 

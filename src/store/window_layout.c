@@ -15,3 +15,5 @@ const uint8_t cam_place_splits[CAM_PLACE_STREAMS] = {4, 4, 4};
 const uint8_t cam_place_contexts[CAM_PLACE_STREAMS] = {1, 16, 1};
 const uint8_t cam_location_splits[CAM_LOCATION_STREAMS] = {5, 6, 4, 4};
 const uint8_t cam_location_contexts[CAM_LOCATION_STREAMS] = {1, 1, 2, 1};
+const uint8_t cam_counter_splits[CAM_COUNTER_STREAMS] = {7, 5, 5, 4, 4, 5, 6, 4, 5};
+const uint8_t cam_counter_contexts[CAM_COUNTER_STREAMS] = {1, 1, 1, 1, 1, 1, 1, 1, 5};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The streams inside chunks of tables and columns, as both sides must know them. */
 #pragma once
+#include "model/counter.h"
 #include "store/format.h"
 #include "store/stream.h"
 
@@ -84,3 +85,44 @@ extern const uint8_t cam_location_contexts[CAM_LOCATION_STREAMS];
 #define CAM_LEAF_STREAMS 2u /* offsets (context: not the function's first), counts - 1 */
 extern const uint8_t cam_leaf_splits[CAM_LEAF_STREAMS];
 extern const uint8_t cam_leaf_contexts[CAM_LEAF_STREAMS];
+
+enum cam_counter_stream {
+	CAM_COUNTER_STREAM_TIME,
+	CAM_COUNTER_STREAM_SPAN,
+	CAM_COUNTER_STREAM_KIND,
+	CAM_COUNTER_STREAM_SUBJECT,
+	CAM_COUNTER_STREAM_EXPONENT,
+	CAM_COUNTER_STREAM_FIRST,
+	CAM_COUNTER_STREAM_NUMBER,
+	CAM_COUNTER_STREAM_GAP,
+	CAM_COUNTER_STREAM_VALUE,
+	CAM_COUNTER_STREAMS,
+};
+extern const uint8_t cam_counter_splits[CAM_COUNTER_STREAMS];
+extern const uint8_t cam_counter_contexts[CAM_COUNTER_STREAMS];
+#define CAM_COUNTER_MAX_EXPONENT 9u
+
+static inline bool cam_counter_of_cpu(uint64_t kind)
+{
+	return kind <= CAM_COUNTER_IDLE;
+}
+static inline uint64_t cam_counter_unit(unsigned exponent)
+{
+	uint64_t unit = 1;
+	for (; exponent; exponent--)
+		unit *= 10;
+	return unit;
+}
+/* Of a value: user, system, what is mostly 0, what idle is off, the rest. */
+static inline unsigned cam_counter_ctx(uint64_t kind)
+{
+	return kind < CAM_COUNTER_IRQ	  ? (unsigned)kind
+	       : kind < CAM_COUNTER_IDLE  ? 2
+	       : kind == CAM_COUNTER_IDLE ? 3
+					  : 4;
+}
+/* What is left of a CPU's time for idle. */
+static inline uint64_t cam_counter_left(uint64_t span_ns, uint64_t unit, uint64_t others)
+{
+	return span_ns / unit + (span_ns % unit >= unit - unit / 2) - others;
+}

@@ -216,6 +216,7 @@ static const struct cam_window_ops reader_ops = {
 	.ledger = cam_read_ledger,
 	.anchors = cam_read_anchors,
 	.facts = cam_read_facts,
+	.counters = cam_read_counters,
 	.close = close_reader,
 };
 

@@ -114,6 +114,13 @@ static int ignore_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+static int ignore_counter(void *arg, const struct cam_counter *c)
+{
+	(void)arg;
+	(void)c;
+	return 0;
+}
+
 int cam_window_check(struct cam_window *w)
 {
 	verify_frame(cam_reader_of(w));
@@ -145,6 +152,8 @@ int cam_window_verify(struct cam_window *w)
 		err = w->ops->anchors(w, ignore_anchor, NULL);
 	if (!err)
 		err = w->ops->facts(w, ignore_fact, NULL);
+	if (!err)
+		err = w->ops->counters(w, ignore_counter, NULL);
 	if (err)
 		return err;
 	return w->damage.chunks ? -EBADMSG : 0;

@@ -30,6 +30,7 @@ struct cam_writer {
 	uint32_t *task_process;	       /* per task of the file */
 	const struct cells *cells;     /* while processes are written */
 	const struct cam_notes *notes; /* while notes are written */
+	const struct cam_counters *counters;
 	/* Leaf offsets: per sample its row in leaves, whose place among its function's is known. */
 	struct cam_leaf {
 		uint32_t func; /* key */
@@ -77,3 +78,4 @@ int cam_write_tasks(struct cam_writer *w);     /* window_write_tasks.c: task_pro
 int cam_write_processes(struct cam_writer *w); /* the same */
 int cam_write_notes(struct cam_writer *w);     /* window_write_notes.c: anchors, events, … */
 int cam_write_columns(struct cam_writer *w);   /* window_write_columns.c */
+int cam_write_counters(struct cam_writer *w);  /* window_write_counters.c */

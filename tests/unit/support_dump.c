@@ -166,6 +166,14 @@ static int add_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+static int add_counter(void *arg, const struct cam_counter *c)
+{
+	struct dumper *k = arg;
+	add(k->d, "H %u %u %" PRIu64 " %" PRIu64 " %" PRIu64, c->kind, c->subject, c->time_ns,
+	    c->span_ns, c->value);
+	return 0;
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -190,6 +198,7 @@ void dump_window(struct dump *d, struct cam_window *w, unsigned what)
 		assert_int_equal(w->ops->ledger(w, add_ledger, &k), 0);
 		assert_int_equal(w->ops->anchors(w, add_anchor, &k), 0);
 		assert_int_equal(w->ops->facts(w, add_fact, &k), 0);
+		assert_int_equal(w->ops->counters(w, add_counter, &k), 0);
 	}
 	if (d->n)
 		qsort(d->lines, d->n, sizeof(*d->lines), compare_lines);
@@ -305,6 +314,25 @@ static void rich_rows(struct fake_window *f, uint64_t *seed, uint64_t at_ns)
 	f->events[f->n_events - 1].uncertainty_ns = draw(seed, 9);
 }
 
+/* A reading of all kinds: CPU times in clock ticks, or not; some values as large as they get. */
+static void rich_counters(struct fake_window *f, uint64_t *seed, uint64_t at_ns)
+{
+	struct cam_counter c = {
+		.time_ns = at_ns + CAM_NS_PER_SEC - 1 - draw(seed, 1000000),
+		.span_ns = CAM_NS_PER_SEC + draw(seed, 1000),
+	};
+	uint64_t unit = draw(seed, 5) ? 10000000 : 1;
+	for (unsigned kind = 0; kind < CAM_COUNTER_MAX; kind++) {
+		c.kind = (enum cam_counter_kind)kind;
+		c.subject = 0;
+		for (uint64_t n = draw(seed, 4); n; n--, c.subject += 1 + (uint32_t)draw(seed, 9)) {
+			c.value = draw(seed, 20) ? draw(seed, 100) * unit
+						 : UINT64_MAX - draw(seed, 3);
+			fake_add_counter(f, &c);
+		}
+	}
+}
+
 struct fake_window *rich_window(uint64_t seed, unsigned seconds, unsigned samples_a_second)
 {
 	struct fake_window *f = fake_window_new();
@@ -334,6 +362,7 @@ struct fake_window *rich_window(uint64_t seed, unsigned seconds, unsigned sample
 			fake_add_sample(f, &s);
 		}
 		rich_rows(f, &seed, at);
+		rich_counters(f, &seed, at);
 	}
 	f->w.info.start_ns = start;
 	f->w.info.end_ns = start + seconds * CAM_NS_PER_SEC;

@@ -11,7 +11,7 @@
 enum {
 	DUMP_SAMPLES = 1, /* S time cpu task … stack */
 	DUMP_SUMS = 2,	  /* T totals, t small totals, C cells, P process cells */
-	DUMP_OTHERS = 4,  /* E events, L ledger, A anchors, F facts */
+	DUMP_OTHERS = 4,  /* E events, L ledger, A anchors, F facts, H counters */
 	DUMP_ALL = 7,
 };
 
@@ -33,6 +33,6 @@ size_t assert_dump_within(const struct dump *part, const struct dump *whole);
 /*
  * Every noun in many variants, from `seed`: named, unnamed and inlined frames of modules of each
  * kind, threads, weights, texts of tracepoints, samples out of order, of no CPU; events, ledger,
- * anchors, facts. The same arguments give the same window.
+ * anchors, facts, counters. The same arguments give the same window.
  */
 struct fake_window *rich_window(uint64_t seed, unsigned seconds, unsigned samples_a_second);

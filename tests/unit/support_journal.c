@@ -55,6 +55,13 @@ struct cam_block journal_second(const struct fake_window *f, uint64_t nth)
 		b.ledger = f->ledger + nth;
 	if ((b.n_anchors = nth < f->n_anchors))
 		b.anchors = f->anchors + nth;
+	/* They are sorted by kind: those of a second are not together. Block by block, all the
+	 * same. */
+	uint64_t seconds = (f->w.info.end_ns - f->w.info.start_ns) / CAM_NS_PER_SEC;
+	size_t first = f->n_counters * nth / (seconds ? seconds : 1);
+	b.n_counters = f->n_counters * (nth + 1) / (seconds ? seconds : 1) - first;
+	if (b.n_counters)
+		b.counters = f->counters + first;
 	if (nth == 0) {
 		b.facts = f->facts;
 		b.n_facts = f->n_facts;

@@ -170,6 +170,18 @@ static int look_at_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+static int look_at_counter(void *arg, const struct cam_counter *c)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, c->kind);
+	cam_buf_put_varint(l->out, c->subject);
+	cam_buf_put_varint(l->out, c->time_ns);
+	cam_buf_put_varint(l->out, c->span_ns);
+	cam_buf_put_varint(l->out, c->value);
+	l->lines++;
+	return 0;
+}
+
 static const unsigned aspect_columns[SPAN_ASPECTS] = {
 	CAM_COL_TIME | CAM_COL_CPU,
 	CAM_COL_STACK,
@@ -198,6 +210,8 @@ static int look_at_aspect(struct cam_window *w, enum aspect a, struct looking *l
 		return w->ops->ledger(w, look_at_ledger, l);
 	case ANCHORS:
 		return w->ops->anchors(w, look_at_anchor, l);
+	case COUNTERS:
+		return w->ops->counters(w, look_at_counter, l);
 	default:
 		return w->ops->facts(w, look_at_fact, l);
 	}

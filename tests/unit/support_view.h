@@ -30,6 +30,7 @@ enum aspect {
 	LEDGER,
 	ANCHORS,
 	FACTS,
+	COUNTERS,
 	ASPECTS,
 };
 

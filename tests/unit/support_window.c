@@ -148,6 +148,21 @@ void fake_add_fact(struct fake_window *f, const char *key, const char *value)
 	ADD(f, facts, fact);
 }
 
+void fake_add_counter(struct fake_window *f, const struct cam_counter *c)
+{
+	ADD(f, counters, *c);
+}
+
+static int compare_counters(const void *x, const void *y)
+{
+	const struct cam_counter *a = x, *b = y;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->subject != b->subject)
+		return a->subject < b->subject ? -1 : 1;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
 static int order(const struct cam_sample *a, const struct cam_sample *b)
 {
 	uint64_t sa = a->time_ns / CAM_NS_PER_SEC, sb = b->time_ns / CAM_NS_PER_SEC;
@@ -194,6 +209,8 @@ struct cam_window *fake_window_ready(struct fake_window *f)
 	must(room ? 0 : -ENOMEM);
 	sort(f->samples, room, f->n_samples);
 	free(room);
+	if (f->n_counters)
+		qsort(f->counters, f->n_counters, sizeof(*f->counters), compare_counters);
 	uint64_t first = UINT64_MAX, last = 0;
 	info->cpus = 0;
 	info->lost = 0;
@@ -495,6 +512,7 @@ DEFINE_EACH(fake_events, cam_event_fn, events)
 DEFINE_EACH(fake_ledger, cam_ledger_fn, ledger)
 DEFINE_EACH(fake_anchors, cam_anchor_fn, anchors)
 DEFINE_EACH(fake_facts, cam_fact_fn, facts)
+DEFINE_EACH(fake_counters, cam_counter_fn, counters)
 
 void fake_window_free(struct fake_window *f)
 {
@@ -506,6 +524,7 @@ void fake_window_free(struct fake_window *f)
 	free(f->ledger);
 	free(f->anchors);
 	free(f->facts);
+	free(f->counters);
 	free(f);
 }
 
@@ -526,6 +545,7 @@ static const struct cam_window_ops fake_ops = {
 	.ledger = fake_ledger,
 	.anchors = fake_anchors,
 	.facts = fake_facts,
+	.counters = fake_counters,
 	.close = fake_close,
 };
 

@@ -26,8 +26,9 @@ struct fake_window {
 	struct cam_ledger_row *ledger;
 	struct cam_anchor *anchors;
 	struct cam_fact *facts;
-	size_t n_samples, n_events, n_ledger, n_anchors, n_facts;
-	size_t cap_samples, cap_events, cap_ledger, cap_anchors, cap_facts;
+	struct cam_counter *counters;
+	size_t n_samples, n_events, n_ledger, n_anchors, n_facts, n_counters;
+	size_t cap_samples, cap_events, cap_ledger, cap_anchors, cap_facts, cap_counters;
 	size_t batch;		 /* samples a batch; 1000 unless set */
 	int fail_samples;	 /* what samples() answers, 0: it works */
 	unsigned samples_calls;	 /* how often a sample column was asked for */
@@ -61,9 +62,10 @@ void fake_add_event(struct fake_window *f, uint64_t time_ns, enum cam_severity s
 void fake_add_ledger(struct fake_window *f, const struct cam_ledger_row *row);
 void fake_add_anchor(struct fake_window *f, const struct cam_anchor *a);
 void fake_add_fact(struct fake_window *f, const char *key, const char *value);
+void fake_add_counter(struct fake_window *f, const struct cam_counter *c);
 
 /*
- * Sorts the samples and fills in w.info what the test has not set: start and end (first sample,
+ * Sorts samples and counters and fills in w.info what the test has not set: start and end (first sample,
  * last sample + 1 ns), realtime, and always the counts. May be called again after adding more.
  */
 struct cam_window *fake_window_ready(struct fake_window *f);

@@ -244,6 +244,14 @@ static int put_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
+static int put_counter(void *arg, const struct cam_counter *c)
+{
+	struct dump *d = arg;
+	cam_buf_printf(d->out, "counter %d of %u at %" PRIu64 " over %" PRIu64 " is %" PRIu64 "\n",
+		       c->kind, c->subject, c->time_ns, c->span_ns, c->value);
+	return 0;
+}
+
 static void put_info(struct dump *d)
 {
 	const struct cam_window_info *i = &d->w->info;
@@ -282,6 +290,7 @@ void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out)
 	err |= w->ops->ledger(w, put_ledger, &c.d);
 	err |= w->ops->anchors(w, put_anchor, &c.d);
 	err |= w->ops->facts(w, put_fact, &c.d);
+	err |= w->ops->counters(w, put_counter, &c.d);
 	if (err)
 		cam_buf_printf(out, "error\n");
 	free_cache(&c.d);

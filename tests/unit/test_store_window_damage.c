@@ -85,6 +85,13 @@ static struct fake_window *small_window(unsigned n)
 	fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_IDLE, 0, 50 * NS, 53 * NS, 30});
 	fake_add_anchor(f, &(struct cam_anchor){50 * NS, 1, 2, 3, 4, 5});
 	fake_add_fact(f, "kernel", "6.1");
+	for (uint32_t i = 0; i < 30; i++)
+		fake_add_counter(
+			f, &(struct cam_counter){.time_ns = (50 + i / 6) * NS + i / 6 * 77,
+						 .span_ns = NS + 77,
+						 .kind = (enum cam_counter_kind)(i % 6),
+						 .subject = i % 2,
+						 .value = next_random(&seed) % 100 * 10000000});
 	return f;
 }
 
@@ -125,6 +132,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 		[CAM_CHUNK_LEAF] = OF_SPAN(LEAVES),
 		[CAM_CHUNK_PLACE] = OF_SPAN(PLACES),
 		[CAM_CHUNK_DETAIL] = OF_SPAN(DETAILS),
+		[CAM_CHUNK_COUNTERS] = 1u << COUNTERS,
 	};
 	switch (kind) {
 	case CAM_CHUNK_STRINGS:
@@ -142,7 +150,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 /* The span a column's chunk belongs to; MAX_SPANS: a table's, so all. */
 static unsigned span_of(const struct cam_dir *d, enum cam_chunk_kind kind, size_t i)
 {
-	if (kind < CAM_CHUNK_FIRST_COLUMN)
+	if (kind < CAM_CHUNK_FIRST_COLUMN || kind == CAM_CHUNK_COUNTERS)
 		return MAX_SPANS;
 	if (kind == CAM_CHUNK_LEAF)
 		return (unsigned)(i / d->n_trees);

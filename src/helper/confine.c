@@ -250,14 +250,15 @@ struct rule {
 		SCMP_SYS(sched_yield)                                                              \
 	}
 
-#define COMMON_RULES                                                                             \
-	{SCMP_SYS(read)}, {SCMP_SYS(pread64)}, {SCMP_SYS(recvmsg)}, {SCMP_SYS(sendmsg)},         \
-		{SCMP_SYS(poll)}, {SCMP_SYS(ppoll)}, {SCMP_SYS(close)}, {SCMP_SYS(fstat)},       \
-		{SCMP_SYS(newfstatat), {{3, ~0ull, AT_EMPTY_PATH}}}, {SCMP_SYS(clock_gettime)},  \
-		{SCMP_SYS(gettimeofday)}, {SCMP_SYS(rt_sigreturn)}, {SCMP_SYS(restart_syscall)}, \
-		{SCMP_SYS(exit)}, {SCMP_SYS(exit_group)}, {SCMP_SYS(getpid)},                    \
-	{                                                                                        \
-		SCMP_SYS(gettid)                                                                 \
+/* sysinfo: qsort() asks it how much memory there is. */
+#define COMMON_RULES                                                                               \
+	{SCMP_SYS(read)}, {SCMP_SYS(pread64)}, {SCMP_SYS(recvmsg)}, {SCMP_SYS(sendmsg)},           \
+		{SCMP_SYS(poll)}, {SCMP_SYS(ppoll)}, {SCMP_SYS(close)}, {SCMP_SYS(fstat)},         \
+		{SCMP_SYS(newfstatat), {{3, ~0ull, AT_EMPTY_PATH}}}, {SCMP_SYS(clock_gettime)},    \
+		{SCMP_SYS(gettimeofday)}, {SCMP_SYS(rt_sigreturn)}, {SCMP_SYS(restart_syscall)},   \
+		{SCMP_SYS(exit)}, {SCMP_SYS(exit_group)}, {SCMP_SYS(getpid)}, {SCMP_SYS(sysinfo)}, \
+	{                                                                                          \
+		SCMP_SYS(gettid)                                                                   \
 	}
 
 static const struct rule symboliser_rules[] = {MEMORY_RULES, COMMON_RULES};

@@ -328,7 +328,12 @@ int cam_ledger_raw(struct cam_ledger *l, const struct cam_raw *r)
 	c->sampled = true;
 	err = reach(l, r->time_ns);
 	int e = 0;
-	if (r->type == CAM_RAW_LOST) {
+	if (r->type == CAM_RAW_LOST && r->lost.queue) {
+		/* The source emitted these: they are not in its own count of what it lost. */
+		const struct cam_ledger_row row = {CAM_CAUSE_LOST_QUEUE, r->cpu, r->lost.from_ns,
+						   r->time_ns, r->lost.records};
+		e = cam_ledger_add(l, &row);
+	} else if (r->type == CAM_RAW_LOST) {
 		c->lost_seen += r->lost.records;
 		e = give_lost(l, c, r->lost.from_ns, r->time_ns, c->lost_seen);
 	} else if (r->type == CAM_RAW_COUNTS) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The HTTP server: guards, then routes. docs/http-api.md is door F.
+ *
+ * Sides: cli starts it (in a process without privileges); whoever speaks HTTP on the address asks.
+ * Handed over: JSON. Nothing can be changed through it; only GET and HEAD are answered.
+ * Ownership: what `doors` gives is used on the server's own thread, one request at a time.
+ * Refusals: a Host that is not ours: 421. No token where one is set: 401. Other methods: 405. Unknown
+ * path: 404. Too many connections: closed. A header block beyond 16 KiB: 431.
+ */
+#pragma once
+#include "base/buf.h"
+#include "model/cursor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CAM_TOKEN_BYTES 33 /* 128 bits as hex, and the NUL */
+
+struct cam_server_doors {
+	void *self;
+	/* The windows as they are now; closed after each request. */
+	int (*windows)(void *self, struct cam_source **out);
+	/* The recorder's status as JSON; NULL: there is none to ask. Negative errno: why not. */
+	int (*status)(void *self, struct cam_buf *json);
+};
+
+struct cam_server_options {
+	const char *address; /* numeric */
+	uint16_t port;	     /* 0: any free one */
+	const char *token;   /* NULL: none is asked for */
+	struct cam_server_doors doors;
+};
+
+struct cam_server;
+
+/* Listens: so that privileges can be dropped between this and cam_server_start(). -EADDRINUSE … */
+int cam_server_listen(const struct cam_server_options *o, struct cam_server **out);
+/* Answers from now on, on a thread of its own. */
+int cam_server_start(struct cam_server *s);
+void cam_server_stop(struct cam_server *s);
+uint16_t cam_server_port(const struct cam_server *s);

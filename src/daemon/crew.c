@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Errands under way, in a fixed table; two helpers; descriptors by number.
+ *
+ * Invariants
+ *  1. An errand that send() accepted is in `under_way` until it is answered, exactly once.
+ *  2. A descriptor that arrives is either put into `files` (its errand is under way) or closed.
+ *  3. The symboliser works in the order of arrival. When it dies or hangs, the file of its oldest
+ *     errand is poisoned: no symboliser gets it again.
+ *  4. The kernel's symbols go to a symboliser once in its life, and again when they changed:
+ *     errands for kernel names wait in the table (`sent` false) until the opener has opened them.
+ */
+#include "daemon/crew.h"
+
+#include "base/units.h"
+#include "helper/helper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_UNDER_WAY	  1024u
+#define OPENER_TIMEOUT_NS (2 * CAM_NS_PER_SEC)
+#define NAMES_TIMEOUT_NS  (10 * CAM_NS_PER_SEC)
+#define KERNEL_RENEW_NS	  (10 * CAM_NS_PER_SEC)
+#define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
+#define KALLSYMS_TICKET	  UINT32_MAX
+
+struct errand {
+	bool used, sent;
+	enum cam_errand_type type;
+	uint32_t ticket, file;
+	int32_t pid, tid;
+	uint64_t order; /* of arrival */
+	uint64_t deadline_ns;
+	uint64_t *offsets; /* only while it waits for the kernel's symbols */
+	uint32_t n_offsets;
+};
+
+struct held {
+	int fd; /* -1: none */
+	bool poisoned;
+};
+
+struct worker {
+	struct cam_helper helper;
+	enum cam_helper_role role;
+	uint32_t starts;
+	uint64_t started_ns, backoff_ns, not_before_ns;
+};
+
+struct cam_crew {
+	struct cam_errands door;
+	cam_tidings_fn *deliver;
+	void *arg;
+	int epoll_fd;
+	struct worker opener, symboliser;
+	struct errand under_way[MAX_UNDER_WAY];
+	uint64_t order;
+	struct held *files;
+	size_t n_files, max_files;
+	uint32_t held_files;
+	/* The kernel's symbols. */
+	bool kernel_asked, kernel_sent, kernel_stale;
+	uint64_t kernel_sent_ns;
+	struct cam_crew_stats stats;
+	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];
+	uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static struct worker *worker_of(struct cam_crew *c, enum cam_errand_type type)
+{
+	return type == CAM_ERRAND_NAMES ? &c->symboliser : &c->opener;
+}
+
+static int start_worker(struct cam_crew *c, struct worker *w)
+{
+	if (w->helper.pid)
+		return 0;
+	uint64_t now = now_ns();
+	if (now < w->not_before_ns)
+		return -EAGAIN;
+	int err = cam_helper_start(&w->helper, w->role, -1, NULL);
+	/* Double the wait each time one dies young. */
+	bool young = w->starts && now - w->started_ns < MAX_BACKOFF_NS;
+	w->backoff_ns = young ? 2 * w->backoff_ns + CAM_NS_PER_SEC / 4 : 0;
+	if (w->backoff_ns > MAX_BACKOFF_NS)
+		w->backoff_ns = MAX_BACKOFF_NS;
+	w->started_ns = now;
+	w->not_before_ns = now + w->backoff_ns;
+	if (err)
+		return err;
+	w->starts++;
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = w};
+	if (epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, w->helper.socket, &ev)) {
+		err = -errno;
+		cam_helper_stop(&w->helper, NULL);
+	}
+	return err;
+}
+
+static void forget_errand(struct errand *e)
+{
+	free(e->offsets);
+	*e = (struct errand){0};
+}
+
+/* Answers with an error what was accepted and cannot be done. */
+static void fail_errand(struct cam_crew *c, struct errand *e, int error)
+{
+	struct cam_tidings t = {
+		.type = e->type,
+		.ticket = e->ticket,
+		.pid = e->pid,
+		.tid = e->tid,
+		.file = e->file,
+		.error = error,
+	};
+	forget_errand(e);
+	c->stats.failed++;
+	if (t.type != CAM_ERRAND_KALLSYMS)
+		c->deliver(c->arg, &t);
+	else
+		c->kernel_asked = false;
+}
+
+static struct held *held_file(struct cam_crew *c, uint32_t file)
+{
+	return file >= CAM_FILE_FIRST && file - CAM_FILE_FIRST < c->n_files
+		       ? &c->files[file - CAM_FILE_FIRST]
+		       : NULL;
+}
+
+/* Numbers are ingest's and small: a plain array, grown as they come. */
+static struct held *make_held(struct cam_crew *c, uint32_t file)
+{
+	size_t at = file - CAM_FILE_FIRST;
+	if (file < CAM_FILE_FIRST || at >= 16 * c->max_files)
+		return NULL;
+	if (at >= c->n_files) {
+		size_t n = at + 64;
+		struct held *files = realloc(c->files, n * sizeof(*files));
+		if (!files)
+			return NULL;
+		for (size_t i = c->n_files; i < n; i++)
+			files[i] = (struct held){.fd = -1};
+		c->files = files;
+		c->n_files = n;
+	}
+	return &c->files[at];
+}
+
+static void release_file(struct cam_crew *c, uint32_t file)
+{
+	struct held *h = held_file(c, file);
+	if (!h)
+		return;
+	if (h->fd >= 0) {
+		close(h->fd);
+		c->held_files--;
+	}
+	*h = (struct held){.fd = -1};
+}
+
+/* A worker is gone: what it had is answered here. */
+static void lose_worker(struct cam_crew *c, struct worker *w, int error)
+{
+	struct errand *oldest = NULL;
+	epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, w->helper.socket, NULL);
+	cam_helper_stop(&w->helper, NULL);
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		struct errand *e = &c->under_way[i];
+		if (e->used && e->sent && worker_of(c, e->type) == w &&
+		    (!oldest || e->order < oldest->order))
+			oldest = e;
+	}
+	if (w == &c->symboliser) {
+		struct held *h = oldest ? held_file(c, oldest->file) : NULL;
+		if (h && !h->poisoned) {
+			h->poisoned = true;
+			c->stats.poisoned_files++;
+		}
+		c->kernel_sent = false;
+	}
+	/* Whoever is told may ask anew at once: that is not among what was lost. */
+	uint64_t limit = c->order;
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		struct errand *e = &c->under_way[i];
+		if (e->used && e->sent && e->order < limit && worker_of(c, e->type) == w)
+			fail_errand(c, e, error);
+	}
+}
+
+static int pack_and_send(struct cam_crew *c, struct worker *w, const struct cam_errand *e, int fd)
+{
+	int n = cam_errand_pack(e, c->packet, sizeof(c->packet));
+	if (n < 0)
+		return n;
+	return cam_packet_send(w->helper.socket, c->packet, (size_t)n, fd);
+}
+
+static struct errand *free_slot(struct cam_crew *c)
+{
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		if (!c->under_way[i].used)
+			return &c->under_way[i];
+	}
+	return NULL;
+}
+
+static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *in)
+{
+	struct errand *e = free_slot(c);
+	if (!e)
+		return NULL;
+	*e = (struct errand){
+		.used = true,
+		.type = in->type,
+		.ticket = in->ticket,
+		.file = in->file,
+		.pid = in->pid,
+		.tid = in->tid,
+		.order = c->order++,
+		.deadline_ns = now_ns() + (in->type == CAM_ERRAND_NAMES ? NAMES_TIMEOUT_NS
+									: OPENER_TIMEOUT_NS),
+	};
+	return e;
+}
+
+static int ask_kallsyms(struct cam_crew *c)
+{
+	if (c->kernel_asked)
+		return 0;
+	struct cam_errand ask = {.type = CAM_ERRAND_KALLSYMS, .ticket = KALLSYMS_TICKET};
+	struct errand *e = note_errand(c, &ask);
+	if (!e)
+		return -EAGAIN;
+	int err = pack_and_send(c, &c->opener, &ask, -1);
+	if (err) {
+		forget_errand(e);
+		return err;
+	}
+	e->sent = c->kernel_asked = true;
+	return 0;
+}
+
+/* Kernel names wait until the symboliser has the kernel's symbols. */
+static int queue_kernel_names(struct cam_crew *c, const struct cam_errand *in)
+{
+	int err = start_worker(c, &c->opener);
+	if (!err)
+		err = ask_kallsyms(c);
+	if (err)
+		return err;
+	uint64_t *offsets = malloc(in->n_offsets * sizeof(*offsets));
+	struct errand *e = offsets ? note_errand(c, in) : NULL;
+	if (!e) {
+		free(offsets);
+		return -EAGAIN;
+	}
+	memcpy(offsets, in->offsets, in->n_offsets * sizeof(*offsets));
+	e->offsets = offsets;
+	e->n_offsets = in->n_offsets;
+	return 0;
+}
+
+static int send_names(struct cam_crew *c, const struct cam_errand *in)
+{
+	int fd = -1;
+	if (in->file >= CAM_FILE_FIRST) {
+		struct held *h = held_file(c, in->file);
+		if (!h || h->fd < 0 || h->poisoned)
+			return -EBADF;
+		fd = h->fd;
+	}
+	int err = start_worker(c, &c->symboliser);
+	if (err)
+		return err;
+	if (in->file == CAM_FILE_KERNEL) {
+		bool renew = c->kernel_stale && now_ns() - c->kernel_sent_ns > KERNEL_RENEW_NS;
+		if (!c->kernel_sent || renew)
+			return queue_kernel_names(c, in);
+	}
+	struct errand *e = note_errand(c, in);
+	if (!e)
+		return -EAGAIN;
+	err = pack_and_send(c, &c->symboliser, in, fd);
+	if (err)
+		forget_errand(e);
+	else
+		e->sent = true;
+	return err;
+}
+
+static int send_to_opener(struct cam_crew *c, const struct cam_errand *in)
+{
+	if (in->type == CAM_ERRAND_FILE &&
+	    (c->held_files >= c->max_files || !make_held(c, in->file)))
+		return -EMFILE;
+	int err = start_worker(c, &c->opener);
+	if (err)
+		return err;
+	struct errand *e = note_errand(c, in);
+	if (!e)
+		return -EAGAIN;
+	err = pack_and_send(c, &c->opener, in, -1);
+	if (err)
+		forget_errand(e);
+	else
+		e->sent = true;
+	return err;
+}
+
+static int crew_send(struct cam_errands *door, const struct cam_errand *in)
+{
+	struct cam_crew *c = door->self;
+	int err;
+	switch (in->type) {
+	case CAM_ERRAND_FORGET:
+		release_file(c, in->file);
+		return 0;
+	case CAM_ERRAND_NAMES:
+		err = send_names(c, in);
+		break;
+	case CAM_ERRAND_PROCESS:
+	case CAM_ERRAND_THREAD:
+	case CAM_ERRAND_FILE:
+		err = send_to_opener(c, in);
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* It died a moment ago: tick() will see to it, and it can be asked again. */
+	return err == -EPIPE || err == -ECONNRESET ? -EAGAIN : err;
+}
+
+/* The kernel's symbols are open: to the symboliser, with the first errand that waits for them. */
+static void pass_kallsyms(struct cam_crew *c, int fd)
+{
+	c->kernel_asked = false;
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		struct errand *e = &c->under_way[i];
+		if (!e->used || e->sent || e->type != CAM_ERRAND_NAMES)
+			continue;
+		struct cam_errand out = {
+			.type = CAM_ERRAND_NAMES,
+			.ticket = e->ticket,
+			.file = CAM_FILE_KERNEL,
+			.offsets = e->offsets,
+			.n_offsets = e->n_offsets,
+		};
+		int err = start_worker(c, &c->symboliser);
+		if (!err)
+			err = pack_and_send(c, &c->symboliser, &out, fd);
+		if (err) {
+			fail_errand(c, e, err);
+			continue;
+		}
+		e->sent = true;
+		free(e->offsets);
+		e->offsets = NULL;
+		if (fd >= 0) {
+			c->kernel_sent = true;
+			c->kernel_stale = false;
+			c->kernel_sent_ns = now_ns();
+			close(fd);
+			fd = -1;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
+				  const struct cam_tidings *t)
+{
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		struct errand *e = &c->under_way[i];
+		if (e->used && e->sent && e->type == t->type && e->ticket == t->ticket &&
+		    worker_of(c, e->type) == w)
+			return e;
+	}
+	return NULL;
+}
+
+static int keep_file(struct cam_crew *c, const struct errand *e, int fd)
+{
+	struct held *h = held_file(c, e->file);
+	if (!h || fd < 0)
+		return -EBADMSG;
+	if (h->fd >= 0)
+		close(h->fd);
+	else
+		c->held_files++;
+	h->fd = fd;
+	return 0;
+}
+
+/* Takes fd over. What a helper says about who asked is not believed: that is ours to know. */
+static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tidings *t, int fd)
+{
+	if (e->type == CAM_ERRAND_KALLSYMS) {
+		int error = t->error;
+		forget_errand(e);
+		if (!error && fd >= 0) {
+			pass_kallsyms(c, fd);
+			return;
+		}
+		c->kernel_asked = false;
+		uint64_t limit = c->order;
+		for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+			struct errand *waiting = &c->under_way[i];
+			if (waiting->used && !waiting->sent && waiting->order < limit)
+				fail_errand(c, waiting, error ? error : -EBADMSG);
+		}
+	} else {
+		if (e->type == CAM_ERRAND_FILE && !t->error) {
+			t->error = keep_file(c, e, fd);
+			fd = t->error ? fd : -1;
+		}
+		bool more = !t->error && ((e->type == CAM_ERRAND_PROCESS && t->process.more) ||
+					  (e->type == CAM_ERRAND_NAMES && t->names.more));
+		t->pid = e->pid;
+		t->tid = e->tid;
+		t->file = e->file;
+		if (!more) {
+			forget_errand(e);
+			c->stats.answered++;
+		}
+		c->deliver(c->arg, t);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void receive_from(struct cam_crew *c, struct worker *w)
+{
+	/* Bounded, so that one helper's flood cannot keep the ingest thread. */
+	for (int i = 0; i < 256 && w->helper.pid; i++) {
+		int fd = -1;
+		ssize_t n = cam_packet_receive(w->helper.socket, c->packet, sizeof(c->packet), &fd);
+		if (n == -EAGAIN)
+			return;
+		struct cam_tidings t;
+		struct errand *e = NULL;
+		if (n > 0 &&
+		    !cam_tidings_unpack(c->packet, (size_t)n, c->scratch, sizeof(c->scratch), &t))
+			e = find_errand(c, w, &t);
+		if (e) {
+			take_tidings(c, e, &t, fd);
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		/* It ended (0), or says what nobody asked: it is not to be trusted any more. A late
+		 * answer to an errand that timed out is no crime. */
+		if (n == 0 || (n < 0 && n != -EMSGSIZE)) {
+			lose_worker(c, w, -EIO);
+			return;
+		}
+	}
+}
+
+void cam_crew_receive(struct cam_crew *c)
+{
+	struct epoll_event ev[4];
+	int n = epoll_wait(c->epoll_fd, ev, 4, 0);
+	for (int i = 0; i < n; i++)
+		receive_from(c, ev[i].data.ptr);
+}
+
+void cam_crew_tick(struct cam_crew *c, uint64_t now)
+{
+	bool hung = false;
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		struct errand *e = &c->under_way[i];
+		if (!e->used || now < e->deadline_ns)
+			continue;
+		c->stats.timed_out++;
+		/* The opener has workers of its own and loses one errand; the symboliser is stuck. */
+		if (e->sent && e->type == CAM_ERRAND_NAMES)
+			hung = true;
+		else
+			fail_errand(c, e, -ETIMEDOUT);
+	}
+	if (hung)
+		lose_worker(c, &c->symboliser, -ETIMEDOUT);
+	struct worker *workers[] = {&c->opener, &c->symboliser};
+	for (size_t i = 0; i < 2; i++) {
+		int status;
+		if (workers[i]->helper.pid && cam_helper_poll(&workers[i]->helper, &status) == 1)
+			lose_worker(c, workers[i], -EIO);
+	}
+	start_worker(c, &c->opener);
+}
+
+void cam_crew_kernel_changed(struct cam_crew *c)
+{
+	c->kernel_stale = true;
+}
+
+int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_crew **out)
+{
+	struct cam_crew *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->door = (struct cam_errands){.self = c, .send = crew_send};
+	c->deliver = fn;
+	c->arg = arg;
+	c->max_files = max_files;
+	c->opener = (struct worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};
+	c->symboliser = (struct worker){.role = CAM_HELPER_SYMBOLISER, .helper = {.socket = -1}};
+	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	int err = c->epoll_fd < 0 ? -errno : start_worker(c, &c->opener);
+	if (err) {
+		cam_crew_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void cam_crew_free(struct cam_crew *c)
+{
+	if (!c)
+		return;
+	if (c->opener.helper.pid)
+		cam_helper_stop(&c->opener.helper, NULL);
+	if (c->symboliser.helper.pid)
+		cam_helper_stop(&c->symboliser.helper, NULL);
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++)
+		forget_errand(&c->under_way[i]);
+	for (size_t i = 0; i < c->n_files; i++) {
+		if (c->files[i].fd >= 0)
+			close(c->files[i].fd);
+	}
+	free(c->files);
+	if (c->epoll_fd >= 0)
+		close(c->epoll_fd);
+	free(c);
+}
+
+struct cam_errands *cam_crew_errands(struct cam_crew *c)
+{
+	return &c->door;
+}
+
+int cam_crew_fd(const struct cam_crew *c)
+{
+	return c->epoll_fd;
+}
+
+struct cam_crew_stats cam_crew_stats(const struct cam_crew *c)
+{
+	struct cam_crew_stats s = c->stats;
+	s.opener_starts = c->opener.starts;
+	s.symboliser_starts = c->symboliser.starts;
+	s.opener_pid = (int)c->opener.helper.pid;
+	s.symboliser_pid = (int)c->symboliser.helper.pid;
+	s.held_files = c->held_files;
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++)
+		s.under_way += c->under_way[i].used;
+	return s;
+}

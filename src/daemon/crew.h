@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The recorder's helper processes, opener and symboliser, as one who runs errands (door G).
+ *
+ * Ingest thread. Every errand is answered once: by its helper, or, when the helper died or took too
+ * long, here, with an error. A helper that dies is started again, less and less often if it keeps
+ * dying; the file it was working on is not given to another. Descriptors of profiled files are held
+ * here, by ingest's numbers.
+ */
+#pragma once
+#include "model/errand.h"
+
+struct cam_crew;
+typedef void cam_tidings_fn(void *arg, const struct cam_tidings *t);
+
+struct cam_crew_stats {
+	uint64_t answered, failed, timed_out;
+	uint32_t opener_starts, symboliser_starts;
+	uint32_t under_way;
+	uint32_t held_files;
+	uint32_t poisoned_files;	/* a symboliser died or hung on them */
+	int opener_pid, symboliser_pid; /* 0: not running */
+};
+
+/* Starts the opener. max_files bounds the descriptors held. Answers go to fn, from
+ * cam_crew_receive() and cam_crew_tick() only, never from inside send(). */
+int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_crew **out);
+void cam_crew_free(struct cam_crew *c);
+struct cam_errands *cam_crew_errands(struct cam_crew *c);
+/* Readable when cam_crew_receive() has something to do. */
+int cam_crew_fd(const struct cam_crew *c);
+void cam_crew_receive(struct cam_crew *c);
+/* About every 200 ms: gives up on what took too long, replaces who died. */
+void cam_crew_tick(struct cam_crew *c, uint64_t now_ns);
+/* The kernel's symbols have changed: a module or a BPF program came or went. */
+void cam_crew_kernel_changed(struct cam_crew *c);
+struct cam_crew_stats cam_crew_stats(const struct cam_crew *c);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who is there already, at the start: children of a process (--tree), threads of a process or of a
+ * user. Reads the numbers in /proc, nothing that could wait for the process. Each answers how many
+ * were written, at most max. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All below pid, without pid itself. */
+size_t cam_descendants_of(int32_t pid, int32_t *pids, size_t max);
+size_t cam_descendants_threads(int32_t pid, int32_t *tids, size_t max);
+size_t cam_descendants_threads_of_user(uid_t uid, int32_t *tids, size_t max);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rounds. One every CAM_ROUND_NS, or sooner when a ring passes its watermark, but never two within
+ * MIN_ROUND_NS: a storm is drained in pieces, not by spinning.
+ *
+ * Invariants
+ *  1. A round takes only what is older than the round before began: whatever a CPU was writing
+ *     then is in its ring now, so the merge sees it.
+ *  2. A record that the queue refuses is counted for its CPU, and the count is queued, as a lost
+ *     record of the queue, before anything else of a later round.
+ *  3. Nothing here waits for another thread.
+ */
+#include "daemon/drain.h"
+
+#include "base/units.h"
+#include "ingest/order.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIN_ROUND_NS  20000000u
+#define MAX_LOST_CPUS 1024u
+
+struct lost {
+	uint64_t records, from_ns, to_ns;
+};
+
+struct cam_drain {
+	struct cam_capture *capture;
+	struct cam_queue *queue;
+	struct cam_order *order;
+	pthread_t thread;
+	int wake_fd, stop_fd;
+	bool stopping;
+	uint64_t last_round_ns, last_scan_ns;
+	/* Refused by the queue, not yet told: of each CPU samples; then all else. */
+	struct lost samples[MAX_LOST_CPUS];
+	struct lost side_band;
+	_Atomic uint32_t want_hz;
+	_Atomic uint64_t rounds, released_ns, refused;
+	_Atomic int error;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void count_refused(struct cam_drain *d, const struct cam_raw *r)
+{
+	struct lost *l =
+		r->type == CAM_RAW_SAMPLE ? &d->samples[r->cpu % MAX_LOST_CPUS] : &d->side_band;
+	if (!l->records || r->time_ns < l->from_ns)
+		l->from_ns = r->time_ns;
+	if (r->time_ns >= l->to_ns)
+		l->to_ns = r->time_ns + 1;
+	l->records++;
+	atomic_fetch_add_explicit(&d->refused, 1, memory_order_relaxed);
+}
+
+static void queue_record(void *arg, const struct cam_raw *r)
+{
+	struct cam_drain *d = arg;
+	if (cam_queue_put(d->queue, r))
+		count_refused(d, r);
+}
+
+static bool tell_lost(struct cam_drain *d, struct lost *l, uint32_t cpu, bool side_band)
+{
+	if (!l->records)
+		return true;
+	struct cam_raw r = {
+		.type = CAM_RAW_LOST,
+		.cpu = cpu,
+		.time_ns = l->to_ns,
+		.lost = {.records = l->records,
+			 .from_ns = l->from_ns,
+			 .side_band = side_band,
+			 .queue = true},
+	};
+	if (cam_queue_put(d->queue, &r))
+		return false;
+	*l = (struct lost){0};
+	return true;
+}
+
+static void tell_all_lost(struct cam_drain *d)
+{
+	for (uint32_t cpu = 0; cpu < MAX_LOST_CPUS; cpu++) {
+		if (!tell_lost(d, &d->samples[cpu], cpu, false))
+			return;
+	}
+	tell_lost(d, &d->side_band, CAM_CPU_NONE, true);
+}
+
+static void note_error(struct cam_drain *d, int err)
+{
+	if (err)
+		atomic_store_explicit(&d->error, err, memory_order_relaxed);
+}
+
+static void run_round(struct cam_drain *d)
+{
+	uint64_t t = now_ns();
+	/* The last round takes all: nobody will come after it. */
+	uint64_t before = d->stopping ? UINT64_MAX : d->last_round_ns;
+	struct cam_stream **streams;
+	size_t n;
+	tell_all_lost(d);
+	int err = d->capture->ops->begin_round(d->capture, t, &streams, &n);
+	note_error(d, err);
+	if (!err) {
+		cam_order_release(d->order, streams, n, before, queue_record, d);
+		d->capture->ops->end_round(d->capture);
+	}
+	atomic_store_explicit(&d->released_ns, d->stopping ? t : d->last_round_ns,
+			      memory_order_release);
+	atomic_fetch_add_explicit(&d->rounds, 1, memory_order_relaxed);
+	d->last_round_ns = t;
+	if (t - d->last_scan_ns >= CAM_NS_PER_SEC) {
+		d->last_scan_ns = t;
+		note_error(d, d->capture->ops->rescan(d->capture));
+	}
+	/* A full counter means that the other side is awake already. */
+	if (eventfd_write(d->wake_fd, 1))
+		return;
+}
+
+static void change_rate(struct cam_drain *d)
+{
+	uint32_t hz = atomic_exchange_explicit(&d->want_hz, 0, memory_order_relaxed);
+	if (hz)
+		note_error(d, d->capture->ops->set_rate(d->capture, hz));
+}
+
+static void *drain_main(void *arg)
+{
+	struct cam_drain *d = arg;
+	prctl(PR_SET_NAME, "perfcam-drain");
+	struct pollfd fds[2] = {
+		{.fd = d->stop_fd, .events = POLLIN},
+		{.fd = d->capture->ops->fd(d->capture), .events = POLLIN},
+	};
+	while (!d->stopping) {
+		const struct timespec least = {.tv_nsec = MIN_ROUND_NS};
+		int n = ppoll(fds, 1, &least, NULL);
+		/* Rounds fall on whole multiples of their length, so that one follows each full
+		 * second closely: the host's counters are read then. */
+		struct timespec rest = {.tv_nsec = (long)(CAM_ROUND_NS - now_ns() % CAM_ROUND_NS)};
+		if (n == 0)
+			n = ppoll(fds, 2, &rest, NULL);
+		d->stopping = n > 0 && (fds[0].revents & POLLIN);
+		change_rate(d);
+		run_round(d);
+	}
+	return NULL;
+}
+
+int cam_drain_start(struct cam_capture *capture, struct cam_queue *queue, int wake_fd,
+		    size_t max_streams, struct cam_drain **out)
+{
+	struct cam_drain *d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	d->capture = capture;
+	d->queue = queue;
+	d->wake_fd = wake_fd;
+	d->last_round_ns = d->last_scan_ns = now_ns();
+	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int err = d->stop_fd < 0 ? -errno : cam_order_new(max_streams, &d->order);
+	if (!err)
+		err = -pthread_create(&d->thread, NULL, drain_main, d);
+	if (err) {
+		if (d->stop_fd >= 0)
+			close(d->stop_fd);
+		cam_order_free(d->order);
+		free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+void cam_drain_stop(struct cam_drain *d)
+{
+	if (!d)
+		return;
+	eventfd_write(d->stop_fd, 1);
+	pthread_join(d->thread, NULL);
+	close(d->stop_fd);
+	cam_order_free(d->order);
+	free(d);
+}
+
+struct cam_drain_stats cam_drain_stats(struct cam_drain *d)
+{
+	struct cam_drain_stats s = {
+		.rounds = atomic_load_explicit(&d->rounds, memory_order_relaxed),
+		.released_ns = atomic_load_explicit(&d->released_ns, memory_order_acquire),
+		.refused = atomic_load_explicit(&d->refused, memory_order_relaxed),
+		.error = atomic_load_explicit(&d->error, memory_order_relaxed),
+	};
+	clockid_t clock;
+	struct timespec t;
+	if (!pthread_getcpuclockid(d->thread, &clock) && !clock_gettime(clock, &t))
+		s.cpu_ns = (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+	return s;
+}
+
+void cam_drain_set_rate(struct cam_drain *d, uint32_t hz)
+{
+	atomic_store_explicit(&d->want_hz, hz, memory_order_relaxed);
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One sealing at a time, in a niced child that gets two descriptors and nothing else. The child's
+ * exit status is minus the errno it ended with (0: sealed).
+ *
+ * Invariants
+ *  1. A door that ingest holds is always good to call: it answers an error while there is no store.
+ *  2. The store is never closed while a door is inside a window or a sealing runs.
+ *  3. Retention runs after every window that ended, and when the disk was found full.
+ */
+#include "daemon/keeper.h"
+
+#include "base/units.h"
+#include "helper/helper.h"
+#include "store/io.h"
+#include "store/seal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DOORS		 3u
+#define SYNC_NS		 (5 * CAM_NS_PER_SEC)
+#define REOPEN_NS	 (10 * CAM_NS_PER_SEC)
+#define SEAL_TIMEOUT_NS	 (600 * CAM_NS_PER_SEC)
+#define RETAIN_NS	 (60 * CAM_NS_PER_SEC)
+#define RETAIN_WHEN_FULL (2 * CAM_NS_PER_SEC)
+
+struct door {
+	struct cam_journal journal; /* what ingest sees */
+	struct cam_journal *inner;  /* the store's; NULL: none yet */
+	struct cam_keeper *keeper;
+};
+
+struct cam_keeper {
+	const struct cam_settings *settings;
+	struct cam_io *io;
+	struct cam_store *store;
+	struct door doors[DOORS];
+	unsigned next_door;
+	uint64_t opened_ns, retained_ns;
+	bool retain_now, disk_full;
+	struct cam_retention limits;
+
+	struct cam_helper sealer;
+	struct cam_seal_job job;
+	bool sealing, seal_tried;
+	uint64_t seal_started_ns;
+	char last_sealed[CAM_NAME_BYTES];
+	struct cam_keeper_stats stats;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static int note(struct cam_keeper *k, int err)
+{
+	if (err) {
+		k->stats.error = err;
+		k->stats.failures++;
+		k->disk_full |= err == -ENOSPC || err == -EDQUOT;
+	}
+	return err;
+}
+
+static int open_store(struct cam_keeper *k, int *holder)
+{
+	k->opened_ns = now_ns();
+	int err = 0;
+	if (!k->io)
+		err = cam_io_posix_open(k->settings->store, true, &k->io);
+	if (!err)
+		err = cam_store_open_live(k->io, &k->store, holder);
+	if (err)
+		return err;
+	k->stats.error = 0;
+	k->retain_now = true;
+	cam_keeper_limits(k, k->settings);
+	return 0;
+}
+
+static int door_begin(struct cam_journal *j, const struct cam_tables *t,
+		      const struct cam_window_head *head)
+{
+	struct door *d = j->self;
+	struct cam_keeper *k = d->keeper;
+	if (!k->store)
+		return k->stats.error ? k->stats.error : -EROFS;
+	if (!d->inner)
+		d->inner = cam_store_journal(k->store, SYNC_NS);
+	return d->inner ? note(k, d->inner->begin(d->inner, t, head)) : -ENOMEM;
+}
+
+static int door_append(struct cam_journal *j, const struct cam_tables *t,
+		       const struct cam_block *block)
+{
+	struct door *d = j->self;
+	return d->inner ? note(d->keeper, d->inner->append(d->inner, t, block)) : -EROFS;
+}
+
+static int door_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
+{
+	struct door *d = j->self;
+	if (!d->inner)
+		return -EROFS;
+	int err = note(d->keeper, d->inner->end(d->inner, end_ns, keep_empty));
+	if (!err)
+		d->keeper->retain_now = true;
+	return err;
+}
+
+struct cam_journal *cam_keeper_door(void *keeper)
+{
+	struct cam_keeper *k = keeper;
+	return &k->doors[k->next_door++ % DOORS].journal;
+}
+
+int cam_keeper_new(const struct cam_settings *s, struct cam_keeper **out, int *holder)
+{
+	struct cam_keeper *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->settings = s;
+	k->sealer = (struct cam_helper){.socket = -1, .pidfd = -1};
+	for (unsigned i = 0; i < DOORS; i++) {
+		k->doors[i] = (struct door){.keeper = k};
+		k->doors[i].journal = (struct cam_journal){
+			.self = &k->doors[i],
+			.begin = door_begin,
+			.append = door_append,
+			.end = door_end,
+		};
+	}
+	int err = open_store(k, holder);
+	if (err == -EWOULDBLOCK) {
+		cam_keeper_free(k, 0);
+		return err;
+	}
+	note(k, err);
+	*out = k;
+	return 0;
+}
+
+void cam_keeper_limits(struct cam_keeper *k, const struct cam_settings *s)
+{
+	uint64_t total = 0, free_bytes = 0;
+	k->settings = s;
+	if (k->io)
+		note(k, k->io->ops->space(k->io, &total, &free_bytes));
+	k->limits = cam_settings_retention(s, total);
+	k->retain_now = true;
+}
+
+static void retain(struct cam_keeper *k, uint64_t now)
+{
+	/* A full disk is looked after at once, but not in every tick. */
+	uint64_t pause = k->disk_full ? RETAIN_WHEN_FULL : RETAIN_NS;
+	if (!k->retain_now && now - k->retained_ns < pause)
+		return;
+	unsigned deleted = 0;
+	struct cam_retention limits = k->limits;
+	k->retain_now = k->disk_full = false;
+	k->retained_ns = now;
+	note(k, cam_store_retain(k->store, &limits, &deleted));
+	k->stats.deleted += deleted;
+}
+
+/* The two descriptors travel as packets of their own: which is which is their order. */
+static int hand_over(struct cam_keeper *k)
+{
+	int err = cam_packet_send(k->sealer.socket, "journal", 7, cam_file_fd(k->job.journal));
+	if (!err)
+		err = cam_packet_send(k->sealer.socket, "window", 6, cam_file_fd(k->job.window));
+	return err;
+}
+
+static void finish_job(struct cam_keeper *k, int result)
+{
+	int err = cam_store_seal_done(k->store, &k->job, result);
+	k->sealing = false;
+	if (!err && k->job.sealed[0]) {
+		k->stats.sealed++;
+		memcpy(k->last_sealed, k->job.sealed, sizeof(k->last_sealed));
+	}
+	k->retain_now |= !err;
+	note(k, err);
+}
+
+static void start_sealing(struct cam_keeper *k, uint64_t now)
+{
+	int got = cam_store_seal_next(k->store, &k->job);
+	if (got < 0)
+		note(k, got);
+	if (got <= 0)
+		return;
+	k->sealing = true;
+	k->seal_started_ns = now;
+	int err = cam_helper_start(&k->sealer, CAM_HELPER_SEALER, -1, NULL);
+	if (!err) {
+		k->stats.sealer_starts++;
+		err = hand_over(k);
+		if (err)
+			cam_helper_stop(&k->sealer, NULL);
+	}
+	if (err)
+		finish_job(k, err);
+}
+
+static void end_sealer(struct cam_keeper *k, int status)
+{
+	int result = WIFEXITED(status) ? -WEXITSTATUS(status) : -EFAULT;
+	cam_helper_stop(&k->sealer, NULL);
+	finish_job(k, result);
+}
+
+static void poll_sealing(struct cam_keeper *k, uint64_t now)
+{
+	int status;
+	if (k->sealing && cam_helper_poll(&k->sealer, &status) == 1) {
+		end_sealer(k, status);
+	} else if (k->sealing && now - k->seal_started_ns > SEAL_TIMEOUT_NS) {
+		cam_helper_stop(&k->sealer, NULL);
+		finish_job(k, -ETIMEDOUT);
+	}
+	if (!k->sealing)
+		start_sealing(k, now);
+}
+
+void cam_keeper_tick(struct cam_keeper *k, uint64_t now)
+{
+	int holder;
+	if (!k->store && now - k->opened_ns >= REOPEN_NS)
+		note(k, open_store(k, &holder));
+	if (!k->store)
+		return;
+	poll_sealing(k, now);
+	retain(k, now);
+}
+
+int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NAME_BYTES])
+{
+	uint64_t until = now_ns() + wait_ns;
+	name[0] = '\0';
+	k->last_sealed[0] = '\0';
+	while (k->store) {
+		uint64_t now = now_ns();
+		poll_sealing(k, now);
+		if (!k->sealing)
+			break;
+		if (now >= until)
+			return -ETIMEDOUT;
+		struct pollfd ended = {.fd = k->sealer.pidfd, .events = POLLIN};
+		if (poll(&ended, 1, 20) < 0 && errno != EINTR)
+			return -errno;
+	}
+	memcpy(name, k->last_sealed, sizeof(k->last_sealed));
+	return k->store ? 0 : k->stats.error;
+}
+
+void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
+{
+	if (!k)
+		return;
+	uint64_t until = now_ns() + wait_ns;
+	while (k->sealing) {
+		int status;
+		if (cam_helper_poll(&k->sealer, &status) == 1) {
+			end_sealer(k, status);
+		} else if (now_ns() >= until) {
+			cam_helper_stop(&k->sealer, NULL);
+			finish_job(k, -ECANCELED);
+		} else {
+			poll(&(struct pollfd){.fd = k->sealer.pidfd, .events = POLLIN}, 1, 20);
+		}
+	}
+	if (k->store)
+		cam_store_close(k->store);
+	if (k->io)
+		cam_io_posix_close(k->io);
+	free(k);
+}
+
+const char *cam_keeper_last_sealed(const struct cam_keeper *k)
+{
+	return k->last_sealed;
+}
+
+struct cam_store *cam_keeper_store(struct cam_keeper *k)
+{
+	return k->store;
+}
+
+struct cam_io *cam_keeper_io(struct cam_keeper *k)
+{
+	return k->io;
+}
+
+struct cam_keeper_stats cam_keeper_stats(const struct cam_keeper *k)
+{
+	struct cam_keeper_stats s = k->stats;
+	s.open = k->store != NULL;
+	s.sealer_pid = k->sealing ? (int)k->sealer.pid : 0;
+	if (k->store) {
+		s.recovered = cam_store_counts(k->store)->recovered;
+		s.waiting = cam_store_seal_waiting(k->store);
+	}
+	return s;
+}
+
+static int receive_file(int socket, struct cam_file **out)
+{
+	char word[16];
+	int fd = -1;
+	ssize_t n = cam_packet_receive(socket, word, sizeof(word), &fd);
+	if (n < 0)
+		return (int)n;
+	return fd < 0 ? -EBADMSG : cam_file_from_fd(fd, out);
+}
+
+int cam_sealer_run(int socket)
+{
+	struct cam_file *journal, *window;
+	int err = receive_file(socket, &journal);
+	if (!err)
+		err = receive_file(socket, &window);
+	if (!err)
+		err = cam_confine(CAM_CONFINE_SEALER);
+	if (!err)
+		err = cam_seal_files(journal, window);
+	return err < 0 && err > -126 ? -err : err ? 125 : 0;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/meter.h"
+
+#include "base/units.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHED_AFTER_S	10u
+#define RESTORE_AFTER_S 60u
+#define PPM		1000000u
+
+static bool read_small(const char *path, char *room, size_t bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, room, bytes - 1);
+	close(fd);
+	room[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The first figure of schedstat is the time on a CPU, in nanoseconds, of the main thread only; so
+ * that of all threads comes from stat, in ticks. */
+static bool read_cpu(pid_t pid, uint64_t *ns)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!read_small(path, text, sizeof(text)))
+		return false;
+	const char *p = strrchr(text, ')');
+	unsigned long user, system;
+	if (!p ||
+	    sscanf(p, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+		return false;
+	*ns = (user + system) * (CAM_NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+static uint64_t read_resident(pid_t pid)
+{
+	char path[64], text[256];
+	unsigned long resident = 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	if (!read_small(path, text, sizeof(text)) || sscanf(text, "%*u %lu", &resident) != 1)
+		return 0;
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES])
+{
+	size_t at = m->readings % CAM_METER_HISTORY;
+	m->last_second_ns = 0;
+	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
+		struct cam_meter_reading *r = &m->roles[i];
+		uint64_t cpu;
+		if (r->pid != pids[i])
+			m->alive_cpu_ns[i] = 0;
+		r->pid = pids[i];
+		r->resident_bytes = pids[i] ? read_resident(pids[i]) : 0;
+		if (pids[i] && read_cpu(pids[i], &cpu) && cpu > m->alive_cpu_ns[i]) {
+			r->cpu_ns += cpu - m->alive_cpu_ns[i];
+			m->last_second_ns += cpu - m->alive_cpu_ns[i];
+			m->alive_cpu_ns[i] = cpu;
+		}
+		/* The slot still holds what was there a minute ago. */
+		bool full = m->readings >= CAM_METER_HISTORY;
+		size_t oldest = full ? at : 0;
+		if (m->readings) {
+			r->minute_cpu_ns = r->cpu_ns - m->total[oldest][i];
+			r->minute_ns = now_ns - m->time_ns[oldest];
+		}
+	}
+	for (size_t i = 0; i < CAM_METER_ROLES; i++)
+		m->total[at][i] = m->roles[i].cpu_ns;
+	m->time_ns[at] = now_ns;
+	m->readings++;
+}
+
+bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
+{
+	if (seconds >= CAM_METER_HISTORY)
+		seconds = CAM_METER_HISTORY - 1;
+	if (m->readings <= seconds)
+		return false;
+	size_t last = (m->readings - 1) % CAM_METER_HISTORY;
+	size_t first = (m->readings - 1 - seconds) % CAM_METER_HISTORY;
+	uint64_t cpu = 0, span = m->time_ns[last] - m->time_ns[first];
+	for (size_t i = 0; i < CAM_METER_ROLES; i++)
+		cpu += m->total[last][i] - m->total[first][i];
+	if (!span)
+		return false;
+	*ppm = (uint64_t)((double)cpu * PPM / (double)span);
+	return true;
+}
+
+uint64_t cam_meter_written(void)
+{
+	char text[512];
+	unsigned long long bytes = 0;
+	if (!read_small("/proc/self/io", text, sizeof(text)))
+		return 0;
+	const char *p = strstr(text, "write_bytes:");
+	return p && sscanf(p, "write_bytes: %llu", &bytes) == 1 ? bytes : 0;
+}
+
+bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t now_ns)
+{
+	uint64_t ppm;
+	uint64_t since = now_ns - s->changed_ns;
+	uint32_t before = s->hz;
+	if (!s->max_ppm) {
+		s->hz = s->wanted_hz;
+	} else if (since >= SHED_AFTER_S * CAM_NS_PER_SEC && s->hz > 1 &&
+		   cam_meter_ppm(m, SHED_AFTER_S, &ppm) && ppm > s->max_ppm) {
+		s->hz = (s->hz + 1) / 2;
+	} else if (since >= RESTORE_AFTER_S * CAM_NS_PER_SEC && s->hz < s->wanted_hz &&
+		   cam_meter_ppm(m, RESTORE_AFTER_S - 1, &ppm) && 2 * ppm < s->max_ppm) {
+		s->hz = 2 * s->hz < s->wanted_hz ? 2 * s->hz : s->wanted_hz;
+	}
+	if (s->hz == before)
+		return false;
+	s->changed_ns = now_ns;
+	return true;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What perfcam costs: CPU time and memory of its own processes, once a second, and whether that is
+ * within its budget. When it is not, the sampling rate is what gives way.
+ *
+ * Ingest thread. Reads /proc of our own processes only.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum cam_meter_role {
+	CAM_METER_RECORDER,
+	CAM_METER_OPENER,
+	CAM_METER_SYMBOLISER,
+	CAM_METER_SEALER,
+	CAM_METER_SERVER,
+	CAM_METER_ROLES,
+};
+
+struct cam_meter_reading {
+	pid_t pid;	 /* 0: does not run */
+	uint64_t cpu_ns; /* since the start, of all processes that had this role */
+	uint64_t minute_cpu_ns, minute_ns; /* over the last minute, or since the start */
+	uint64_t resident_bytes;
+};
+
+#define CAM_METER_HISTORY 60
+
+struct cam_meter {
+	struct cam_meter_reading roles[CAM_METER_ROLES];
+	uint64_t alive_cpu_ns[CAM_METER_ROLES]; /* of the process that has the role now */
+	uint64_t total[CAM_METER_HISTORY][CAM_METER_ROLES];
+	uint64_t time_ns[CAM_METER_HISTORY];
+	size_t readings;
+	uint64_t last_second_ns; /* CPU of all roles in the last interval */
+};
+
+/* pids by role; 0: does not run now. A pid that changed is another process. */
+void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES]);
+/* CPU of all roles in parts per million of one CPU, over the last `seconds`; false: not known yet. */
+bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);
+
+/* Bytes this process has had written to disk; 0 where the kernel does not say. */
+uint64_t cam_meter_written(void);
+
+/*
+ * The rate that keeps the budget. Halves when the last 10 s cost more than max_ppm, doubles back
+ * (up to wanted) when 60 s at the doubled cost would have been within it. Never below 1 Hz.
+ */
+struct cam_shedder {
+	uint32_t wanted_hz, hz;
+	uint64_t max_ppm; /* of one CPU; 0: no limit */
+	uint64_t changed_ns;
+};
+/* True: s->hz has changed. */
+bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t now_ns);

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The ingest thread's loop.
+ *
+ * Invariants
+ *  1. The drain thread is never waited for but at the end.
+ *  2. Whatever fails, sampling goes on: the store refuses (ingest counts), a helper dies (crew
+ *     starts another), the control socket breaks (said). Only memory that cannot be had at the start
+ *     and a kernel that allows no sampling end the recorder.
+ *  3. After SIGTERM: a last round, a cut, an end mark in the journal, its sync; then sealing as far as
+ *     STOP_SEAL_NS allows. What is not sealed then, the next start seals.
+ */
+#include "base/units.h"
+#include "daemon/log.h"
+#include "daemon/recorder_parts.h"
+#include "daemon/recorder_status.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
+#define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
+#define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
+#define RECORDS_A_TURN 65536
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+void cam_recorder_mishap(struct cam_recorder *r, const char *fmt, ...)
+{
+	char text[sizeof(r->mishaps[0].text)];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	struct cam_mishap *m = NULL;
+	for (size_t i = 0; i < r->n_mishaps && !m; i++)
+		m = strcmp(r->mishaps[i].text, text) ? NULL : &r->mishaps[i];
+	if (!m) {
+		/* The newest first; the oldest makes room. */
+		size_t n = r->n_mishaps < CAM_RECORDER_ERRORS ? r->n_mishaps++
+							      : CAM_RECORDER_ERRORS - 1;
+		memmove(&r->mishaps[1], &r->mishaps[0], n * sizeof(r->mishaps[0]));
+		m = &r->mishaps[0];
+		*m = (struct cam_mishap){0};
+		memcpy(m->text, text, sizeof(text));
+		cam_log("%s", text);
+	}
+	m->times++;
+	m->realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME);
+}
+
+static void take_tidings(void *arg, const struct cam_tidings *t)
+{
+	struct cam_recorder *r = arg;
+	int err = cam_live_tidings(r->live, t);
+	if (err)
+		cam_recorder_mishap(r, "an answer of a helper was not taken: %s", strerror(-err));
+}
+
+/* Says a failing store once, and once that it works again. */
+static void note_journal(struct cam_recorder *r, int err)
+{
+	if (err == r->journal_error)
+		return;
+	r->journal_error = err;
+	if (err)
+		cam_recorder_mishap(
+			r,
+			"%s: cannot write: %s; recording goes on in memory as far as it "
+			"fits, what does not is counted",
+			r->settings->store, strerror(-err));
+	else
+		cam_log("%s: writing again", r->settings->store);
+}
+
+static void drain_queue(struct cam_recorder *r, bool all)
+{
+	struct cam_raw raw;
+	for (int i = 0; (all || i < RECORDS_A_TURN) && cam_queue_peek(r->queue, &raw); i++) {
+		if (raw.type == CAM_RAW_KSYMBOL)
+			cam_crew_kernel_changed(r->crew);
+		else if (raw.type == CAM_RAW_SAMPLE)
+			cam_busiest_count(&r->busiest, raw.pid);
+		int err = cam_live_raw(r->live, &raw);
+		cam_queue_drop(r->queue);
+		if (err)
+			cam_recorder_mishap(r, "a record was not taken: %s", strerror(-err));
+	}
+}
+
+static void tick(struct cam_recorder *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct cam_drain_stats drained = cam_drain_stats(r->drain);
+	drain_queue(r, false);
+	if (now - r->last_tick_ns < TICK_NS)
+		return;
+	r->last_tick_ns = now;
+	r->released_ns = drained.released_ns;
+	if (now / CAM_NS_PER_SEC != r->last_second) {
+		r->last_second = now / CAM_NS_PER_SEC;
+		cam_recorder_second(r, now);
+	}
+	cam_crew_tick(r->crew, now);
+	note_journal(r, cam_live_tick(r->live, now, drained.released_ns));
+	cam_keeper_tick(r->keeper, now);
+	cam_recorder_snapshot_poll(r);
+	if (drained.error)
+		cam_recorder_mishap(r, "a CPU could not be watched: %s", strerror(-drained.error));
+	if (r->stop_ns && now >= r->stop_ns)
+		r->stopping = true;
+}
+
+static void take_signal(struct cam_recorder *r)
+{
+	struct signalfd_siginfo s;
+	while (read(r->signal_fd, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
+		if (s.ssi_signo == SIGHUP) {
+			cam_recorder_reload(r, NULL);
+		} else if (s.ssi_signo == SIGUSR1) {
+			cam_recorder_snapshot(r);
+		} else {
+			r->stopping = true;
+		}
+	}
+}
+
+static void take_child(struct cam_recorder *r)
+{
+	if (waitpid(r->child, &r->child_status, WNOHANG) != r->child)
+		return;
+	r->child = 0;
+	r->stopping = true;
+}
+
+/* The server's question; an answer that does not fit its socket is its loss. */
+static void take_question(struct cam_recorder *r)
+{
+	char word[8];
+	ssize_t n = recv(r->request->status_fd, word, sizeof(word), MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN)) {
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->request->status_fd, NULL);
+		cam_recorder_mishap(r, "the server has ended; recording goes on");
+	}
+	if (n <= 0)
+		return;
+	struct cam_buf json = CAM_BUF(CAM_CONTROL_MAX_BYTES);
+	cam_recorder_status(r, &json);
+	if (!cam_buf_error(&json) &&
+	    send(r->request->status_fd, json.data, json.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		cam_recorder_mishap(r, "the server did not take the status: %s", strerror(errno));
+	cam_buf_free(&json);
+}
+
+static int watch(struct cam_recorder *r, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static void take_event(struct cam_recorder *r, int fd)
+{
+	eventfd_t woken;
+	if (fd == r->wake_fd) {
+		eventfd_read(r->wake_fd, &woken);
+		tick(r);
+	} else if (fd == r->signal_fd) {
+		take_signal(r);
+	} else if (fd == r->child_fd) {
+		take_child(r);
+	} else if (r->request->server_pid && fd == r->request->status_fd) {
+		take_question(r);
+	} else if (fd == cam_crew_fd(r->crew)) {
+		cam_crew_receive(r->crew);
+	} else if (r->control && fd == cam_control_fd(r->control)) {
+		int err = cam_control_handle(r->control);
+		if (err) {
+			cam_recorder_mishap(r, "%s: broken: %s", r->control_path, strerror(-err));
+			cam_control_close(r->control);
+			r->control = NULL;
+		}
+	} else if (fd == cam_clock_fd(r->clock)) {
+		cam_recorder_clocks(r);
+	}
+}
+
+static int open_loop(struct cam_recorder *r)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGPIPE);
+	/* Before any thread: all of them inherit it. */
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	sigdelset(&set, SIGPIPE);
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->signal_fd < 0 || r->wake_fd < 0 || r->epoll_fd < 0)
+		return -errno;
+	int err = watch(r, r->signal_fd);
+	return err ? err : watch(r, r->wake_fd);
+}
+
+static int open_parts(struct cam_recorder *r)
+{
+	int holder = 0;
+	int err = cam_keeper_new(r->settings, &r->keeper, &holder);
+	if (err == -EWOULDBLOCK && holder)
+		cam_log("%s: the recorder with pid %d records into it; one recorder a store",
+			r->settings->store, holder);
+	else if (err == -EWOULDBLOCK)
+		cam_log("%s: another recorder records into it; one recorder a store",
+			r->settings->store);
+	if (err)
+		return err;
+	struct cam_keeper_stats kept = cam_keeper_stats(r->keeper);
+	if (!kept.open && r->request->one_off) {
+		cam_log("%s: %s", r->settings->store, strerror(-kept.error));
+		return kept.error;
+	}
+	note_journal(r, kept.open ? 0 : kept.error);
+	cam_sched_clock_open(&r->sched_clock);
+	err = cam_recorder_open_capture(r);
+	if (!err)
+		err = cam_queue_new(CAM_QUEUE_BYTES, &r->queue);
+	if (!err)
+		err = cam_crew_new(CAM_HELD_FILES, take_tidings, r, &r->crew);
+	if (!err)
+		err = cam_recorder_open_live(r);
+	if (!err)
+		err = watch(r, cam_crew_fd(r->crew));
+	if (!err && cam_clock_fd(r->clock) >= 0)
+		err = watch(r, cam_clock_fd(r->clock));
+	if (!err && r->request->server_pid)
+		err = watch(r, r->request->status_fd);
+	if (!err && !r->request->one_off) {
+		cam_recorder_open_control(r);
+		err = r->control ? watch(r, cam_control_fd(r->control)) : 0;
+	}
+	return err;
+}
+
+static void run_loop(struct cam_recorder *r)
+{
+	while (!r->stopping) {
+		struct epoll_event ev[16];
+		int n = epoll_wait(r->epoll_fd, ev, 16, 1000);
+		for (int i = 0; i < n; i++)
+			take_event(r, ev[i].data.fd);
+		if (n < 0 && errno != EINTR)
+			r->stopping = true;
+	}
+}
+
+/* Everything that was sampled goes into the journal; names that are still out are waited for
+ * shortly, since the last window has nobody after it to wait beside. */
+static void finish(struct cam_recorder *r, struct cam_record_result *result)
+{
+	cam_notify_stopping(&r->notify);
+	uint64_t released = clock_ns(CLOCK_MONOTONIC);
+	cam_drain_stop(r->drain);
+	r->drain = NULL;
+	drain_queue(r, true);
+	uint64_t until =
+		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
+	cam_recorder_second(r, clock_ns(CLOCK_MONOTONIC));
+	do {
+		note_journal(r, cam_live_tick(r->live, clock_ns(CLOCK_MONOTONIC), released));
+		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
+		if (cam_crew_stats(r->crew).under_way && poll(&answered, 1, 50) > 0)
+			cam_crew_receive(r->crew);
+	} while (cam_crew_stats(r->crew).under_way && clock_ns(CLOCK_MONOTONIC) < until);
+	note_journal(r, cam_live_cut(r->live, released));
+	char name[CAM_NAME_BYTES] = "";
+	int err = cam_keeper_seal_all(r->keeper, r->request->one_off ? ONE_OFF_NS : STOP_SEAL_NS,
+				      name);
+	if (err && err != -ETIMEDOUT)
+		cam_log("%s: %s", r->settings->store, strerror(-err));
+	struct cam_live_stats s = cam_live_stats(r->live);
+	result->samples = s.samples;
+	result->lost = s.lost;
+	snprintf(result->last_window, sizeof(result->last_window), "%s", name);
+	result->command_status = r->request->command ? r->child_status : -1;
+}
+
+static void close_parts(struct cam_recorder *r)
+{
+	cam_control_close(r->control);
+	if (r->drain)
+		cam_drain_stop(r->drain);
+	cam_live_free(r->live);
+	cam_crew_free(r->crew);
+	cam_keeper_free(r->keeper, 0);
+	if (r->capture)
+		r->capture->ops->close(r->capture);
+	cam_queue_free(r->queue);
+	cam_clock_close(r->clock);
+	cam_host_close(r->host);
+	cam_sched_clock_close(&r->sched_clock);
+	cam_notify_close(&r->notify);
+	int fds[] = {r->epoll_fd, r->wake_fd, r->signal_fd, r->child_fd};
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
+int cam_recorder_run(const struct cam_record_request *request, struct cam_record_result *result)
+{
+	struct cam_recorder *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	/* One arena, given back soon: the budget is of resident memory. */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	*result = (struct cam_record_result){.command_status = -1};
+	r->request = request;
+	r->settings = request->settings;
+	r->epoll_fd = r->wake_fd = r->signal_fd = r->child_fd = -1;
+	r->sched_clock.fd = -1;
+	cam_notify_open(&r->notify);
+	int go_fd = -1;
+	int err = open_loop(r);
+	if (!err && request->command)
+		err = cam_recorder_fork_command(r, &go_fd);
+	if (!err && request->command)
+		err = watch(r, r->child_fd);
+	if (!err)
+		err = open_parts(r);
+	r->start_ns = clock_ns(CLOCK_MONOTONIC);
+	r->start_realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME);
+	r->last_second = r->start_ns / CAM_NS_PER_SEC;
+	if (request->duration_ns)
+		r->stop_ns = r->start_ns + request->duration_ns;
+	if (!err)
+		err = cam_drain_start(r->capture, r->queue, r->wake_fd, 2 * CAM_SETTINGS_CPUS + 64,
+				      &r->drain);
+	if (!err) {
+		if (go_fd >= 0 && write(go_fd, "g", 1) != 1)
+			r->stopping = true;
+		cam_notify_ready(&r->notify, r->why_source);
+		run_loop(r);
+		finish(r, result);
+	} else if (r->child) {
+		kill(r->child, SIGKILL);
+	}
+	if (go_fd >= 0)
+		close(go_fd);
+	close_parts(r);
+	free(r);
+	return err;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The recorder: wires capture, ingest, helpers and store together, and runs until it is told to
+ * stop. The one place that turns an errno into a policy and says so.
+ *
+ * Two threads: the drain thread (drain.h), and the caller's, which does all the rest and owns the
+ * store. Signals: SIGTERM and SIGINT stop, SIGHUP reloads, SIGUSR1 seals what there is now.
+ */
+#pragma once
+#include "daemon/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cam_record_request {
+	struct cam_settings *settings;		/* changed by a reload */
+	const struct cam_settings_given *given; /* for the reload; NULL: none is possible */
+	uint64_t duration_ns;			/* 0: until stopped */
+	char **command;				/* recorded with its children until it ends; NULL */
+	bool one_off; /* a recording of its own: sealed wholly before it returns, no control socket,
+		       * no retention */
+	int server_pid; /* perfcam's server, for the accounts; 0: none */
+	int status_fd;	/* a SOCK_SEQPACKET socket: each packet is a question for the status; with
+			 * server_pid only */
+};
+
+struct cam_record_result {
+	int command_status; /* as of waitpid(); -1: there was no command */
+	uint64_t samples;
+	uint64_t lost; /* by causes that are losses */
+	char last_window[512];
+};
+
+/*
+ * 0: stopped as asked, everything is in the store. -EWOULDBLOCK: another recorder has the store
+ * (said). Other errors: nothing could be recorded (said).
+ */
+int cam_recorder_run(const struct cam_record_request *r, struct cam_record_result *result);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What others ask of the running recorder: marks, pins, a snapshot, a reload. */
+#include "base/units.h"
+#include "daemon/log.h"
+#include "daemon/recorder_parts.h"
+#include "daemon/recorder_status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static int no_store(struct cam_recorder *r, struct cam_buf *reply)
+{
+	struct cam_keeper_stats s = cam_keeper_stats(r->keeper);
+	cam_buf_printf(reply, "the store cannot be written now");
+	return s.error ? s.error : -EROFS;
+}
+
+static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	if (q->from_ns == CAM_CONTROL_NOW)
+		return cam_live_event(r->live, now, 0, CAM_SEVERITY_NOTICE, CAM_TEXT("mark"),
+				      q->text);
+	/* A mark in the past goes to the annex: its window may be sealed already. */
+	int64_t ago = (int64_t)clock_ns(CLOCK_REALTIME) - q->from_ns;
+	if (ago < 0 || (uint64_t)ago > now) {
+		cam_buf_printf(reply, "that time is not in this boot of the machine");
+		return -ERANGE;
+	}
+	struct cam_store *s = cam_keeper_store(r->keeper);
+	return s ? cam_store_add_event(s, &r->boot_id, now - (uint64_t)ago, 0, CAM_SEVERITY_NOTICE,
+				       CAM_TEXT("mark"), q->text)
+		 : no_store(r, reply);
+}
+
+static int take_pin(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	struct cam_store *s = cam_keeper_store(r->keeper);
+	struct cam_pin pin = {.from_ns = q->from_ns, .to_ns = q->to_ns};
+	uint64_t pinned;
+	if (!s)
+		return no_store(r, reply);
+	int err = cam_store_pinned_bytes(cam_keeper_io(r->keeper), &pinned);
+	if (!err && r->settings->max_pinned_bytes && pinned >= r->settings->max_pinned_bytes) {
+		cam_buf_printf(reply, "the pins' budget (max-pinned) is used up: unpin something");
+		return -EDQUOT;
+	}
+	snprintf(pin.note, sizeof(pin.note), "%.*s", (int)q->text.n, q->text.p);
+	return err ? err : cam_store_pin(s, &pin);
+}
+
+static int take_unpin(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	struct cam_store *s = cam_keeper_store(r->keeper);
+	return s ? cam_store_unpin(s, q->from_ns, q->to_ns) : no_store(r, reply);
+}
+
+int cam_recorder_snapshot(struct cam_recorder *r)
+{
+	/* Only what cannot be joined by older records any more is cut off: nothing is lost. */
+	int err = cam_live_cut(r->live, r->released_ns);
+	if (err)
+		cam_recorder_mishap(r, "cannot cut the window: %s", strerror(-err));
+	return err;
+}
+
+static int take_snapshot(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	if (r->snapshot_waiting) {
+		cam_buf_printf(reply, "another snapshot is being sealed");
+		return -EBUSY;
+	}
+	if (!cam_keeper_store(r->keeper))
+		return no_store(r, reply);
+	r->snapshot_sealed = cam_keeper_stats(r->keeper).sealed;
+	int err = cam_recorder_snapshot(r);
+	if (err)
+		return err;
+	r->snapshot_ticket = q->ticket;
+	r->snapshot_waiting = true;
+	return CAM_CONTROL_LATER;
+}
+
+void cam_recorder_snapshot_poll(struct cam_recorder *r)
+{
+	if (!r->snapshot_waiting)
+		return;
+	struct cam_keeper_stats s = cam_keeper_stats(r->keeper);
+	bool done = s.waiting == 0 && s.sealed > r->snapshot_sealed;
+	bool failed = s.error && s.waiting && !s.sealer_pid;
+	if (!done && !failed)
+		return;
+	r->snapshot_waiting = false;
+	cam_control_answer(r->control, r->snapshot_ticket, failed ? s.error : 0,
+			   cam_text_of(failed ? strerror(-s.error)
+					      : cam_keeper_last_sealed(r->keeper)));
+}
+
+static int take_status(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	(void)q;
+	cam_recorder_status(self, reply);
+	return 0;
+}
+
+static void apply(struct cam_recorder *r, uint64_t applied)
+{
+	cam_keeper_limits(r->keeper, r->settings);
+	if (applied & (1ull << CAM_SET_MAX_CPU))
+		cam_recorder_budget(r);
+}
+
+void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply)
+{
+	struct cam_settings *fresh = r->request->given ? malloc(sizeof(*fresh)) : NULL;
+	char why[CAM_SETTINGS_WHY_BYTES] = "nothing to read it from", names[512];
+	cam_notify_reloading(&r->notify);
+	int err = fresh ? cam_settings_load(r->request->given, fresh, why) : -ENOENT;
+	if (err) {
+		cam_log("not reloaded: %s", why);
+		if (reply)
+			cam_buf_printf(reply, "not reloaded: %s", why);
+	} else {
+		uint64_t applied, held;
+		cam_settings_apply(r->settings, fresh, &applied, &held);
+		apply(r, applied);
+		cam_settings_names(applied, names, sizeof(names));
+		cam_log("reloaded; changed: %s", applied ? names : "nothing");
+		if (reply)
+			cam_buf_printf(reply, "changed: %s", applied ? names : "nothing");
+		cam_settings_names(held, names, sizeof(names));
+		if (held)
+			cam_log("a restart is needed for: %s", names);
+		if (held && reply)
+			cam_buf_printf(reply, "; a restart is needed for: %s", names);
+	}
+	free(fresh);
+	cam_notify_ready(&r->notify, r->why_source);
+}
+
+static int take_reload(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	(void)q;
+	cam_recorder_reload(self, reply);
+	return 0;
+}
+
+void cam_recorder_open_control(struct cam_recorder *r)
+{
+	static const struct cam_control_ops ops = {
+		.mark = take_mark,
+		.pin = take_pin,
+		.unpin = take_unpin,
+		.snapshot = take_snapshot,
+		.status = take_status,
+		.reload = take_reload,
+	};
+	int err = cam_control_open(r->settings->store, r->settings->control, &ops, r, &r->control,
+				   r->control_path, sizeof(r->control_path));
+	if (!err)
+		return;
+	/* Recording is worth more than being spoken to. */
+	cam_recorder_mishap(r, "%s: %s: status, marks and pins will not reach this recorder",
+			    r->control_path, strerror(-err));
+	r->control = NULL;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What recorder.c, recorder_start.c, recorder_second.c and recorder_control.c share; nobody else. */
+#pragma once
+#include "capture/clock.h"
+#include "capture/host.h"
+#include "capture/sched_clock.h"
+#include "daemon/control.h"
+#include "daemon/crew.h"
+#include "daemon/drain.h"
+#include "daemon/keeper.h"
+#include "daemon/meter.h"
+#include "daemon/notify.h"
+#include "daemon/recorder.h"
+#include "daemon/status.h"
+#include "ingest/busiest.h"
+#include "ingest/live.h"
+
+/* Budgets of memory; with the rings (24 MiB, the kernel's) they stay below what is promised. */
+#define CAM_QUEUE_BYTES	   (8u << 20)
+#define CAM_TABLE_BYTES	   (12u << 20)
+#define CAM_PROCESS_BYTES  (6u << 20)
+#define CAM_NAME_BYTES_MAX (6u << 20)
+#define CAM_HELD_FILES	   2048u
+#define CAM_RESIDENT_BYTES (64u << 20)
+
+#define CAM_RECORDER_ERRORS 8
+
+/* Something that went wrong, and how often. */
+struct cam_mishap {
+	char text[160];
+	uint64_t times;
+	int64_t realtime_ns;
+};
+
+struct cam_recorder {
+	const struct cam_record_request *request;
+	struct cam_settings *settings;
+	struct cam_capture *capture;
+	bool capture_of_threads; /* not of CPUs */
+	struct cam_queue *queue;
+	struct cam_drain *drain;
+	struct cam_live *live;
+	struct cam_crew *crew;
+	struct cam_keeper *keeper;
+	struct cam_control *control;
+	struct cam_clock *clock;
+	struct cam_host *host;
+	struct cam_sched_clock sched_clock;
+	struct cam_meter meter;
+	struct cam_busiest busiest;
+	struct cam_shedder shedder;
+	struct cam_notify notify;
+	char control_path[512];
+	char why_source[256];
+	char scope_words[128];
+	char host_name[256];
+
+	int epoll_fd, wake_fd, signal_fd, child_fd;
+	pid_t child;
+	int child_status;
+	uint64_t start_ns, stop_ns; /* stop_ns: 0, until stopped */
+	int64_t start_realtime_ns;
+	uint64_t last_tick_ns, last_second;
+	uint64_t released_ns;
+	bool stopping;
+	int journal_error; /* of the last tick; said once when it changes */
+	bool snapshot_waiting;
+	struct cam_control_ticket snapshot_ticket;
+	uint32_t snapshot_sealed; /* windows sealed before it */
+	struct cam_boot_id boot_id;
+	uint64_t minute_samples[60]; /* samples so far, second by second */
+	struct cam_mishap mishaps[CAM_RECORDER_ERRORS];
+	size_t n_mishaps;
+};
+
+/* recorder_start.c: everything up to the first round. 0, or an error that was said. */
+int cam_recorder_open_capture(struct cam_recorder *r);
+int cam_recorder_open_live(struct cam_recorder *r);
+/* Forks the command, stopped before its exec until cam_recorder_go(). */
+int cam_recorder_fork_command(struct cam_recorder *r, int *go_fd);
+
+/* recorder_second.c: once a second; when the wall clock was set; when the CPU budget changed. */
+void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns);
+int cam_recorder_counter(void *recorder, const struct cam_counter *c);
+void cam_recorder_clocks(struct cam_recorder *r);
+void cam_recorder_budget(struct cam_recorder *r);
+
+/* recorder_control.c */
+/* r->control stays NULL where it cannot be had (said). */
+void cam_recorder_open_control(struct cam_recorder *r);
+void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);
+/* Cuts, and answers whoever asked once the window is sealed. */
+int cam_recorder_snapshot(struct cam_recorder *r);
+void cam_recorder_snapshot_poll(struct cam_recorder *r);
+
+/* Said once on stderr, then only counted (`status` shows it). */
+__attribute__((format(printf, 2, 3))) void cam_recorder_mishap(struct cam_recorder *r,
+							       const char *fmt, ...);

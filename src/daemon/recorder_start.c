@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From settings to a capture and an ingest that are ready, saying once what could not be had. */
+#include "base/units.h"
+#include "capture/bpf_source.h"
+#include "capture/probe.h"
+#include "capture/rate.h"
+#include "daemon/descendants.h"
+#include "daemon/log.h"
+#include "daemon/recorder_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MAX_SCOPE_PIDS 4096u
+
+/* Measured on the machine of docs/benchmarks.md: what a sample costs the CPU it is taken on (the
+ * timer's interrupt, the stack), and what it takes on disk. */
+#define COST_NS_A_SAMPLE 20000u
+#define BYTES_A_SAMPLE	 5u
+
+/* An unprivileged recorder may only watch threads, and only its own user's. */
+static size_t scope_threads(const struct cam_recorder *r, int32_t *tids, size_t max)
+{
+	if (r->child) {
+		tids[0] = r->child;
+		return 1;
+	}
+	size_t n = 0;
+	if (!r->settings->n_pids)
+		return cam_descendants_threads_of_user(getuid(), tids, max);
+	for (size_t i = 0; i < r->settings->n_pids; i++)
+		n += cam_descendants_threads(r->settings->pids[i], tids + n, max - n);
+	return n;
+}
+
+static int open_source(struct cam_recorder *r, const struct cam_capture_options *o,
+		       struct cam_bpf_refusal *why)
+{
+	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys"};
+	*why = (struct cam_bpf_refusal){0};
+	if (r->settings->source != CAM_SOURCE_PERF && !o->n_tids) {
+		int err = cam_bpf_source_open(o, &host, &r->capture, why);
+		if (!err || r->settings->source == CAM_SOURCE_BPF)
+			return err;
+	}
+	return cam_capture_open_perf(o, &r->capture);
+}
+
+/* The best that is still possible: all CPUs; without kernel stacks; own threads only. */
+static int open_best(struct cam_recorder *r, struct cam_capture_options *o,
+		     struct cam_bpf_refusal *why)
+{
+	int err = open_source(r, o, why);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	o->user_only = true;
+	err = open_source(r, o, why);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	static int32_t tids[MAX_SCOPE_PIDS];
+	o->n_tids = scope_threads(r, tids, MAX_SCOPE_PIDS);
+	o->tids = tids;
+	r->capture_of_threads = true;
+	return o->n_tids ? open_source(r, o, why) : err;
+}
+
+static void say_findings(const struct cam_probe *p)
+{
+	for (uint32_t i = 0; i < p->n_findings; i++)
+		cam_log("%s %s %s", p->findings[i].missing, p->findings[i].cost,
+			p->findings[i].remedy);
+}
+
+/* 9312 → "9,312" */
+static const char *grouped(uint64_t n, char room[32])
+{
+	char plain[32];
+	int len = snprintf(plain, sizeof(plain), "%llu", (unsigned long long)n);
+	char *to = room;
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = plain[i];
+	}
+	*to = '\0';
+	return room;
+}
+
+static void say_cost(const struct cam_recorder *r)
+{
+	const struct cam_capture_info *i = &r->capture->info;
+	uint64_t rate = (uint64_t)i->hz * i->cpus;
+	char samples[32];
+	cam_log("%u Hz × %u CPUs = %s samples/s when all are busy, about %.2g %% of each CPU, about "
+		"%.2g MB/h",
+		i->hz, i->cpus, grouped(rate, samples), i->hz * (COST_NS_A_SAMPLE / 1e9) * 100,
+		(double)rate * 3600 * BYTES_A_SAMPLE / 1e6);
+	char warning[256];
+	cam_rate_warning(r->settings->hz, warning, sizeof(warning));
+	if (warning[0])
+		cam_log("%s", warning);
+	if (i->hz < r->settings->hz)
+		cam_log("the kernel allows %u Hz (kernel.perf_event_max_sample_rate), not %u",
+			i->hz, r->settings->hz);
+	if (i->rings_shrunk)
+		cam_log("rings are smaller than wanted (%zu KiB a CPU): the limit of locked memory "
+			"(ulimit -l) is in the way",
+			i->sample_ring_bytes / 1024);
+}
+
+static void say_source(struct cam_recorder *r, const struct cam_bpf_refusal *refusal)
+{
+	const struct cam_capture_info *i = &r->capture->info;
+	char why[160] = "allowed here, and the better one";
+	if (r->settings->source != CAM_SOURCE_AUTO)
+		snprintf(why, sizeof(why), "as asked for");
+	else if (refusal->error)
+		cam_bpf_refusal_text(refusal, why, sizeof(why));
+	else if (strcmp(i->source, "bpf") != 0)
+		snprintf(why, sizeof(why), "only threads may be watched");
+	snprintf(r->why_source, sizeof(r->why_source), "source %s (%s), event %s%s", i->source, why,
+		 i->event, i->kernel_stacks ? "" : ", without kernel stacks");
+	cam_log("%s", r->why_source);
+}
+
+int cam_recorder_open_capture(struct cam_recorder *r)
+{
+	const struct cam_settings *s = r->settings;
+	struct cam_capture_options o = {
+		.hz = s->hz,
+		.event = s->event,
+		.cpus = s->n_cpus ? s->cpus : NULL,
+		.n_cpus = s->n_cpus,
+	};
+	struct cam_probe probe;
+	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", s->hz}, &probe);
+	say_findings(&probe);
+	struct cam_bpf_refusal refusal;
+	int err = open_best(r, &o, &refusal);
+	if (err) {
+		cam_log("cannot sample: %s", strerror(-err));
+		return err;
+	}
+	say_source(r, &refusal);
+	say_cost(r);
+	r->shedder = (struct cam_shedder){
+		.wanted_hz = r->capture->info.hz,
+		.hz = r->capture->info.hz,
+	};
+	return 0;
+}
+
+static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)
+{
+	const struct cam_settings *s = r->settings;
+	struct cam_scope scope = {.uid = s->uid, .cgroup = cam_text_of(s->cgroup), .pids = pids};
+	if (r->child)
+		pids[scope.n_pids++] = r->child;
+	for (size_t i = 0; i < s->n_pids; i++)
+		pids[scope.n_pids++] = s->pids[i];
+	for (size_t i = 0; s->tree && i < s->n_pids; i++)
+		scope.n_pids += cam_descendants_of(s->pids[i], pids + scope.n_pids,
+						   MAX_SCOPE_PIDS - scope.n_pids);
+	return scope;
+}
+
+static int add_fact(struct cam_recorder *r, const char *key, const char *value)
+{
+	return cam_live_fact(r->live, cam_text_of(key), cam_text_of(value));
+}
+
+static int add_facts(struct cam_recorder *r)
+{
+	const struct cam_capture_info *i = &r->capture->info;
+	struct utsname u;
+	char number[32];
+	int err = uname(&u) ? -errno : add_fact(r, "kernel", u.release);
+	err = err ? err : add_fact(r, "machine", u.machine);
+	err = err ? err : add_fact(r, "recorded by", "perfcam " PERFCAM_VERSION);
+	err = err ? err : add_fact(r, "source", i->source);
+	err = err ? err : add_fact(r, "event", i->event);
+	snprintf(number, sizeof(number), "%u", i->hz);
+	err = err ? err : add_fact(r, "hz", number);
+	snprintf(number, sizeof(number), "%u", i->cpus);
+	err = err ? err : add_fact(r, "cpus", number);
+	/* Readers show it wherever they name a function that such time may have landed on. */
+	if (!strcmp(i->event, "cpu-clock"))
+		err = err ? err
+			  : add_fact(
+				    r, "note",
+				    "cpu-clock cannot see inside regions with interrupts off: their "
+				    "time lands on the instruction that switches them on again");
+	return err;
+}
+
+static bool read_sched_clock(void *self, uint64_t *ns)
+{
+	return cam_sched_clock_read(self, ns);
+}
+
+static int open_clock(struct cam_recorder *r)
+{
+	const struct cam_clock_options o = {
+		.source = {.self = &r->sched_clock, .sched_clock = read_sched_clock},
+	};
+	return cam_clock_open(&o, &r->clock);
+}
+
+int cam_recorder_open_live(struct cam_recorder *r)
+{
+	int32_t *pids = calloc(MAX_SCOPE_PIDS + CAM_SETTINGS_PIDS + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	if (gethostname(r->host_name, sizeof(r->host_name) - 1))
+		strcpy(r->host_name, "localhost");
+	struct cam_live_options o = {
+		.window_ns = r->request->one_off ? UINT64_MAX / 2 : r->settings->window_ns,
+		.hz = r->capture->info.hz,
+		.event = cam_text_of(r->capture->info.event),
+		/* Events of threads stop with them: what was due then is not known. */
+		.due_known =
+			!r->capture_of_threads && strcmp(r->capture->info.event, "cycles") != 0,
+		.bpf = !strcmp(r->capture->info.source, "bpf"),
+		.host = cam_text_of(r->host_name),
+		.scope = make_scope(r, pids),
+		.keep_places = r->settings->addresses,
+		.max_table_bytes = CAM_TABLE_BYTES,
+		.max_process_bytes = CAM_PROCESS_BYTES,
+		.max_name_bytes = CAM_NAME_BYTES_MAX,
+	};
+	struct cam_live_doors doors = {
+		.self = r->keeper,
+		.door = cam_keeper_door,
+		.errands = cam_crew_errands(r->crew),
+	};
+	int err = cam_clock_boot_id(NULL, &r->boot_id);
+	o.boot_id = r->boot_id;
+	if (!err)
+		err = cam_live_new(&o, &doors, &r->live);
+	free(pids);
+	if (!err)
+		err = add_facts(r);
+	if (!err)
+		err = cam_host_open(
+			&(struct cam_host_options){.fn = cam_recorder_counter, .arg = r}, &r->host);
+	if (!err)
+		err = open_clock(r);
+	return err;
+}
+
+/* The command waits for a byte: it runs only when it is being recorded. */
+int cam_recorder_fork_command(struct cam_recorder *r, int *go_fd)
+{
+	int pipes[2];
+	if (pipe2(pipes, O_CLOEXEC))
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		char go;
+		sigset_t none;
+		sigemptyset(&none);
+		close(pipes[1]);
+		if (read(pipes[0], &go, 1) != 1)
+			_exit(127);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execvp(r->request->command[0], r->request->command);
+		cam_log("%s: %s", r->request->command[0], strerror(errno));
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	close(pipes[0]);
+	if (pid < 0) {
+		close(pipes[1]);
+		return -errno;
+	}
+	r->child = pid;
+	r->child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	*go_fd = pipes[1];
+	return r->child_fd < 0 ? -errno : 0;
+}

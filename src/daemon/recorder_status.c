@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/recorder_status.h"
+
+#include "base/units.h"
+#include "daemon/recorder_parts.h"
+
+#include <string.h>
+#include <time.h>
+
+static uint32_t ppm_of(const struct cam_meter_reading *m)
+{
+	return m->minute_ns ? (uint32_t)((double)m->minute_cpu_ns * 1e6 / (double)m->minute_ns) : 0;
+}
+
+static void fill_processes(const struct cam_recorder *r, struct cam_status_process *p)
+{
+	static const char *const names[CAM_METER_ROLES] = {
+		"recorder", "opener", "symboliser", "sealer", "server",
+	};
+	struct cam_crew_stats crew = cam_crew_stats(r->crew);
+	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
+		const struct cam_meter_reading *m = &r->meter.roles[i];
+		p[i] = (struct cam_status_process){
+			.name = names[i],
+			.pid = (int32_t)m->pid,
+			.cpu_ns = m->cpu_ns,
+			.cpu_ppm = ppm_of(m),
+			.resident_bytes = m->resident_bytes,
+		};
+	}
+	p[CAM_METER_OPENER].restarts = crew.opener_starts ? crew.opener_starts - 1 : 0;
+	p[CAM_METER_SYMBOLISER].restarts = crew.symboliser_starts ? crew.symboliser_starts - 1 : 0;
+}
+
+#define N_BUDGETS 6
+
+static void fill_budgets(const struct cam_recorder *r, const struct cam_live_stats *l,
+			 struct cam_status_budget b[N_BUDGETS])
+{
+	struct cam_drain_stats d = cam_drain_stats(r->drain);
+	const struct cam_status_budget budgets[N_BUDGETS] = {
+		{"resident", r->meter.roles[CAM_METER_RECORDER].resident_bytes, CAM_RESIDENT_BYTES,
+		 0},
+		{"rings", r->capture->info.ring_bytes, 24u << 20, 0},
+		{"queue", cam_queue_peak_bytes(r->queue), CAM_QUEUE_BYTES, d.refused},
+		{"tables", l->table_bytes, 2 * CAM_TABLE_BYTES, l->dropped},
+		{"processes", l->process_bytes, CAM_PROCESS_BYTES, 0},
+		{"names", l->name_bytes, CAM_NAME_BYTES_MAX, 0},
+	};
+	memcpy(b, budgets, sizeof(budgets));
+}
+
+static void fill_store(struct cam_recorder *r, struct cam_status *s)
+{
+	struct cam_keeper_stats k = cam_keeper_stats(r->keeper);
+	struct cam_io *io = cam_keeper_io(r->keeper);
+	uint64_t total;
+	s->windows_sealed = k.sealed;
+	s->windows_waiting = k.waiting;
+	s->max_bytes = r->settings->max_bytes;
+	s->max_pinned_bytes = r->settings->max_pinned_bytes;
+	s->oldest_realtime_ns = INT64_MIN;
+	if (!io)
+		return;
+	io->ops->space(io, &total, &s->free_bytes);
+	cam_store_pinned_bytes(io, &s->pinned_bytes);
+	struct cam_source *source;
+	if (cam_store_open_read(io, &source))
+		return;
+	size_t n = source->ops->count(source);
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *info;
+		if (source->ops->info(source, i, &info))
+			continue;
+		if (!s->store_windows++)
+			s->oldest_realtime_ns = info->realtime_ns;
+		s->store_bytes += info->file_bytes;
+		s->pins += info->pinned;
+	}
+	source->ops->close(source);
+}
+
+static uint64_t samples_a_second(const struct cam_recorder *r, uint64_t samples, uint64_t uptime_ns)
+{
+	uint64_t span = uptime_ns / CAM_NS_PER_SEC < 59 ? uptime_ns / CAM_NS_PER_SEC : 59;
+	/* The slot behind this second's holds what there was 59 s ago. */
+	uint64_t then = r->minute_samples[(r->last_second + 60 - span) % 60];
+	return span ? (samples - then) / span : 0;
+}
+
+void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
+{
+	struct cam_live_stats l = cam_live_stats(r->live);
+	const struct cam_capture_info *i = &r->capture->info;
+	struct cam_status_process processes[CAM_METER_ROLES];
+	struct cam_status_budget budgets[N_BUDGETS];
+	struct cam_status_error errors[CAM_RECORDER_ERRORS];
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	struct cam_status s = {
+		.store = cam_text_of(r->settings->store),
+		.control = cam_text_of(r->control_path),
+		.config = cam_text_of(r->settings->file),
+		.since_realtime_ns = r->start_realtime_ns,
+		.uptime_ns =
+			(uint64_t)now.tv_sec * CAM_NS_PER_SEC + (uint64_t)now.tv_nsec - r->start_ns,
+		.source = i->source,
+		.event = i->event,
+		.why_source = cam_text_of(r->why_source),
+		.hz = r->shedder.hz,
+		.wanted_hz = r->settings->hz,
+		.cpus = i->cpus,
+		.kernel_stacks = i->kernel_stacks,
+		.rings_shrunk = i->rings_shrunk,
+		.scope = cam_text_of(r->scope_words),
+		.samples = l.samples,
+		.max_cpu_ppm = r->settings->max_cpu_ppm,
+		.shedding =
+			cam_text_of(r->shedder.hz < r->shedder.wanted_hz ? "sampling rate" : ""),
+		.processes = processes,
+		.n_processes = CAM_METER_ROLES,
+		.budgets = budgets,
+		.n_budgets = N_BUDGETS,
+		.ring_bytes = i->ring_bytes,
+		.sample_ring_bytes = i->sample_ring_bytes,
+		.side_ring_bytes = i->side_ring_bytes,
+		.bytes_written = cam_meter_written(),
+		.window_ns = r->settings->window_ns,
+		.errors = errors,
+		.n_errors = r->n_mishaps,
+	};
+	s.samples_per_second = samples_a_second(r, l.samples, s.uptime_ns);
+	memcpy(s.by_cause, l.by_cause, sizeof(s.by_cause));
+	fill_processes(r, processes);
+	fill_budgets(r, &l, budgets);
+	fill_store(r, &s);
+	for (size_t k = 0; k < r->n_mishaps; k++)
+		errors[k] = (struct cam_status_error){
+			.realtime_ns = r->mishaps[k].realtime_ns,
+			.times = r->mishaps[k].times,
+			.text = cam_text_of(r->mishaps[k].text),
+		};
+	cam_status_write(&s, out);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The crew, with helpers that misbehave: this program is also its own helper (cam_helper_start()
+ * executes /proc/self/exe), which dies, hangs and lies where the errand tells it to.
+ */
+#include "base/packet.h"
+#include "base/units.h"
+#include "daemon/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DIE    0xdeadu
+#define HANG   0xbeefu
+#define LIE    0x11e5u
+#define SOCKET 3
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void misbehave(uint64_t how)
+{
+	if (how == DIE)
+		_exit(9);
+	while (how == HANG)
+		pause();
+	/* Not an answer at all, and one that nobody asked for. */
+	struct cam_tidings t = {.type = CAM_ERRAND_THREAD, .ticket = 424242, .comm = CAM_TEXT("x")};
+	char room[512];
+	int n = cam_tidings_pack(&t, room, sizeof(room));
+	if (how == LIE && (cam_packet_send(SOCKET, "rubbish", 7, -1) ||
+			   cam_packet_send(SOCKET, room, (size_t)n, -1)))
+		_exit(8);
+}
+
+static int answer(const struct cam_errand *e, int fd, struct cam_tidings *t, struct cam_name *names)
+{
+	int give = -1;
+	*t = (struct cam_tidings){.type = e->type, .ticket = e->ticket};
+	switch (e->type) {
+	case CAM_ERRAND_THREAD:
+		misbehave((uint64_t)e->tid);
+		t->comm = CAM_TEXT("worker");
+		break;
+	case CAM_ERRAND_FILE:
+		t->held.key.inode = e->mapping.inode;
+		give = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		break;
+	case CAM_ERRAND_KALLSYMS:
+		give = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+		break;
+	case CAM_ERRAND_NAMES:
+		misbehave(e->offsets[0]);
+		for (uint32_t i = 0; i < e->n_offsets; i++)
+			names[i] = (struct cam_name){
+				.offset = e->offsets[i],
+				.start = e->offsets[i],
+				.source = CAM_NAME_SYMTAB,
+				.name = fd >= 0 ? CAM_TEXT("with a file") : CAM_TEXT("without"),
+			};
+		t->names.names = names;
+		t->names.n_names = e->n_offsets;
+		break;
+	default:
+		t->error = -EINVAL;
+	}
+	return give;
+}
+
+static int run_helper(void)
+{
+	static uint64_t packet[CAM_ERRAND_MAX_BYTES / 8], scratch[CAM_ERRAND_MAX_BYTES / 4];
+	static struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
+	for (;;) {
+		int fd;
+		ssize_t n = cam_packet_receive(SOCKET, packet, sizeof(packet), &fd);
+		struct cam_errand e;
+		struct cam_tidings t;
+		if (n <= 0 || cam_errand_unpack(packet, (size_t)n, scratch, sizeof(scratch), &e))
+			return 1;
+		int give = answer(&e, fd, &t, names);
+		int bytes = cam_tidings_pack(&t, packet, sizeof(packet));
+		if (bytes < 0 || cam_packet_send(SOCKET, packet, (size_t)bytes, give))
+			return 2;
+		if (fd >= 0)
+			close(fd);
+		if (give >= 0)
+			close(give);
+	}
+}
+
+struct heard {
+	uint32_t ticket, file;
+	enum cam_errand_type type;
+	int error;
+	char text[32];
+};
+
+struct fixture {
+	struct cam_crew *crew;
+	struct cam_errands *door;
+	struct heard heard[256];
+	size_t n;
+};
+
+static void hear(void *arg, const struct cam_tidings *t)
+{
+	struct fixture *f = arg;
+	struct heard *h = &f->heard[f->n++ % 256];
+	*h = (struct heard){
+		.ticket = t->ticket, .file = t->file, .type = t->type, .error = t->error};
+	struct cam_text text = {"", 0};
+	if (!t->error && t->type == CAM_ERRAND_THREAD)
+		text = t->comm;
+	if (!t->error && t->type == CAM_ERRAND_NAMES)
+		text = t->names.names[0].name;
+	snprintf(h->text, sizeof(h->text), "%.*s", (int)text.n, text.p);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	*state = f;
+	if (!f || cam_crew_new(4, hear, f, &f->crew))
+		return -1;
+	f->door = cam_crew_errands(f->crew);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	cam_crew_free(f->crew);
+	free(f);
+	return 0;
+}
+
+static struct heard *wait_for(struct fixture *f, size_t n)
+{
+	uint64_t until = now_ns() + 20 * CAM_NS_PER_SEC;
+	while (f->n < n && now_ns() < until) {
+		struct pollfd p = {.fd = cam_crew_fd(f->crew), .events = POLLIN};
+		poll(&p, 1, 50);
+		cam_crew_receive(f->crew);
+		cam_crew_tick(f->crew, now_ns());
+	}
+	assert_int_equal(f->n, n);
+	return &f->heard[n - 1];
+}
+
+/* As ingest does it: asked again while there is nobody to ask. */
+static int ask(struct fixture *f, const struct cam_errand *e)
+{
+	uint64_t until = now_ns() + 20 * CAM_NS_PER_SEC;
+	int err;
+	while ((err = f->door->send(f->door, e)) == -EAGAIN && now_ns() < until) {
+		usleep(20000);
+		cam_crew_tick(f->crew, now_ns());
+	}
+	return err;
+}
+
+static int ask_thread(struct fixture *f, uint32_t ticket, int32_t tid)
+{
+	return ask(f, &(struct cam_errand){
+			      .type = CAM_ERRAND_THREAD, .ticket = ticket, .pid = 1, .tid = tid});
+}
+
+static int ask_file(struct fixture *f, uint32_t ticket, uint32_t file)
+{
+	return ask(f, &(struct cam_errand){.type = CAM_ERRAND_FILE,
+					   .ticket = ticket,
+					   .file = file,
+					   .pid = 1,
+					   .mapping = {.start = 4096, .end = 8192, .inode = 77}});
+}
+
+static int ask_names(struct fixture *f, uint32_t ticket, uint32_t file, uint64_t offset)
+{
+	return ask(f, &(struct cam_errand){.type = CAM_ERRAND_NAMES,
+					   .ticket = ticket,
+					   .file = file,
+					   .offsets = &offset,
+					   .n_offsets = 1});
+}
+
+static void names_a_file_by_its_number(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_names(f, 1, CAM_FILE_FIRST, 16), -EBADF);
+	assert_int_equal(ask_file(f, 2, CAM_FILE_FIRST), 0);
+	assert_int_equal(wait_for(f, 1)->error, 0);
+	assert_int_equal(cam_crew_stats(f->crew).held_files, 1);
+	assert_int_equal(ask_names(f, 3, CAM_FILE_FIRST, 16), 0);
+	struct heard *h = wait_for(f, 2);
+	assert_string_equal(h->text, "with a file");
+	assert_int_equal(h->file, CAM_FILE_FIRST);
+	f->door->send(f->door,
+		      &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST});
+	assert_int_equal(cam_crew_stats(f->crew).held_files, 0);
+	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), -EBADF);
+}
+
+static void the_kernel_s_symbols_go_along_once(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_names(f, 1, CAM_FILE_KERNEL, 16), 0);
+	assert_int_equal(ask_names(f, 2, CAM_FILE_KERNEL, 17), 0);
+	wait_for(f, 2);
+	assert_int_equal(f->heard[0].ticket, 1);
+	assert_string_equal(f->heard[0].text, "with a file");
+	assert_string_equal(f->heard[1].text, "without");
+	assert_int_equal(ask_names(f, 3, CAM_FILE_KERNEL, 18), 0);
+	assert_string_equal(wait_for(f, 3)->text, "without");
+}
+
+static void a_file_that_kills_is_given_to_nobody_again(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, CAM_FILE_FIRST), 0);
+	assert_int_equal(ask_file(f, 2, CAM_FILE_FIRST + 1), 0);
+	wait_for(f, 2);
+	assert_int_equal(ask_names(f, 3, CAM_FILE_FIRST, DIE), 0);
+	assert_true(wait_for(f, 3)->error < 0);
+	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), -EBADF);
+	assert_int_equal(ask_names(f, 5, CAM_FILE_FIRST + 1, 16), 0);
+	assert_string_equal(wait_for(f, 4)->text, "with a file");
+	assert_int_equal(cam_crew_stats(f->crew).poisoned_files, 1);
+	assert_int_equal(cam_crew_stats(f->crew).symboliser_starts, 2);
+}
+
+static void a_helper_that_hangs_is_replaced(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, CAM_FILE_FIRST), 0);
+	wait_for(f, 1);
+	assert_int_equal(ask_names(f, 2, CAM_FILE_FIRST, HANG), 0);
+	usleep(50000);
+	cam_crew_tick(f->crew, now_ns() + 11 * CAM_NS_PER_SEC);
+	assert_int_equal(f->n, 2);
+	assert_int_equal(f->heard[1].error, -ETIMEDOUT);
+	assert_int_equal(ask_names(f, 3, CAM_FILE_VDSO, 16), 0);
+	assert_string_equal(wait_for(f, 3)->text, "without");
+}
+
+static void every_errand_is_answered_when_the_opener_dies(void **state)
+{
+	struct fixture *f = *state;
+	for (uint32_t i = 0; i < 50; i++)
+		assert_int_equal(ask_thread(f, i, i == 20 ? (int32_t)DIE : 5), 0);
+	wait_for(f, 50);
+	bool seen[50] = {false};
+	for (size_t i = 0; i < 50; i++) {
+		assert_true(f->heard[i].ticket < 50);
+		assert_false(seen[f->heard[i].ticket]);
+		seen[f->heard[i].ticket] = true;
+	}
+	assert_int_equal(ask_thread(f, 99, 5), 0);
+	assert_string_equal(wait_for(f, 51)->text, "worker");
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+}
+
+static void lies_are_not_delivered(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_thread(f, 7, LIE), 0);
+	struct heard *h = wait_for(f, 1);
+	assert_int_equal(h->ticket, 7);
+	assert_string_equal(h->text, "worker");
+	assert_int_equal(f->n, 1);
+}
+
+static void holds_no_more_files_than_it_may(void **state)
+{
+	struct fixture *f = *state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(ask_file(f, i, CAM_FILE_FIRST + i), 0);
+	wait_for(f, 4);
+	assert_int_equal(ask_file(f, 9, CAM_FILE_FIRST + 9), -EMFILE);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "helper"))
+		return run_helper();
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(names_a_file_by_its_number),
+		TEST(the_kernel_s_symbols_go_along_once),
+		TEST(a_file_that_kills_is_given_to_nobody_again),
+		TEST(a_helper_that_hangs_is_replaced),
+		TEST(every_errand_is_answered_when_the_opener_dies),
+		TEST(lies_are_not_delivered),
+		TEST(holds_no_more_files_than_it_may),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What perfcam costs, against the kernel's own accounts; and when it sheds. */
+#include "base/units.h"
+#include "daemon/descendants.h"
+#include "daemon/meter.h"
+#include "ingest/busiest.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void spin_ms(uint64_t ms)
+{
+	uint64_t until = own_cpu_ns() + ms * CAM_NS_PER_MS;
+	while (own_cpu_ns() < until)
+		;
+}
+
+static void counts_a_process_as_the_kernel_does(void **state)
+{
+	(void)state;
+	struct cam_meter m = {0};
+	pid_t pids[CAM_METER_ROLES] = {[CAM_METER_RECORDER] = getpid()};
+	cam_meter_read(&m, 1 * CAM_NS_PER_SEC, pids);
+	uint64_t before = own_cpu_ns(), counted = m.roles[CAM_METER_RECORDER].cpu_ns;
+	spin_ms(150);
+	cam_meter_read(&m, 2 * CAM_NS_PER_SEC, pids);
+	uint64_t spent = own_cpu_ns() - before;
+	counted = m.roles[CAM_METER_RECORDER].cpu_ns - counted;
+	/* /proc counts in ticks of 10 ms, user and system apart. */
+	assert_in_range(counted, spent - 40 * CAM_NS_PER_MS, spent + 40 * CAM_NS_PER_MS);
+	assert_true(m.roles[CAM_METER_RECORDER].resident_bytes > 500000);
+	uint64_t ppm;
+	assert_true(cam_meter_ppm(&m, 1, &ppm));
+	assert_in_range(ppm, 100000, 250000);
+	assert_false(cam_meter_ppm(&m, 2, &ppm));
+}
+
+static void a_role_s_next_process_adds_to_the_first(void **state)
+{
+	(void)state;
+	struct cam_meter m = {0};
+	pid_t pids[CAM_METER_ROLES] = {0};
+	uint64_t last = 0;
+	for (int i = 0; i < 2; i++) {
+		pid_t child = fork();
+		if (!child) {
+			spin_ms(60);
+			for (;;)
+				pause();
+		}
+		pids[CAM_METER_SYMBOLISER] = child;
+		uint64_t until = now_ns() + 10 * CAM_NS_PER_SEC;
+		do {
+			usleep(20000);
+			cam_meter_read(&m, now_ns(), pids);
+		} while (m.roles[CAM_METER_SYMBOLISER].cpu_ns < last + 50 * CAM_NS_PER_MS &&
+			 now_ns() < until);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		last = m.roles[CAM_METER_SYMBOLISER].cpu_ns;
+	}
+	assert_true(last >= 100 * CAM_NS_PER_MS);
+	pids[CAM_METER_SYMBOLISER] = 0;
+	cam_meter_read(&m, now_ns(), pids);
+	assert_int_equal(m.roles[CAM_METER_SYMBOLISER].cpu_ns, last);
+	assert_int_equal(m.roles[CAM_METER_SYMBOLISER].resident_bytes, 0);
+}
+
+/* A history of `seconds` at this cost, by the meter's own hand. */
+static void cost(struct cam_meter *m, uint64_t *now, unsigned seconds, uint64_t ppm)
+{
+	for (unsigned i = 0; i < seconds; i++) {
+		*now += CAM_NS_PER_SEC;
+		m->roles[0].cpu_ns += ppm * 1000;
+		size_t at = m->readings % CAM_METER_HISTORY;
+		m->time_ns[at] = *now;
+		m->total[at][0] = m->roles[0].cpu_ns;
+		m->readings++;
+	}
+}
+
+static void sheds_by_halves_and_comes_back(void **state)
+{
+	(void)state;
+	struct cam_meter m = {0};
+	struct cam_shedder s = {.wanted_hz = 97, .hz = 97, .max_ppm = 10000};
+	uint64_t now = 1000 * CAM_NS_PER_SEC;
+	cost(&m, &now, 20, 5000);
+	assert_false(cam_shedder_step(&s, &m, now));
+	cost(&m, &now, 10, 30000);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 49);
+	/* Not again before the new rate had its time to tell. */
+	cost(&m, &now, 5, 30000);
+	assert_false(cam_shedder_step(&s, &m, now));
+	cost(&m, &now, 5, 30000);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 25);
+	/* Within the budget, but twice of it would not be: stays. */
+	cost(&m, &now, 100, 6000);
+	assert_false(cam_shedder_step(&s, &m, now));
+	cost(&m, &now, 100, 4000);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 50);
+	cost(&m, &now, 100, 4000);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 97);
+	/* A budget that is lifted gives the rate back at once. */
+	s.hz = 1;
+	s.max_ppm = 0;
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 97);
+}
+
+static void never_below_one(void **state)
+{
+	(void)state;
+	struct cam_meter m = {0};
+	struct cam_shedder s = {.wanted_hz = 97, .hz = 97, .max_ppm = 1};
+	uint64_t now = 0;
+	for (int i = 0; i < 20; i++) {
+		cost(&m, &now, 11, 500000);
+		cam_shedder_step(&s, &m, now);
+	}
+	assert_int_equal(s.hz, 1);
+}
+
+static void the_busiest_come_first(void **state)
+{
+	(void)state;
+	struct cam_busiest b = {0};
+	for (int32_t pid = 1; pid <= 100; pid++) {
+		for (int32_t i = 0; i < pid; i++)
+			cam_busiest_count(&b, pid * 7);
+	}
+	cam_busiest_count(&b, 0);
+	int32_t pids[4];
+	assert_int_equal(cam_busiest_take(&b, pids, 4), 4);
+	assert_int_equal(pids[0], 700);
+	assert_int_equal(pids[1], 693);
+	assert_int_equal(pids[3], 679);
+	assert_int_equal(cam_busiest_take(&b, pids, 4), 0);
+}
+
+static bool holds(const int32_t *list, size_t n, int32_t what)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (list[i] == what)
+			return true;
+	}
+	return false;
+}
+
+static void *sleep_for_ever(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void finds_children_of_children_and_threads(void **state)
+{
+	(void)state;
+	int told[2];
+	assert_int_equal(pipe(told), 0);
+	pid_t child = fork();
+	if (!child) {
+		pthread_t t;
+		pid_t below = fork();
+		if (!below)
+			sleep_for_ever(NULL);
+		pthread_create(&t, NULL, sleep_for_ever, NULL);
+		if (write(told[1], &below, sizeof(below)) < 0)
+			_exit(1);
+		sleep_for_ever(NULL);
+	}
+	pid_t below;
+	assert_int_equal(read(told[0], &below, sizeof(below)), sizeof(below));
+	int32_t found[64];
+	size_t n = cam_descendants_of(getpid(), found, 64);
+	bool both = holds(found, n, child) && holds(found, n, below);
+	size_t alone = cam_descendants_of(child, found, 64);
+	bool only_below = alone == 1 && found[0] == below;
+	size_t threads = cam_descendants_threads(child, found, 64);
+	kill(below, SIGKILL);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(both);
+	assert_true(only_below);
+	assert_int_equal(threads, 2);
+	assert_true(cam_descendants_threads_of_user(getuid(), found, 64) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_a_process_as_the_kernel_does),
+		cmocka_unit_test(a_role_s_next_process_adds_to_the_first),
+		cmocka_unit_test(sheds_by_halves_and_comes_back),
+		cmocka_unit_test(never_below_one),
+		cmocka_unit_test(the_busiest_come_first),
+		cmocka_unit_test(finds_children_of_children_and_threads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,6 +6,13 @@
 #include <string.h>
 
 static const struct cam_verb verbs[] = {
+	{"record", "[options] [-o X.pcw|DIR/] [-- CMD…]",
+	 "Records every CPU into the store until stopped; or one recording of its own.",
+	 cam_cmd_record},
+	{"run", "[options of record and of serve]", "Records for ever and serves: the main job.",
+	 cam_cmd_run},
+	{"serve", "[--store DIR] [--listen ADDR:PORT]",
+	 "Answers over HTTP what is in a store; changes nothing.", cam_cmd_serve},
 	{"import", "[--store DIR] FILE…", "Adds perf script texts and folded stacks to a store.",
 	 cam_cmd_import},
 	{"ls", "[--store DIR | -i FILE] [--pinned] [--json]",
@@ -64,5 +71,8 @@ int main(int argc, char **argv)
 		if (!strcmp(verbs[i].name, name))
 			return verbs[i].run(&verbs[i], argc - 1, argv + 1);
 	}
+	/* The recorder's own processes; not for people. */
+	if (!strcmp(name, "helper"))
+		return cam_cmd_helper(NULL, argc - 1, argv + 1);
 	return cam_usage("unknown verb '%s'; perfcam --help lists them", name);
 }

@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/say.h"
 
-#include "base/out.h"
+#include "daemon/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-/* One write per line, and no control character of a file's name reaches the terminal. */
-__attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list ap)
-{
-	char line[1024];
-	struct cam_out out;
-	if (vsnprintf(line, sizeof(line), fmt, ap) < 0)
-		return;
-	cam_out_to_fd(&out, STDERR_FILENO);
-	cam_out_str(&out, "perfcam: ");
-	cam_out_printable(&out, cam_text_of(line));
-	cam_out_str(&out, "\n");
-	cam_out_finish(&out);
-}
 
 #define DEFINE_SAY(fn, status)       \
 	int fn(const char *fmt, ...) \
 	{                            \
 		va_list ap;          \
 		va_start(ap, fmt);   \
-		say(fmt, ap);        \
+		cam_log_va(fmt, ap); \
 		va_end(ap);          \
 		return status;       \
 	}
@@ -41,7 +25,7 @@ void cam_note(const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	say(fmt, ap);
+	cam_log_va(fmt, ap);
 	va_end(ap);
 }
 

@@ -6,6 +6,7 @@
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_mark(const struct cam_verb *verb, int argc, char **argv);
@@ -13,4 +14,7 @@ int cam_cmd_pin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_snapshot(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_status(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_unpin(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `perfcam run`: two processes. The first becomes the recorder and keeps its privileges; the second
+ * serves, without any. They share a socket for the recorder's status and nothing else. The server
+ * ends with the recorder; the recorder does not end with the server.
+ */
+#include "base/units.h"
+#include "cli/say.h"
+#include "cli/serving.h"
+#include "cli/setting_options.h"
+#include "cli/verbs.h"
+#include "daemon/recorder.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void say_what_next(const struct cam_serving *s)
+{
+	char url[256];
+	bool usual = s->settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT;
+	const char *option = usual ? "" : " --store ", *store = usual ? "" : s->settings->store;
+	cam_serving_url(s, url, sizeof(url));
+	printf("%s\n\nIt records. In another terminal, try:\n"
+	       "  perfcam ls%s%s\n"
+	       "  perfcam flame%s%s -o now.svg\n",
+	       url, option, store, option, store);
+	fflush(stdout);
+}
+
+static int split(struct cam_serving *s, pid_t *server, int *status_fd)
+{
+	int pair[2];
+	pid_t parent = getpid();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return cam_failed("cannot split: %s", strerror(errno));
+	*server = fork();
+	if (*server < 0)
+		return cam_failed("cannot split: %s", strerror(errno));
+	if (*server == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		/* An interrupt at the terminal is the recorder's to pass on, by its end. */
+		setpgid(0, 0);
+		close(pair[0]);
+		s->status_fd = pair[1];
+		int status = cam_serving_run(s);
+		cam_serving_close(s);
+		_exit(status);
+	}
+	close(pair[1]);
+	*status_fd = pair[0];
+	return CAM_EXIT_OK;
+}
+
+static int run(struct cam_settings *settings, const struct cam_settings_given *given,
+	       uint64_t duration_ns)
+{
+	struct cam_serving s;
+	struct cam_record_result result;
+	pid_t server = 0;
+	int status_fd = -1;
+	/* The store must be there before it can be served. */
+	struct cam_io *io;
+	int err = cam_io_posix_open(settings->store, true, &io);
+	if (err)
+		return cam_failed("%s: %s", settings->store, cam_errno_words(err));
+	cam_io_posix_close(io);
+	int status = cam_serving_open(&s, settings);
+	if (!status)
+		status = split(&s, &server, &status_fd);
+	if (!status) {
+		const struct cam_record_request request = {
+			.settings = settings,
+			.given = given,
+			.duration_ns = duration_ns,
+			.server_pid = server,
+			.status_fd = status_fd,
+		};
+		say_what_next(&s);
+		status = cam_recorder_run(&request, &result) ? CAM_EXIT_FAILED : CAM_EXIT_OK;
+	}
+	if (server > 0) {
+		kill(server, SIGTERM);
+		waitpid(server, NULL, 0);
+	}
+	if (status_fd >= 0)
+		close(status_fd);
+	cam_serving_close(&s);
+	return status;
+}
+
+int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv)
+{
+	struct cam_settings_given given = {0};
+	const char *duration = NULL;
+	const struct cam_option own[] = {
+		{"duration", 'd', CAM_OPTION_TEXT, &duration, "TIME",
+		 "stop after this long: 60s, 5m (until stopped)"},
+		{NULL},
+	};
+	struct cam_option options[CAM_SETTING_OPTIONS];
+	int n_rest;
+	bool done;
+	uint64_t duration_ns = 0;
+	cam_setting_options(options, own, CAM_FOR_RECORD | CAM_FOR_SERVE, &given);
+	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (status || done)
+		return status;
+	if (n_rest)
+		return cam_usage(
+			"run records everything for ever; `perfcam record -- %s` records a "
+			"command",
+			argv[0]);
+	if (duration && (cam_duration_parse(cam_text_of(duration), &duration_ns) || !duration_ns))
+		return cam_usage("--duration takes a time like 60s or 5m, not '%s'", duration);
+	struct cam_settings *settings = malloc(sizeof(*settings));
+	if (!settings)
+		return cam_failed("out of memory");
+	status = cam_setting_load(&given, settings);
+	if (!status)
+		status = run(settings, &given, duration_ns);
+	free(settings);
+	return status;
+}

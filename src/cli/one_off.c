@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/one_off.h"
+
+#include "base/units.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* "a/b.pcw" → "a"; "b.pcw" → "." */
+static void parent_of(const char *path, char *room, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		snprintf(room, bytes, ".");
+	else if (slash == path)
+		snprintf(room, bytes, "/");
+	else
+		snprintf(room, bytes, "%.*s", (int)(slash - path), path);
+}
+
+int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_settings *settings)
+{
+	*o = (struct cam_one_off){0};
+	if (ends_with(out, ".pcw")) {
+		struct stat st;
+		if (!stat(out, &st))
+			return cam_failed("%s exists; perfcam does not overwrite a recording", out);
+		snprintf(o->file, sizeof(o->file), "%s", out);
+		parent_of(out, o->place, sizeof(o->place));
+	} else {
+		snprintf(o->place, sizeof(o->place), "%s", out);
+		if (mkdir(out, 0750) && errno != EEXIST)
+			return cam_failed("%s: %s", out, strerror(errno));
+	}
+	if (snprintf(o->room, sizeof(o->room), "%s/.perfcam-XXXXXX", o->place) >=
+	    (int)sizeof(o->room))
+		return cam_failed("%s: the path is too long", out);
+	if (!mkdtemp(o->room))
+		return cam_failed("%s: %s", o->place, strerror(errno));
+	snprintf(settings->store, sizeof(settings->store), "%s", o->room);
+	return CAM_EXIT_OK;
+}
+
+/* "pid_2997", "user_git", "all", … */
+static void scope_name(const struct cam_settings *s, char *room, size_t bytes)
+{
+	if (s->n_pids) {
+		int n = snprintf(room, bytes, "pid");
+		for (size_t i = 0; i < s->n_pids && n < (int)bytes - 16; i++)
+			n += snprintf(room + n, bytes - (size_t)n, "_%d", s->pids[i]);
+		return;
+	}
+	if (s->uid != CAM_UID_ANY) {
+		struct passwd *p = getpwuid(s->uid);
+		if (p)
+			snprintf(room, bytes, "user_%s", p->pw_name);
+		else
+			snprintf(room, bytes, "user_%u", s->uid);
+		return;
+	}
+	snprintf(room, bytes, "all");
+}
+
+/* One of perfcam's own verbs, as if given by hand: the same files come out. */
+static int run_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words)
+{
+	char *argv[8] = {NULL};
+	int argc = 0, status = CAM_EXIT_FAILED;
+	while (words[argc] && argc < 7 && (argv[argc] = strdup(words[argc])))
+		argc++;
+	const struct cam_verb verb = {.name = words[0], .synopsis = "", .summary = ""};
+	char *owned[8];
+	memcpy(owned, argv, sizeof(owned)); /* the parser moves them about */
+	if (!words[argc])
+		status = run(&verb, argc, argv);
+	for (int i = 0; i < argc; i++)
+		free(owned[i]);
+	return status;
+}
+
+static int draw(const char *window, const char *stem)
+{
+	char svg[PATH_MAX], text[PATH_MAX];
+	snprintf(svg, sizeof(svg), "%.*s.flamegraph.svg", (int)sizeof(svg) - 32, stem);
+	snprintf(text, sizeof(text), "%.*s.perf-script.txt", (int)sizeof(text) - 32, stem);
+	const char *const flame[] = {"flame", "-i", window, "-o", svg, NULL};
+	const char *const export[] = {"export", "perf-script", "-i", window, "-o", text, NULL};
+	int status = run_verb(cam_cmd_flame, flame);
+	int exported = run_verb(cam_cmd_export, export);
+	printf("Flamegraph:       %s\nRaw stack traces: %s\n", svg, text);
+	return status ? status : exported;
+}
+
+static int place_window(struct cam_one_off *o, const struct cam_settings *settings,
+			const char *name, unsigned number)
+{
+	char from[PATH_MAX], to[PATH_MAX], stem[PATH_MAX], host[256] = "localhost", scope[128];
+	snprintf(from, sizeof(from), "%.*s/%s", PATH_MAX - 300, o->room, name);
+	if (!o->file[0])
+		snprintf(to, sizeof(to), "%.*s/%s", PATH_MAX - 300, o->place, name);
+	else if (number == 1)
+		snprintf(to, sizeof(to), "%s", o->file);
+	else
+		snprintf(to, sizeof(to), "%.*s.%u.pcw", (int)strlen(o->file) - 4, o->file, number);
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return cam_failed("%s: %s", to, strerror(errno));
+	printf("Window:           %s\n", to);
+	if (o->file[0])
+		return CAM_EXIT_OK;
+	time_t now = time(NULL);
+	struct tm utc;
+	char stamp[32];
+	gmtime_r(&now, &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%d_%H%M%S", &utc);
+	gethostname(host, sizeof(host) - 1);
+	scope_name(settings, scope, sizeof(scope));
+	snprintf(stem, sizeof(stem), "%.*s/%s.%s_UTC.%s", PATH_MAX - 600, o->place, host, stamp,
+		 scope);
+	if (number > 1)
+		snprintf(stem + strlen(stem), sizeof(stem) - strlen(stem), ".%u", number);
+	return draw(to, stem);
+}
+
+static int is_window(const struct dirent *e)
+{
+	return ends_with(e->d_name, ".pcw");
+}
+
+static void remove_room(const struct cam_one_off *o)
+{
+	DIR *dir = opendir(o->room);
+	if (!dir)
+		return;
+	for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(dir), e->d_name, 0);
+	}
+	closedir(dir);
+	rmdir(o->room);
+}
+
+int cam_one_off_end(struct cam_one_off *o, const struct cam_settings *settings, bool recorded)
+{
+	struct dirent **names = NULL;
+	int n = recorded ? scandir(o->room, &names, is_window, alphasort) : 0;
+	int status = CAM_EXIT_OK;
+	for (int i = 0; i < n; i++) {
+		int one = place_window(o, settings, names[i]->d_name, (unsigned)i + 1);
+		status = status ? status : one;
+		free(names[i]);
+	}
+	free(names);
+	if (recorded && n <= 0)
+		status = cam_failed("nothing was sampled: nothing ran in that scope");
+	remove_room(o);
+	return status;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `record -o`: a recording of its own, outside any store. X.pcw: one window; DIR/: the window, its
+ * flame graph and its perf script text, named as GitLab's helpers name them.
+ *
+ * It is recorded into a store of its own, in a directory beside the result (same file system, so
+ * that a rename is all that is left to do), which is gone afterwards.
+ */
+#pragma once
+#include "daemon/recorder.h"
+
+struct cam_one_off {
+	char place[PATH_MAX]; /* the directory the results go to */
+	char file[PATH_MAX];  /* X.pcw; "": DIR/ */
+	char room[PATH_MAX];  /* the directory in it that is gone afterwards */
+};
+
+/* CAM_EXIT_OK and settings->store is where to record; or an exit status, said. */
+int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_settings *settings);
+/* Moves the windows to their place, draws, prints the paths; always removes the room. */
+int cam_one_off_end(struct cam_one_off *o, const struct cam_settings *settings, bool recorded);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/serving.h"
+
+#include "cli/say.h"
+#include "daemon/control.h"
+#include "daemon/privilege.h"
+#include "store/store.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STATUS_MS 5000
+
+static int open_windows(void *self, struct cam_source **out)
+{
+	struct cam_serving *s = self;
+	return cam_store_open_read(s->io, out);
+}
+
+/* One question, one answer, over the socket that `run` made before it split. */
+static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
+{
+	struct pollfd p = {.fd = s->status_fd, .events = POLLIN};
+	if (send(s->status_fd, "?", 1, MSG_NOSIGNAL) != 1)
+		return -errno;
+	if (poll(&p, 1, STATUS_MS) != 1)
+		return -ETIMEDOUT;
+	uint8_t *room = cam_buf_reserve(json, CAM_CONTROL_MAX_BYTES);
+	ssize_t n = room ? recv(s->status_fd, room, CAM_CONTROL_MAX_BYTES, 0) : -1;
+	if (n <= 0)
+		return -EPIPE;
+	json->len += (size_t)n;
+	return 0;
+}
+
+static int get_status(void *self, struct cam_buf *json)
+{
+	struct cam_serving *s = self;
+	if (s->status_fd >= 0)
+		return ask_recorder(s, json);
+	char path[512];
+	const struct cam_control_request q = {.from_ns = CAM_CONTROL_NOW};
+	int err = cam_control_ask(s->settings->store, s->settings->control, CAM_CONTROL_STATUS, &q,
+				  json, path, sizeof(path));
+	return err > 0 ? -err : err;
+}
+
+static bool is_loopback(const char *address)
+{
+	struct in_addr v4;
+	return (inet_pton(AF_INET, address, &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127) ||
+	       !strcmp(address, "::1");
+}
+
+static int make_token(char token[CAM_TOKEN_BYTES])
+{
+	unsigned char bytes[(CAM_TOKEN_BYTES - 1) / 2];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
+{
+	*s = (struct cam_serving){.settings = settings, .status_fd = -1};
+	int err = cam_io_posix_open(settings->store, false, &s->io);
+	if (err)
+		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
+				  cam_errno_words(err));
+	/* Started as root there are others who must not read what it serves; beyond this machine
+	 * there always are. */
+	if ((geteuid() == 0 || !is_loopback(settings->listen.address)) && make_token(s->token))
+		return cam_failed("no randomness for a token");
+	const struct cam_server_options o = {
+		.address = settings->listen.address,
+		.port = settings->listen.port,
+		.token = s->token[0] ? s->token : NULL,
+		.doors = {.self = s, .windows = open_windows, .status = get_status},
+	};
+	err = cam_server_listen(&o, &s->server);
+	if (err)
+		return cam_failed(
+			"cannot listen on %s port %u: %s; --listen ADDR:PORT chooses another",
+			settings->listen.address, settings->listen.port, cam_errno_words(err));
+	return CAM_EXIT_OK;
+}
+
+void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes)
+{
+	const char *a = s->settings->listen.address;
+	bool v6 = strchr(a, ':') != NULL;
+	snprintf(room, bytes, "http://%s%s%s:%u/%s%s", v6 ? "[" : "", a, v6 ? "]" : "",
+		 cam_server_port(s->server), s->token[0] ? "?token=" : "", s->token);
+}
+
+int cam_serving_run(struct cam_serving *s)
+{
+	struct stat st;
+	char who[128];
+	sigset_t set;
+	int signal_number;
+	if (stat(s->settings->store, &st))
+		return cam_failed("%s: %s", s->settings->store, strerror(errno));
+	int err = cam_privilege_drop(st.st_gid, who, sizeof(who));
+	if (err)
+		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	err = cam_server_start(s->server);
+	if (err)
+		return cam_failed("cannot serve: %s", cam_errno_words(err));
+	cam_note("serving as %s", who);
+	sigwait(&set, &signal_number);
+	return CAM_EXIT_OK;
+}
+
+void cam_serving_close(struct cam_serving *s)
+{
+	cam_server_stop(s->server);
+	if (s->io)
+		cam_io_posix_close(s->io);
+	if (s->status_fd >= 0)
+		close(s->status_fd);
+}

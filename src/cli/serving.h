@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `serve` and the server process of `run` share: a store that is open, a socket that listens,
+ * privileges dropped, requests answered. */
+#pragma once
+#include "daemon/settings.h"
+#include "serve/server.h"
+
+struct cam_serving {
+	struct cam_settings *settings;
+	struct cam_io *io;
+	struct cam_server *server;
+	char token[CAM_TOKEN_BYTES]; /* "": none */
+	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */
+};
+
+/* Opens the store and the socket while it still may. An exit status. */
+int cam_serving_open(struct cam_serving *s, struct cam_settings *settings);
+/* "http://127.0.0.1:9797/?token=…" */
+void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes);
+/* Drops privileges, answers until SIGTERM or SIGINT. An exit status. */
+int cam_serving_run(struct cam_serving *s);
+void cam_serving_close(struct cam_serving *s);

@@ -38,14 +38,20 @@ static int count_entries(const char *path)
 	return n;
 }
 
-/* Mappings of events and BPF maps. */
-static int count_mapped(void)
+/* Mappings of events and BPF maps: their number, and their bytes. */
+static int count_mapped(size_t *bytes)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
 	char line[512];
 	int n = 0;
-	while (f && fgets(line, sizeof(line), f))
-		n += strstr(line, "anon_inode:") != NULL;
+	*bytes = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned long start, end;
+		if (!strstr(line, "anon_inode:") || sscanf(line, "%lx-%lx", &start, &end) != 2)
+			continue;
+		n++;
+		*bytes += end - start;
+	}
 	if (f)
 		fclose(f);
 	return n;
@@ -57,11 +63,12 @@ static int try_open(struct cam_bpf_refusal *why, int *left)
 	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys"};
 	struct cam_capture_options o = {.hz = 97, .event = CAM_EVENT_CPU_CLOCK};
 	struct cam_capture *c = NULL;
-	int fds = count_entries("/proc/self/fd"), maps = count_mapped();
+	size_t bytes;
+	int fds = count_entries("/proc/self/fd"), maps = count_mapped(&bytes);
 	int err = cam_bpf_source_open(&o, &host, &c, why);
 	if (!err)
 		c->ops->close(c);
-	*left = abs(count_entries("/proc/self/fd") - fds) + abs(count_mapped() - maps);
+	*left = abs(count_entries("/proc/self/fd") - fds) + abs(count_mapped(&bytes) - maps);
 	return err;
 }
 
@@ -256,6 +263,11 @@ static void little_locked_memory_makes_smaller_rings(void **state)
 		struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 97}, NULL);
 		drain_for(c, &l, 1050000000);
 		uint32_t controls = 0;
+		size_t mapped;
+		/* What it says it has mapped is what is mapped; and the counters, and the state. */
+		count_mapped(&mapped);
+		if (mapped != c->info.ring_bytes + 2 * (size_t)getpagesize())
+			_exit(204);
 		for (size_t i = 0; i < l.n; i++)
 			controls += l.at[i].raw.type == CAM_RAW_COUNTS &&
 				    l.at[i].raw.counts.control_hz == CAM_BPF_CONTROL_HZ;

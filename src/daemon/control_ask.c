@@ -44,15 +44,21 @@ static int connect_until(int fd, const char *path, int64_t deadline_ms)
 	return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
+/*
+ * A recorder that refuses may have closed before it saw the request: then the kernel reports the
+ * reset first, once, and the reply stands behind it.
+ */
 static int receive_until(int fd, void *bytes, size_t room, size_t *n, int64_t deadline_ms)
 {
-	for (;;) {
+	for (int resets = 0;;) {
 		int64_t left = deadline_ms - now_ms();
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
 			return -ETIMEDOUT;
 		ssize_t got = recv(fd, bytes, room, MSG_DONTWAIT | MSG_TRUNC);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got < 0 && errno == ECONNRESET && resets++ == 0)
 			continue;
 		if (got < 0)
 			return -errno;

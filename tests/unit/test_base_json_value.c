@@ -79,7 +79,7 @@ static void test_members(void **state)
 	struct cam_json_value v = parse("{ \"a\" : [ 1 , {\"b\":\"x\"}, [] ], \"ab\":2, \"\":3, "
 					"\"q\\u0000\":4, \"\\u0061b\":5 }");
 	struct cam_json_value list, e;
-	uint64_t n;
+	uint64_t n = 0;
 	assert_true(cam_json_value_get(v, "a", &list));
 	assert_true(cam_json_value_at(list, 0, &e) && cam_json_value_u64(e, &n));
 	assert_int_equal(n, 1);
@@ -103,8 +103,8 @@ static void test_members(void **state)
 static void test_numbers(void **state)
 {
 	(void)state;
-	uint64_t u;
-	int64_t i;
+	uint64_t u = 0;
+	int64_t i = 0;
 	bool b;
 	assert_true(cam_json_value_u64(parse("18446744073709551615"), &u));
 	assert_true(u == UINT64_MAX);
@@ -158,7 +158,7 @@ static void test_our_own(void **state)
 	assert_int_equal(cam_out_finish(&out), 0);
 	struct cam_json_value v, e;
 	char room[32];
-	int64_t i;
+	int64_t i = 0;
 	assert_int_equal(cam_json_value_parse((struct cam_text){(char *)buf.data, buf.len}, &v), 0);
 	assert_true(cam_json_value_get(v, "t", &e) && cam_json_value_string(e, room, 32));
 	assert_string_equal(room, "\x01\"\\\xef\xbf\xbd\n<\xc3\xa9");

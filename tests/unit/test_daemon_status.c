@@ -12,7 +12,7 @@
 static uint64_t number(struct cam_json_value v, const char *key)
 {
 	struct cam_json_value m;
-	uint64_t n;
+	uint64_t n = 0;
 	if (!cam_json_value_get(v, key, &m) || !cam_json_value_u64(m, &n))
 		fail_msg("%s is no number", key);
 	return n;

@@ -11,7 +11,11 @@
 struct cam_asking *cam_asking_new(const struct cam_settings_given *given, int *status)
 {
 	struct cam_asking *a = calloc(1, sizeof(*a));
-	*status = a ? cam_setting_load(given, &a->settings) : cam_failed("%s", strerror(ENOMEM));
+	if (!a) {
+		*status = cam_failed("%s", strerror(ENOMEM));
+		return NULL;
+	}
+	*status = cam_setting_load(given, &a->settings);
 	if (*status) {
 		free(a);
 		return NULL;

@@ -45,7 +45,7 @@ static void put_text(struct cam_out *out, const struct cam_settings *s)
 			cam_out_str(out, "# ");
 			cam_out_printable(out, cam_text_of(from));
 			cam_out_str(out, "\n");
-			strcpy(last, from);
+			memcpy(last, from, sizeof(last));
 		}
 		cam_out_printf(out, "%s =%s", cam_setting_of(id)->name, *text ? " " : "");
 		cam_out_printable(out, cam_text_of(text));

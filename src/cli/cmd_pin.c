@@ -47,10 +47,11 @@ static int pin(struct cam_asking *a, const struct cam_range_options *range, cons
 	struct cam_pin p = {0};
 	struct cam_out out;
 	struct cam_json j = {&out, false};
-	if (note && strlen(note) >= sizeof(p.note))
+	size_t note_bytes = note ? strlen(note) : 0;
+	if (note_bytes >= sizeof(p.note))
 		return cam_usage("--note has at most %zu bytes", sizeof(p.note) - 1);
 	if (note)
-		strcpy(p.note, note);
+		memcpy(p.note, note, note_bytes);
 	int status = cam_asking_open(a);
 	if (!status)
 		status = cam_range_resolve(range, argument, a->io, &p.from_ns, &p.to_ns);

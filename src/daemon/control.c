@@ -319,7 +319,7 @@ static int probe(const char *path, const struct sockaddr_un *address)
 static int listen_aside(struct cam_control *c, const char *aside)
 {
 	struct sockaddr_un address;
-	struct stat st;
+	struct stat st = {0};
 	int dir;
 	int err = cam_control_place_address(aside, &address, &dir);
 	if (err)

@@ -72,29 +72,34 @@ static int receive_until(int fd, void *bytes, size_t room, size_t *n, int64_t de
 	}
 }
 
-static int exchange(int fd, enum cam_control_verb verb, const struct cam_control_request *r,
-		    struct cam_buf *reply, int64_t deadline_ms)
+static int ask_on(int fd, enum cam_control_verb verb, const struct cam_control_request *r)
 {
 	struct cam_buf packet = CAM_BUF(CAM_CONTROL_MAX_BYTES);
 	cam_control_put_request(&packet, verb, r);
 	int err = cam_buf_error(&packet);
+	/* EPIPE: refused before it was asked; the reply says why. */
 	if (!err && send(fd, packet.data, packet.len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		err = -errno;
 	cam_buf_free(&packet);
-	CAM_AUTOFREE char *bytes = malloc(CAM_CONTROL_MAX_BYTES);
+	return err;
+}
+
+static int hear_on(int fd, struct cam_buf *reply, int64_t deadline_ms)
+{
+	char *bytes = malloc(CAM_CONTROL_MAX_BYTES);
+	struct cam_text text;
 	size_t n = 0;
 	int status = 0;
-	struct cam_text text;
-	if (!err && !bytes)
-		err = -ENOMEM;
-	if (!err)
-		err = receive_until(fd, bytes, CAM_CONTROL_MAX_BYTES, &n, deadline_ms);
+	if (!bytes)
+		return -ENOMEM;
+	int err = receive_until(fd, bytes, CAM_CONTROL_MAX_BYTES, &n, deadline_ms);
 	if (!err)
 		err = cam_control_get_reply((struct cam_text){bytes, n}, &status, &text);
-	if (err)
-		return err;
-	cam_buf_put(reply, text.p, text.n);
-	err = cam_buf_error(reply);
+	if (!err) {
+		cam_buf_put(reply, text.p, text.n);
+		err = cam_buf_error(reply);
+	}
+	free(bytes);
 	return err ? err : -status;
 }
 
@@ -114,5 +119,7 @@ int cam_control_ask(const char *store, const char *given, enum cam_control_verb 
 	err = connect_until(fd, path, deadline);
 	if (!err)
 		err = cam_control_trust(fd, stat(store, &st) ? geteuid() : st.st_uid);
-	return err ? err : exchange(fd, verb, r, reply, deadline);
+	if (!err)
+		err = ask_on(fd, verb, r);
+	return err ? err : hear_on(fd, reply, deadline);
 }

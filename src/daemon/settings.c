@@ -15,7 +15,6 @@
  */
 #include "daemon/settings.h"
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "daemon/conf.h"
 #include "daemon/paths.h"
@@ -38,6 +37,16 @@ const struct cam_setting *cam_setting_of(enum cam_setting_id id)
 	return &row_of(id)->shown;
 }
 
+/* Whole, or not at all. */
+static bool copied(const char *text, char *room, size_t room_bytes)
+{
+	size_t n = strlen(text) + 1;
+	if (n > room_bytes)
+		return false;
+	memcpy(room, text, n);
+	return true;
+}
+
 static int parse_path(struct cam_settings *s, const struct cam_setting_row *r, const char *v,
 		      bool flag, struct cam_why why)
 {
@@ -45,11 +54,10 @@ static int parse_path(struct cam_settings *s, const struct cam_setting_row *r, c
 		snprintf(why.room, why.bytes, "not an absolute path");
 		return -EINVAL;
 	}
-	if (strlen(v) >= r->bytes) {
+	if (!copied(v, (char *)s + r->at, r->bytes)) {
 		snprintf(why.room, why.bytes, "longer than a path may be");
 		return -EINVAL;
 	}
-	strcpy((char *)s + r->at, v);
 	return 0;
 }
 
@@ -141,7 +149,8 @@ int cam_settings_set(struct cam_settings *s, enum cam_setting_id id, const char 
 	int err = lifted ? 0
 			 : parse_value(s, r, value, origin.kind == CAM_FROM_FLAG,
 				       (struct cam_why){what, sizeof(what)});
-	if (!err && r->kind != CAM_KIND_PATH && strlen(value) >= sizeof(s->texts[id])) {
+	if (!err && r->kind != CAM_KIND_PATH &&
+	    !copied(value, s->texts[id], sizeof(s->texts[id]))) {
 		snprintf(what, sizeof(what), "longer than %zu bytes", sizeof(s->texts[id]) - 1);
 		err = -EINVAL;
 	}
@@ -150,8 +159,6 @@ int cam_settings_set(struct cam_settings *s, enum cam_setting_id id, const char 
 		clear(s, id);
 		return err;
 	}
-	if (r->kind != CAM_KIND_PATH)
-		strcpy(s->texts[id], value);
 	return 0;
 }
 
@@ -227,12 +234,10 @@ static int load_file(const char *given, struct cam_settings *s, char *why)
 {
 	struct filling f = {.s = s, .why = why};
 	int err = 0;
-	if (given && strlen(given) >= sizeof(s->file))
-		err = -ENAMETOOLONG;
-	else if (given)
-		strcpy(s->file, given);
-	else
+	if (!given)
 		err = cam_paths_config(s->file, sizeof(s->file));
+	else if (!copied(given, s->file, sizeof(s->file)))
+		err = -ENAMETOOLONG;
 	/* Nobody asked for a file, and this user has no place for one. */
 	if (err && !given) {
 		s->file[0] = '\0';
@@ -275,7 +280,7 @@ static int settle(struct cam_settings *s, char *why)
 			show_size(s->max_pinned_bytes, s->texts[CAM_SET_MAX_PINNED],
 				  sizeof(s->texts[0]));
 		else
-			strcpy(s->texts[CAM_SET_MAX_PINNED], "none");
+			copied("none", s->texts[CAM_SET_MAX_PINNED], sizeof(s->texts[0]));
 	}
 	if (s->tree && !s->n_pids) {
 		describe(s, CAM_SET_TREE, s->origins[CAM_SET_TREE], s->texts[CAM_SET_TREE],
@@ -285,15 +290,9 @@ static int settle(struct cam_settings *s, char *why)
 	return 0;
 }
 
-int cam_settings_load(const struct cam_settings_given *given, struct cam_settings *out,
-		      char why[CAM_SETTINGS_WHY_BYTES])
+static int load(const struct cam_settings_given *given, struct cam_settings *s, char *why)
 {
-	CAM_AUTOFREE struct cam_settings *s = calloc(1, sizeof(*s));
 	int err = 0;
-	if (!s) {
-		snprintf(why, CAM_SETTINGS_WHY_BYTES, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < CAM_SETTINGS && !err; i++)
 		err = cam_settings_set(s, (enum cam_setting_id)i, "",
 				       (struct cam_origin){CAM_FROM_DEFAULT, 0}, why);
@@ -304,10 +303,21 @@ int cam_settings_load(const struct cam_settings_given *given, struct cam_setting
 			err = cam_settings_set(s, (enum cam_setting_id)i, given->flags[i],
 					       (struct cam_origin){CAM_FROM_FLAG, 0}, why);
 	}
-	if (!err)
-		err = settle(s, why);
+	return err ? err : settle(s, why);
+}
+
+int cam_settings_load(const struct cam_settings_given *given, struct cam_settings *out,
+		      char why[CAM_SETTINGS_WHY_BYTES])
+{
+	struct cam_settings *s = calloc(1, sizeof(*s));
+	if (!s) {
+		snprintf(why, CAM_SETTINGS_WHY_BYTES, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	int err = load(given, s, why);
 	if (!err)
 		*out = *s;
+	free(s);
 	return err;
 }
 

@@ -235,8 +235,8 @@ void cam_files_release(struct cam_files *f, struct cam_files_row *row)
 	row->older = f->newest;
 	*(f->newest ? &f->newest->newer : &f->oldest) = row;
 	f->newest = row;
-	/* Of use to nobody: no mapping leads here, and no name. */
-	if (!row->found)
+	/* Of use to nobody: no mapping can lead here any more. */
+	if (!row->found || (!row->generation && row->state != CAM_FILES_HELD))
 		drop(f, row);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Locations and their names.
+ * Names of locations.
  *
  * A new location of a window is looked up in the book of names; if the book does not have it, it is
  * noted as wanted, asked for at the next tick (by file, at most CAM_ERRAND_MAX_OFFSETS at a time) and
@@ -38,7 +38,7 @@
 #define DYNAMIC_BOOK	 0x80000000u
 #define DYNAMIC_BOOK_MAX 0x3fffffffu
 
-static bool is_dynamic(const struct cam_live *l, const struct cam_files_row *f, uint64_t address)
+bool cam_live_is_dynamic(const struct cam_live *l, const struct cam_files_row *f, uint64_t address)
 {
 	return f->number == CAM_FILE_KERNEL && address >= l->dynamic_from &&
 	       address < l->dynamic_to;
@@ -46,77 +46,9 @@ static bool is_dynamic(const struct cam_live *l, const struct cam_files_row *f, 
 
 static uint32_t book_of(const struct cam_live *l, const struct cam_files_row *f, uint64_t address)
 {
-	if (is_dynamic(l, f, address))
+	if (cam_live_is_dynamic(l, f, address))
 		return DYNAMIC_BOOK + (l->turn & DYNAMIC_BOOK_MAX);
 	return f->number;
-}
-
-static int intern_module(struct cam_live_window *w, const struct cam_files_row *f,
-			 struct cam_text key, struct cam_module_id *out)
-{
-	struct cam_tables *t = &w->w.tables;
-	struct cam_module m = {.kind = f->kind};
-	int err = cam_string_intern(t, cam_word_text(f->path), &m.path);
-	if (!err)
-		err = cam_string_intern(t, key, &m.key);
-	if (!err)
-		err = cam_string_intern(t, cam_word_text(f->build_id), &m.build_id);
-	return err ? err : cam_module_intern(t, &m, out);
-}
-
-static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct cam_module_id *out)
-{
-	bool has_key = f->kind == CAM_MODULE_FILE &&
-		       (f->state == CAM_FILES_HELD || f->state == CAM_FILES_CHANGED);
-	if (f->modules[w->slot].window == w->number && f->modules[w->slot].with_key == has_key) {
-		*out = f->modules[w->slot].module;
-		return 0;
-	}
-	uint8_t key[CAM_FILES_KEY_BYTES];
-	size_t n = has_key ? cam_files_key_bytes(&f->key, key) : 0;
-	int err = intern_module(w, f, (struct cam_text){(const char *)key, n}, out);
-	if (err)
-		return err;
-	f->modules[w->slot].window = w->number;
-	f->modules[w->slot].with_key = has_key;
-	f->modules[w->slot].module = *out;
-	return 0;
-}
-
-/* The kernel's row with the turn as its key. */
-static int dynamic_module(struct cam_live *l, struct cam_live_window *w, struct cam_module_id *out)
-{
-	if (w->dynamic_turn != l->turn) {
-		char key[16];
-		uint32_t turn = l->turn;
-		size_t n = 0;
-		for (; turn; turn >>= 8)
-			key[n++] = (char)(turn & 255);
-		int err = intern_module(w, cam_files_kernel(l->files), (struct cam_text){key, n},
-					&w->dynamic);
-		if (err)
-			return err;
-		w->dynamic_turn = l->turn;
-	}
-	*out = w->dynamic;
-	return 0;
-}
-
-static int make_unknown(struct cam_live_window *w)
-{
-	struct cam_location loc = {
-		.func.v = CAM_NONE, .func_offset = CAM_OFFSET_NONE, .late = true};
-	return cam_location_intern(&w->w.tables, &loc, &w->unknown);
-}
-
-static int make_truncated(struct cam_live_window *w)
-{
-	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
-	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	int err = cam_string_intern(&w->w.tables, CAM_TEXT("[truncated]"), &func.name);
-	if (!err)
-		err = cam_function_intern(&w->w.tables, &func, &loc.func);
-	return err ? err : cam_location_intern(&w->w.tables, &loc, &w->truncated);
 }
 
 /* Gives a location its name; an error leaves it unnamed. */
@@ -160,8 +92,8 @@ static void want(struct cam_live *l, struct cam_live_window *w, const struct cam
 	w->wants[w->n_wants++] = new;
 }
 
-static void find_name(struct cam_live *l, struct cam_live_window *w, struct cam_files_row *f,
-		      struct cam_loc_id loc, uint64_t address)
+void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
+			 const struct cam_files_row *f, struct cam_loc_id loc, uint64_t address)
 {
 	struct cam_name name;
 	if (f->state == CAM_FILES_NO_FILE)
@@ -175,31 +107,6 @@ static void find_name(struct cam_live *l, struct cam_live_window *w, struct cam_
 		want(l, w, f, book, loc, address);
 	else if (name.source != CAM_NAME_NONE)
 		enter(w, loc, &name);
-}
-
-int cam_live_location(struct cam_live *l, struct cam_live_window *w, const struct cam_live_frame *f,
-		      struct cam_loc_id *out)
-{
-	if (!f->file) {
-		struct cam_loc_id *loc = f->mark ? &w->truncated : &w->unknown;
-		int err = loc->v != CAM_NONE ? 0 : f->mark ? make_truncated(w) : make_unknown(w);
-		*out = *loc;
-		return err;
-	}
-	struct cam_location loc = {
-		.address = f->address,
-		.func.v = CAM_NONE,
-		.func_offset = CAM_OFFSET_NONE,
-		.late = true,
-	};
-	int err = is_dynamic(l, f->file, f->address) ? dynamic_module(l, w, &loc.module)
-						     : module_of(w, f->file, &loc.module);
-	size_t had = w->w.tables.n_locations;
-	if (!err)
-		err = cam_location_intern(&w->w.tables, &loc, out);
-	if (!err && out->v == had)
-		find_name(l, w, f->file, *out, f->address);
-	return err;
 }
 
 static struct cam_live_ticket *find_ticket(struct cam_live *l, uint32_t ticket)
@@ -234,7 +141,7 @@ void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
 	}
 	for (uint32_t i = 0; f && i < t->names.n_names; i++) {
 		const struct cam_name *n = &t->names.names[i];
-		if (is_dynamic(l, f, n->offset) && k->turn != l->turn)
+		if (cam_live_is_dynamic(l, f, n->offset) && k->turn != l->turn)
 			continue;
 		if ((unsigned)n->source < CAM_NAME_MAX)
 			cam_namebook_put(l->names, book_of(l, f, n->offset), n);

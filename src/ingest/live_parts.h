@@ -3,7 +3,8 @@
  * What the files of live share; private to them.
  *	live.c		the door: records, answers, the clock
  *	live_sample.c	a sample: who, where, park or store
- *	live_names.c	locations and their names
+ *	live_place.c	frames → place
+ *	live_names.c	names of locations
  *	live_window.c	windows: which one, when to cut, what a full disk costs
  */
 #pragma once
@@ -14,6 +15,7 @@
 #include "ingest/parking.h"
 
 #define CAM_LIVE_MAX_FRAMES  CAM_MAX_STACK_FRAMES
+#define CAM_LIVE_NODES	     32768u
 #define CAM_LIVE_MAX_CPUS    1024u
 #define CAM_LIVE_MAX_TICKETS 64u
 #define CAM_LIVE_TIME_UNIT   10000u
@@ -46,6 +48,18 @@ struct cam_live_frame {
 	struct cam_files_row *file; /* NULL: unknown, or (mark) [truncated] */
 	uint64_t address; /* offset into the file; absolute in the kernel and without file */
 	bool mark;
+};
+
+/* A path from the root, and where its node is noted. */
+struct cam_live_path {
+	uint64_t tag;
+	uint32_t check;
+	struct cam_module_id module; /* of its leaf */
+};
+
+struct cam_live_node {
+	uint64_t tag;
+	uint32_t check, node;
 };
 
 struct cam_live_ticket {
@@ -95,7 +109,8 @@ struct cam_live {
 	uint64_t dynamic_from, dynamic_to; /* all code that ever changed */
 
 	struct cam_live_frame frames[CAM_LIVE_MAX_FRAMES];
-	struct cam_loc_id locs[CAM_LIVE_MAX_FRAMES];
+	struct cam_live_path paths[CAM_LIVE_MAX_FRAMES];
+	struct cam_live_node nodes[CAM_LIVE_NODES];
 };
 
 /* live.c */
@@ -107,10 +122,17 @@ void cam_live_sample(struct cam_live *l, const struct cam_raw *r);
 /* Stores those that have waited long enough, or all. */
 void cam_live_release(struct cam_live *l, bool all);
 
+/* live_place.c */
+/* Of the first n of l->frames. */
+int cam_live_place(struct cam_live *l, struct cam_live_window *w, size_t n,
+		   struct cam_place_id *out);
+
 /* live_names.c */
-/* The location of a frame; asks for its name if it is new. */
-int cam_live_location(struct cam_live *l, struct cam_live_window *w, const struct cam_live_frame *f,
-		      struct cam_loc_id *out);
+/* Names a location that is new, or notes that its name is wanted. */
+void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
+			 const struct cam_files_row *f, struct cam_loc_id loc, uint64_t address);
+/* Whether that is kernel code which has changed since the start. */
+bool cam_live_is_dynamic(const struct cam_live *l, const struct cam_files_row *f, uint64_t address);
 void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t);
 /* Enters the names that have come. */
 void cam_live_names_apply(struct cam_live *l);

@@ -246,10 +246,8 @@ static int store(struct cam_live *l, struct cam_live_window *w, const struct who
 		.etype = w->etype,
 	};
 	int err = make_task(w, who, r, &s.task);
-	for (size_t i = 0; i < n && !err; i++)
-		err = cam_live_location(l, w, &l->frames[i], &l->locs[i]);
 	if (!err)
-		err = cam_open_window_place(&w->w, l->locs, n, &s.place);
+		err = cam_live_place(l, w, n, &s.place);
 	return err ? err : cam_live_window_put(l, w, &s);
 }
 

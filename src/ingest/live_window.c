@@ -32,7 +32,6 @@
 #define GIVE_UP_NS	(30 * CAM_NS_PER_SEC)
 #define PENDING_SAMPLES 32768u
 #define PENDING_ROWS	16384u
-#define PLACE_SLOTS	16384u
 
 static uint64_t whole_second(uint64_t ns)
 {
@@ -54,7 +53,7 @@ static int make_door(struct cam_live *l, struct cam_live_window *w)
 		.max_table_bytes = l->options.max_table_bytes,
 		.max_samples = PENDING_SAMPLES,
 		.max_rows = PENDING_ROWS,
-		.place_slots = PLACE_SLOTS,
+		.place_slots = 1, /* live_place.c has a better one */
 	};
 	struct cam_journal *to = l->doors.door(l->doors.self);
 	return to ? cam_open_window_init(&w->w, to, &o) : -ENOMEM;

@@ -470,6 +470,7 @@ struct cam_process *cam_processes_meet(struct cam_processes *t, const struct cam
 		cam_process_detach(t, p);
 		p = NULL;
 	}
+	uint32_t had = t->stats.processes + t->stats.threads;
 	if (!p && !(p = cam_process_make(t, r->pid)))
 		return NULL;
 	struct cam_thread *k = cam_process_thread(t, p, r->tid);
@@ -485,7 +486,8 @@ struct cam_process *cam_processes_meet(struct cam_processes *t, const struct cam
 		cam_link_leave(&p->of_table);
 		cam_link_join(&t->living, &p->of_table);
 	}
-	cam_processes_make_room(t, p);
+	if (t->stats.processes + t->stats.threads != had)
+		cam_processes_make_room(t, p);
 	*thread = k;
 	return p;
 }

@@ -440,7 +440,7 @@ void stage_run(struct stage *s, uint64_t until_ns)
 
 const char *stage_stack(struct stage *s, size_t window, size_t sample)
 {
-	static char text[8192];
+	static char text[65536];
 	struct stage_window *w = &s->windows[window];
 	assert_true(w->ended && sample < w->n_samples);
 	struct cam_stack_id stack;

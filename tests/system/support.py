@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorder under test: started, asked, stopped; and what is in its store, by the program's own words.
+
+Everything runs in directories of its own, below a temporary one; no other store, socket or process is
+touched. Times are generous (the machine may be busy), counts are not.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import tap  # noqa: E402
+
+BIN = os.path.abspath(tap.BIN)
+WORKLOADS = os.environ.get("PERFCAM_WORKLOADS") or os.path.join(
+    os.path.dirname(BIN), "tests", "workloads")
+PATIENCE = 30
+
+
+def workload(name):
+    return os.path.join(WORKLOADS, "workload_" + name)
+
+
+def perfcam(*args, **options):
+    """The program, run to its end; outputs as text."""
+    return subprocess.run([BIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace", timeout=options.pop("timeout", 120), **options)
+
+
+def wait_until(what, patience=PATIENCE):
+    """Calls what() until it is true; its value, or the last false one."""
+    until = time.monotonic() + patience
+    value = what()
+    while not value and time.monotonic() < until:
+        time.sleep(0.05)
+        value = what()
+    return value
+
+
+class Recorder:
+    """`perfcam record --store DIR …`, in the background."""
+
+    def __init__(self, store, *args, wrap=(), env=None):
+        self.store = store
+        self.errors = tempfile.TemporaryFile("w+")
+        self.p = subprocess.Popen(
+            [*wrap, BIN, "record", "--store", store, "--control", store + ".control", *args],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            env={**os.environ, **(env or {})})
+        self.pid = self.p.pid
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def ready(self):
+        """Waits until it answers; self."""
+        if not wait_until(lambda: self.p.poll() is not None or self.status()):
+            raise AssertionError("the recorder did not answer:\n" + self.said())
+        if self.p.poll() is not None:
+            raise AssertionError("the recorder ended:\n" + self.said())
+        return self
+
+    def status(self):
+        r = perfcam("status", "--json", "--store", self.store, "--control", self.store + ".control")
+        return json.loads(r.stdout) if r.returncode == 0 else None
+
+    def stop(self, sig=signal.SIGTERM):
+        """Its exit status."""
+        if self.p.poll() is None:
+            self.p.send_signal(sig)
+        self.p.stdout.read()
+        return self.p.wait(PATIENCE)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="perfcam-test-")
+        self.store = os.path.join(self.dir, "store")
+        self.running = []
+
+    def tearDown(self):
+        for p in self.running:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def recorder(self, *args, **options):
+        r = Recorder(options.pop("store", self.store), *args, **options)
+        self.running.append(r.p)
+        return r
+
+    def start(self, *command, **options):
+        """Another program of the test's own, killed at its end."""
+        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        self.running.append(p)
+        return p
+
+    def windows(self, store=None):
+        r = perfcam("ls", "--json", "--store", store or self.store)
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        found = json.loads(r.stdout)
+        return found if isinstance(found, list) else found["windows"]
+
+    def folded(self, *args, store=None):
+        """{stack as a tuple, root first: samples}"""
+        r = perfcam("export", "folded", "--store", store or self.store, *args)
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        stacks = {}
+        for line in r.stdout.splitlines():
+            stack, _, count = line.rpartition(" ")
+            stacks[tuple(stack.split(";"))] = int(count)
+        return stacks
+
+    def verify(self, store=None):
+        r = perfcam("verify", "--store", store or self.store)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+
+main = tap.main

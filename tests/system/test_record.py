@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder, from start to stop: what runs is in the store, by name, and nothing is missing."""
+import support
+
+
+class Record(support.Case):
+    def record_spin(self, source):
+        r = self.recorder("--source", source, "--window", "10s").ready()
+        spin = self.start(support.workload("spin31"), "4")
+        spin.wait(support.PATIENCE * 2)
+        self.assertEqual(r.stop(), 0, r.said())
+        stacks = self.folded()
+        mine = {s: n for s, n in stacks.items() if s[0].startswith("workload_spin31"[:15])}
+        three = sum(n for s, n in mine.items() if s[-1] == "three")
+        one = sum(n for s, n in mine.items() if s[-1] == "one")
+        self.assertGreater(three + one, 100, mine)
+        # 3:1, five standard deviations of a binomial.
+        share = three / (three + one)
+        self.assertLess(abs(share - 0.75), 5 * (0.75 * 0.25 / (three + one)) ** 0.5, mine)
+        for stack in mine:
+            if stack[-1] in ("three", "one"):
+                self.assertEqual(stack[-2], "main", stack)
+        self.verify()
+        return r
+
+    def test_a_known_profile_through_bpf(self):
+        self.record_spin("bpf")
+
+    def test_a_known_profile_through_plain_rings(self):
+        self.record_spin("perf")
+
+    def test_windows_follow_each_other_without_a_gap(self):
+        r = self.recorder("--window", "2s").ready()
+        self.start(support.workload("spin31"), "7").wait(60)
+        self.assertEqual(r.stop(), 0, r.said())
+        windows = self.windows()
+        self.assertGreaterEqual(len(windows), 3)
+        for a, b in zip(windows, windows[1:]):
+            self.assertEqual(a["end_ns"], b["start_ns"])
+        self.assertEqual(sum(w["lost"] for w in windows), 0)
+
+
+support.main()

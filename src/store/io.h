@@ -55,7 +55,8 @@ struct cam_file {
 };
 
 /*
- * The real thing: a directory, created (0700) if `create` and not there. -EPERM where the
+ * The real thing: a directory, created if `create` and not there: 0750, of the group perfcam where
+ * there is one, else of its maker's. Files get the directory's group, and 0640. -EPERM where the
  * directory is writable for group or world. *out is freed by cam_io_posix_close().
  */
 int cam_io_posix_open(const char *directory, bool create, struct cam_io **out);

@@ -6,6 +6,9 @@
  * under a running recorder changes nothing. What is opened must be a regular file: no symbolic
  * link is followed, no FIFO or device waited for. Names that begin with a dot are nobody's here
  * (".", "..", an editor's or the kernel's own): they are refused and not listed.
+ *
+ * Who may read is the directory's group: perfcam where there is such a group, else its maker's. What is
+ * made in it gets its group and 0640, whatever the umask: readers run as another user.
  */
 #include "base/cleanup.h"
 #include "store/io.h"
@@ -13,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +29,7 @@
 struct posix_io {
 	struct cam_io base;
 	int dir;
+	gid_t group; /* of the directory */
 };
 
 struct posix_file {
@@ -74,19 +79,42 @@ static int wrap(int fd, struct cam_file **out)
 	return 0;
 }
 
+/* A new file, which belongs to the directory's group. */
+static int create(struct posix_io *io, const char *name, int flags)
+{
+	int fd = result(openat(io->dir, name, flags | O_CREAT | O_EXCL, 0600));
+	/* Who may not give it to the group (a plain user whose group it is not) keeps it: 0640
+	 * is then for its own. */
+	if (fd >= 0 && fchown(fd, (uid_t)-1, io->group) != 0 && errno != EPERM) {
+		int err = -errno;
+		close(fd);
+		unlinkat(io->dir, name, 0);
+		return err;
+	}
+	if (fd >= 0)
+		fchmod(fd, 0640);
+	return fd;
+}
+
 static int posix_open(struct cam_io *io, const char *name, enum cam_io_mode mode,
 		      struct cam_file **out)
 {
-	static const int by_mode[] = {
-		[CAM_IO_READ] = O_RDONLY,
-		[CAM_IO_CREATE] = O_RDWR | O_CREAT | O_EXCL,
-		[CAM_IO_WRITE] = O_RDWR | O_CREAT,
-	};
+	/* O_NONBLOCK: opening a FIFO must not wait. */
+	int flags = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	int fd = -ENOENT;
 	if (!good_name(name))
 		return -EINVAL;
-	/* O_NONBLOCK: opening a FIFO must not wait. Who may read is decided by the directory. */
-	int flags = by_mode[mode] | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-	int fd = result(openat(dir_of(io), name, flags, 0640));
+	flags |= mode == CAM_IO_READ ? O_RDONLY : O_RDWR;
+	/* Again where it came, or went, between the two looks. */
+	for (int attempt = 0; attempt < 10; attempt++) {
+		if (mode != CAM_IO_CREATE)
+			fd = result(openat(dir_of(io), name, flags));
+		if (mode == CAM_IO_READ || fd != -ENOENT)
+			break;
+		fd = create((struct posix_io *)io, name, flags);
+		if (mode == CAM_IO_CREATE || fd != -EEXIST)
+			break;
+	}
 	return fd < 0 ? fd : wrap(fd, out);
 }
 
@@ -313,6 +341,18 @@ static int sync_parent(int dir)
 	return parent < 0 ? 0 : result(fsync(parent));
 }
 
+/* A new store: its group's, whatever the umask. */
+static int settle_new(int dir)
+{
+	struct group room, *found = NULL;
+	char text[4096];
+	if (getgrnam_r("perfcam", &room, text, sizeof(text), &found) == 0 && found &&
+	    fchown(dir, (uid_t)-1, found->gr_gid) != 0 && errno != EPERM)
+		return -errno;
+	int err = result(fchmod(dir, 0750));
+	return err ? err : sync_parent(dir);
+}
+
 int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
 {
 	int err = create ? result(mkdir(directory, 0700)) : -EEXIST;
@@ -322,7 +362,7 @@ int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
 	if (dir < 0)
 		return dir;
 	struct stat st;
-	err = err == 0 ? sync_parent(dir) : 0;
+	err = err == 0 ? settle_new(dir) : 0;
 	if (!err)
 		err = result(fstat(dir, &st));
 	if (err)
@@ -332,7 +372,7 @@ int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
 	struct posix_io *io = malloc(sizeof(*io));
 	if (!io)
 		return -ENOMEM;
-	*io = (struct posix_io){.base = {&posix_ops}, .dir = dir};
+	*io = (struct posix_io){.base = {&posix_ops}, .dir = dir, .group = st.st_gid};
 	dir = -1;
 	*out = &io->base;
 	return 0;

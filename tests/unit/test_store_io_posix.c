@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
@@ -318,7 +319,9 @@ static void directories(void **state)
 	assert_int_equal(cam_io_posix_open(sub, false, &io), -ENOENT);
 	assert_int_equal(cam_io_posix_open(sub, true, &io), 0);
 	assert_int_equal(stat(sub, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	const struct group *perfcam = getgrnam("perfcam");
+	assert_int_equal(st.st_gid, perfcam ? perfcam->gr_gid : getegid());
 	cam_io_posix_close(io);
 	assert_int_equal(cam_io_posix_open(sub, true, &io), 0);
 	cam_io_posix_close(io);
@@ -334,6 +337,74 @@ static void directories(void **state)
 	fclose(fopen(path_of(f, "plain"), "w"));
 	assert_int_equal(cam_io_posix_open(path_of(f, "plain"), false, &io), -ENOTDIR);
 	cam_io_posix_close(NULL);
+}
+
+#define GROUP 54321
+#define USER  54322
+
+/* As another user: what opening the directory, and a file in it, answers. */
+static int read_as(const char *dir, gid_t group, const char *name)
+{
+	int status;
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct cam_io *io;
+		struct cam_file *file;
+		char room[3];
+		if (setgroups(0, NULL) || setgid(group) || setuid(USER))
+			_exit(100);
+		int err = cam_io_posix_open(dir, false, &io);
+		if (!err)
+			err = io->ops->open(io, name, CAM_IO_READ, &file);
+		if (!err && file->ops->pread(file, room, 3, 0) != 3)
+			err = -EIO;
+		/* But change nothing. */
+		struct cam_file *other;
+		if (!err && (io->ops->open(io, name, CAM_IO_WRITE, &other) != -EACCES ||
+			     io->ops->open(io, "new", CAM_IO_CREATE, &other) != -EACCES ||
+			     io->ops->unlink(io, name) != -EACCES))
+			err = -EBADMSG;
+		_exit(-err);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+/* The directory's group reads, whatever the umask of the writer; nobody else does. */
+static void groups(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+	struct cam_io *io;
+	mode_t was = umask(077);
+	assert_int_equal(chmod(f->dir, 0750), 0);
+	assert_int_equal(chown(f->dir, (uid_t)-1, GROUP), 0);
+	assert_int_equal(cam_io_posix_open(f->dir, true, &io), 0);
+	static const enum cam_io_mode modes[] = {CAM_IO_CREATE, CAM_IO_WRITE};
+	static const char *const names[] = {"created", "written"};
+	for (unsigned i = 0; i < 2; i++) {
+		struct cam_file *file;
+		assert_int_equal(io->ops->open(io, names[i], modes[i], &file), 0);
+		assert_int_equal(file->ops->pwrite(file, "abc", 3, 0), 0);
+		file->ops->close(file);
+		assert_int_equal(stat(path_of(f, names[i]), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0640);
+		assert_int_equal(st.st_gid, GROUP);
+		assert_int_equal(read_as(f->dir, GROUP, names[i]), 0);
+		assert_int_equal(read_as(f->dir, USER, names[i]), -EACCES);
+	}
+	/* What is there already keeps its mode. */
+	struct cam_file *file;
+	assert_int_equal(chmod(path_of(f, "written"), 0600), 0);
+	assert_int_equal(io->ops->open(io, "written", CAM_IO_WRITE, &file), 0);
+	file->ops->close(file);
+	assert_int_equal(stat(path_of(f, "written"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(io->ops->open(io, "written", CAM_IO_CREATE, &file), -EEXIST);
+	cam_io_posix_close(io);
+	umask(was);
 }
 
 static void space(void **state)
@@ -387,6 +458,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lock_is_of_the_named_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(fallbacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(space, setup, teardown),
 		cmocka_unit_test(lone_files),
 	};

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,18 +354,12 @@ static int settle_new(int dir)
 	return err ? err : sync_parent(dir);
 }
 
-int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
+/* Takes dir over, also on error. */
+static int open_directory(int given, struct cam_io **out)
 {
-	int err = create ? result(mkdir(directory, 0700)) : -EEXIST;
-	if (err && err != -EEXIST)
-		return err;
-	CAM_AUTOCLOSE int dir = result(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	if (dir < 0)
-		return dir;
+	CAM_AUTOCLOSE int dir = given;
 	struct stat st;
-	err = err == 0 ? settle_new(dir) : 0;
-	if (!err)
-		err = result(fstat(dir, &st));
+	int err = result(fstat(dir, &st));
 	if (err)
 		return err;
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
@@ -376,6 +371,52 @@ int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
 	dir = -1;
 	*out = &io->base;
 	return 0;
+}
+
+int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
+{
+	int err = create ? result(mkdir(directory, 0700)) : -EEXIST;
+	if (err && err != -EEXIST)
+		return err;
+	int dir = result(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (dir < 0)
+		return dir;
+	err = err == 0 ? settle_new(dir) : 0;
+	if (err) {
+		close(dir);
+		return err;
+	}
+	return open_directory(dir, out);
+}
+
+int cam_io_posix_create(const char *directory, struct cam_io **out)
+{
+	int err = result(mkdir(directory, 0700));
+	if (err)
+		return err;
+	int dir = result(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+	return dir < 0 ? dir : open_directory(dir, out);
+}
+
+int cam_io_posix_move(struct cam_io *io, const char *name, const char *path)
+{
+	if (!good_name(name))
+		return -EINVAL;
+	int err = result(renameat(dir_of(io), name, AT_FDCWD, path));
+	if (err)
+		return err;
+	const char *slash = strrchr(path, '/');
+	char parent[PATH_MAX] = ".";
+	if (slash)
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path + 1), path);
+	CAM_AUTOCLOSE int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* One we may write but not read is not ours to sync. */
+	return dir < 0 ? 0 : result(fsync(dir));
+}
+
+int cam_io_posix_remove(const char *directory)
+{
+	return result(rmdir(directory));
 }
 
 void cam_io_posix_close(struct cam_io *io)

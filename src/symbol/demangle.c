@@ -36,7 +36,8 @@ static void append(const char *text, size_t n, void *arg)
 	struct output *o = arg;
 	size_t left = o->room_bytes - o->used;
 	size_t fits = n < left ? n : left;
-	memcpy(o->room + o->used, text, fits);
+	if (fits) /* an empty piece may come as NULL */
+		memcpy(o->room + o->used, text, fits);
 	o->used += fits;
 	o->dropped += n - fits;
 	*o->work -= n < *o->work ? n : *o->work;
@@ -77,9 +78,9 @@ struct cam_text cam_demangle(struct cam_text name, char *room, size_t room_bytes
 		return name;
 	*work -= name.n;
 	struct output o = {.room = room, .room_bytes = room_bytes, .work = work};
-	if (!run(name.p, &o) || !o.used)
+	if (!run(name.p, &o))
 		return name;
 	if (o.dropped)
 		o.used = whole_characters(room, o.used);
-	return (struct cam_text){room, o.used};
+	return o.used ? (struct cam_text){room, o.used} : name;
 }

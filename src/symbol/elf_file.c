@@ -295,8 +295,10 @@ static int read_sections(struct reading *r)
 		return error;
 	if (r->names_index != SHN_UNDEF) {
 		error = read_section(r, r->names_index, &s);
-		if (!error && !lies_inside(r->b, s.offset, s.bytes))
-			error = -EBADMSG;
+		if (error)
+			return error;
+		if (!lies_inside(r->b, s.offset, s.bytes))
+			return -EBADMSG;
 		r->names_at = s.offset;
 		r->names_bytes = s.bytes;
 	}

@@ -25,7 +25,8 @@ struct cam_symboliser {
 	size_t text_used;
 	char text[TEXT_BYTES]; /* of the names under way */
 	uint64_t scratch[CAM_ERRAND_MAX_BYTES * 2 / sizeof(uint64_t)];
-	uint8_t packet[CAM_ERRAND_MAX_BYTES];
+	uint8_t received[CAM_ERRAND_MAX_BYTES];
+	uint8_t packet[CAM_ERRAND_MAX_BYTES]; /* to be sent */
 };
 
 struct answer {
@@ -217,21 +218,18 @@ static int send_to_socket(void *arg, const void *packet, size_t bytes)
 
 static int serve(struct cam_symboliser *s, int socket, int idle_ms)
 {
-	uint8_t *packet CAM_AUTOFREE = malloc(CAM_ERRAND_MAX_BYTES);
-	if (!packet)
-		return -ENOMEM;
 	for (;;) {
 		int fd CAM_AUTOCLOSE = -1;
 		int ready = wait_for(socket, POLLIN, idle_ms);
 		if (ready <= 0)
 			return ready;
-		ssize_t got = cam_packet_receive(socket, packet, CAM_ERRAND_MAX_BYTES, &fd);
+		ssize_t got = cam_packet_receive(socket, s->received, sizeof(s->received), &fd);
 		if (got == -EAGAIN || got == -EMSGSIZE)
 			continue;
 		if (got <= 0)
 			return (int)got;
-		int error =
-			cam_symboliser_answer(s, packet, (size_t)got, fd, send_to_socket, &socket);
+		int error = cam_symboliser_answer(s, s->received, (size_t)got, fd, send_to_socket,
+						  &socket);
 		if (error == -EPIPE)
 			return 0;
 		if (error && error != -EBADMSG)

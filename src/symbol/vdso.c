@@ -25,6 +25,6 @@ int cam_vdso_copy(struct cam_bytes *out)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, image, size);
-	*out = cam_bytes_of_memory(copy, size);
+	*out = (struct cam_bytes){.fd = -1, .memory = copy, .size = size};
 	return 0;
 }

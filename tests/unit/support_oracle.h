@@ -21,9 +21,9 @@ const char *oracle_build(const char *source, const char *command);
 /* A function symbol, as `readelf -sW` shows it, at its offset in the file. */
 struct oracle_symbol {
 	uint64_t start, bytes; /* bytes may be 0 */
-	char *name;	/* as it stands, but for its version */
-	char *readable; /* what c++filt makes of it */
-	bool dynamic;	/* of .dynsym */
+	char *name;	       /* as it stands, but for its version */
+	char *readable;	       /* what c++filt makes of it */
+	bool dynamic;	       /* of .dynsym */
 };
 struct oracle_symbols {
 	struct oracle_symbol *rows;

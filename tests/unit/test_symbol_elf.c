@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define ANYWHERE 20000u
+#define ANYWHERE 8000u
 
 struct loaded {
 	struct cam_bytes b;

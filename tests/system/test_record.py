@@ -18,9 +18,9 @@ class Record(support.Case):
         # 3:1, five standard deviations of a binomial.
         share = three / (three + one)
         self.assertLess(abs(share - 0.75), 5 * (0.75 * 0.25 / (three + one)) ** 0.5, mine)
-        for stack in mine:
-            if stack[-1] in ("three", "one"):
-                self.assertEqual(stack[-2], "main", stack)
+        # Between a call and the frame's set-up the caller cannot be seen: two instructions of many.
+        below = sum(n for s, n in mine.items() if s[-1] in ("three", "one") and s[-2] == "main")
+        self.assertGreater(below, 0.98 * (three + one), mine)
         self.verify()
         return r
 

@@ -35,6 +35,7 @@ struct lost {
 struct cam_drain {
 	struct cam_capture *capture;
 	struct cam_queue *queue;
+	int64_t namespace_ns;
 	struct cam_order *order;
 	pthread_t thread;
 	int wake_fd, stop_fd;
@@ -48,11 +49,13 @@ struct cam_drain {
 	_Atomic int error;
 };
 
-static uint64_t now_ns(void)
+/* As samples are stamped. */
+static uint64_t now_ns(const struct cam_drain *d)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec -
+	       (uint64_t)d->namespace_ns;
 }
 
 static void count_refused(struct cam_drain *d, const struct cam_raw *r)
@@ -110,7 +113,7 @@ static void note_error(struct cam_drain *d, int err)
 
 static void run_round(struct cam_drain *d)
 {
-	uint64_t t = now_ns();
+	uint64_t t = now_ns(d);
 	/* The last round takes all: nobody will come after it. */
 	uint64_t before = d->stopping ? UINT64_MAX : d->last_round_ns;
 	struct cam_stream **streams;
@@ -155,7 +158,7 @@ static void *drain_main(void *arg)
 		int n = ppoll(fds, 1, &least, NULL);
 		/* Rounds fall on whole multiples of their length, so that one follows each full
 		 * second closely: the host's counters are read then. */
-		struct timespec rest = {.tv_nsec = (long)(CAM_ROUND_NS - now_ns() % CAM_ROUND_NS)};
+		struct timespec rest = {.tv_nsec = (long)(CAM_ROUND_NS - now_ns(d) % CAM_ROUND_NS)};
 		if (n == 0)
 			n = ppoll(fds, 2, &rest, NULL);
 		d->stopping = n > 0 && (fds[0].revents & POLLIN);
@@ -165,18 +168,18 @@ static void *drain_main(void *arg)
 	return NULL;
 }
 
-int cam_drain_start(struct cam_capture *capture, struct cam_queue *queue, int wake_fd,
-		    size_t max_streams, struct cam_drain **out)
+int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out)
 {
 	struct cam_drain *d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	d->capture = capture;
-	d->queue = queue;
-	d->wake_fd = wake_fd;
-	d->last_round_ns = d->last_scan_ns = now_ns();
+	d->capture = o->capture;
+	d->queue = o->queue;
+	d->wake_fd = o->wake_fd;
+	d->namespace_ns = o->namespace_ns;
+	d->last_round_ns = d->last_scan_ns = now_ns(d);
 	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int err = d->stop_fd < 0 ? -errno : cam_order_new(max_streams, &d->order);
+	int err = d->stop_fd < 0 ? -errno : cam_order_new(o->max_streams, &d->order);
 	if (!err)
 		err = -pthread_create(&d->thread, NULL, drain_main, d);
 	if (err) {

@@ -26,10 +26,15 @@ struct cam_drain_stats {
 	uint64_t cpu_ns;      /* of the thread */
 };
 
-/* max_cpus bounds the streams that are merged. The capture is the drain's from here on: ask it
- * nothing until cam_drain_stop(). */
-int cam_drain_start(struct cam_capture *capture, struct cam_queue *queue, int wake_fd,
-		    size_t max_streams, struct cam_drain **out);
+struct cam_drain_options {
+	struct cam_capture *capture; /* the drain's from here on: ask it nothing until stop() */
+	struct cam_queue *queue;
+	int wake_fd;
+	size_t max_streams; /* that are merged */
+	int64_t namespace_ns; /* what CLOCK_MONOTONIC shows here beyond the kernel's own: samples carry
+			       * that one */
+};
+int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out);
 /* One last round: everything up to now is released. Then joins the thread; the capture is open
  * still, and the caller's again. */
 void cam_drain_stop(struct cam_drain *d);

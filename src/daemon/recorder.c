@@ -109,7 +109,7 @@ static void drain_queue(struct cam_recorder *r, bool all)
 
 static void tick(struct cam_recorder *r)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = cam_clock_now(r->clock);
 	struct cam_drain_stats drained = cam_drain_stats(r->drain);
 	drain_queue(r, false);
 	if (now - r->last_tick_ns < TICK_NS)
@@ -281,19 +281,19 @@ static void run_loop(struct cam_recorder *r)
 static void finish(struct cam_recorder *r, struct cam_record_result *result)
 {
 	cam_notify_stopping(&r->notify);
-	uint64_t released = clock_ns(CLOCK_MONOTONIC);
+	uint64_t released = cam_clock_now(r->clock);
 	cam_drain_stop(r->drain);
 	r->drain = NULL;
 	drain_queue(r, true);
 	uint64_t until =
 		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
-	cam_recorder_second(r, clock_ns(CLOCK_MONOTONIC));
+	cam_recorder_second(r, cam_clock_now(r->clock));
 	do {
-		note_journal(r, cam_live_tick(r->live, clock_ns(CLOCK_MONOTONIC), released));
+		note_journal(r, cam_live_tick(r->live, cam_clock_now(r->clock), released));
 		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
 		if (cam_crew_stats(r->crew).under_way && poll(&answered, 1, 50) > 0)
 			cam_crew_receive(r->crew);
-	} while (cam_crew_stats(r->crew).under_way && clock_ns(CLOCK_MONOTONIC) < until);
+	} while (cam_crew_stats(r->crew).under_way && cam_clock_now(r->clock) < until);
 	note_journal(r, cam_live_cut(r->live, released));
 	char name[CAM_NAME_BYTES] = "";
 	int err = cam_keeper_seal_all(r->keeper, r->request->one_off ? ONE_OFF_NS : STOP_SEAL_NS,
@@ -313,6 +313,7 @@ static void close_parts(struct cam_recorder *r)
 	if (r->drain)
 		cam_drain_stop(r->drain);
 	cam_live_free(r->live);
+	free(r->scope_pids);
 	cam_crew_free(r->crew);
 	cam_keeper_free(r->keeper, 0);
 	if (r->capture)
@@ -327,6 +328,24 @@ static void close_parts(struct cam_recorder *r)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	}
+}
+
+static int start_drain(struct cam_recorder *r)
+{
+	r->start_ns = cam_clock_now(r->clock);
+	r->start_realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME);
+	r->last_second = r->start_ns / CAM_NS_PER_SEC;
+	if (r->request->duration_ns)
+		r->stop_ns = r->start_ns + r->request->duration_ns;
+	const struct cam_drain_options o = {
+		.capture = r->capture,
+		.queue = r->queue,
+		.wake_fd = r->wake_fd,
+		.max_streams = 2 * CAM_SETTINGS_CPUS + 64,
+		.namespace_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - cam_clock_now(r->clock)) /
+				(int64_t)CAM_NS_PER_SEC * (int64_t)CAM_NS_PER_SEC,
+	};
+	return cam_drain_start(&o, &r->drain);
 }
 
 int cam_recorder_run(const struct cam_record_request *request, struct cam_record_result *result)
@@ -352,14 +371,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 		err = watch(r, r->child_fd);
 	if (!err)
 		err = open_parts(r);
-	r->start_ns = clock_ns(CLOCK_MONOTONIC);
-	r->start_realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME);
-	r->last_second = r->start_ns / CAM_NS_PER_SEC;
-	if (request->duration_ns)
-		r->stop_ns = r->start_ns + request->duration_ns;
 	if (!err)
-		err = cam_drain_start(r->capture, r->queue, r->wake_fd, 2 * CAM_SETTINGS_CPUS + 64,
-				      &r->drain);
+		err = start_drain(r);
 	if (!err) {
 		if (go_fd >= 0 && write(go_fd, "g", 1) != 1)
 			r->stopping = true;

@@ -28,7 +28,7 @@ static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
 {
 	struct cam_recorder *r = self;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = cam_clock_now(r->clock);
 	if (q->from_ns == CAM_CONTROL_NOW)
 		return cam_live_event(r->live, now, 0, CAM_SEVERITY_NOTICE, CAM_TEXT("mark"),
 				      q->text);

@@ -37,6 +37,7 @@ struct cam_recorder {
 	struct cam_settings *settings;
 	struct cam_capture *capture;
 	bool capture_of_threads; /* not of CPUs */
+	int32_t *scope_pids;
 	struct cam_queue *queue;
 	struct cam_drain *drain;
 	struct cam_live *live;

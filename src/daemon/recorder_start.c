@@ -240,11 +240,18 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.door = cam_keeper_door,
 		.errands = cam_crew_errands(r->crew),
 	};
-	int err = cam_clock_boot_id(NULL, &r->boot_id);
+	/* Where the source can, only what is wanted leaves the kernel; else ingest filters. */
+	int err = o.scope.n_pids
+			  ? r->capture->ops->filter_pids(r->capture, o.scope.pids, o.scope.n_pids)
+			  : 0;
+	if (err == -EOPNOTSUPP || err == -E2BIG)
+		err = 0;
+	if (!err)
+		err = cam_clock_boot_id(NULL, &r->boot_id);
 	o.boot_id = r->boot_id;
 	if (!err)
 		err = cam_live_new(&o, &doors, &r->live);
-	free(pids);
+	r->scope_pids = pids; /* live keeps looking at them */
 	if (!err)
 		err = add_facts(r);
 	if (!err)

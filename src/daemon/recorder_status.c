@@ -5,7 +5,6 @@
 #include "daemon/recorder_parts.h"
 
 #include <string.h>
-#include <time.h>
 
 static uint32_t ppm_of(const struct cam_meter_reading *m)
 {
@@ -95,8 +94,6 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 	struct cam_status_process processes[CAM_METER_ROLES];
 	struct cam_status_budget budgets[N_BUDGETS];
 	struct cam_status_error errors[CAM_RECORDER_ERRORS];
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	struct cam_status s = {
 		.store = cam_text_of(r->settings->store),
 		.control = cam_text_of(r->control_path),

@@ -99,8 +99,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.control = cam_text_of(r->control_path),
 		.config = cam_text_of(r->settings->file),
 		.since_realtime_ns = r->start_realtime_ns,
-		.uptime_ns =
-			(uint64_t)now.tv_sec * CAM_NS_PER_SEC + (uint64_t)now.tv_nsec - r->start_ns,
+		.uptime_ns = cam_clock_now(r->clock) - r->start_ns,
 		.source = i->source,
 		.event = i->event,
 		.why_source = cam_text_of(r->why_source),

@@ -1,13 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/place.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "ingest/ledger.h"
+#include "query/account.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
-static void put_json(struct cam_json *j, const struct cam_window_info *w)
+#define WIDTH 100u
+/* Shares of a window below this, in per mille, are not worth a line unless something was lost. */
+#define SMALL 10u
+
+struct listing {
+	struct cam_out *out;
+	struct cam_json *json; /* NULL: text */
+	bool names;
+	struct cam_window_info before; /* the window before, for the gap between them */
+	bool has_before;
+	int status;
+};
+
+/* Samples by which what was estimated (idle, stolen) may be off, each; 0: nothing was. */
+static uint64_t error_of(struct cam_window *w, const struct cam_account *a)
+{
+	const struct cam_tables *t;
+	if (!a->by_cause[CAM_CAUSE_IDLE] || w->info.imported || w->ops->tables(w, &t) ||
+	    !t->n_etypes || !t->etypes[0].period_ns)
+		return 0;
+	uint64_t period = t->etypes[0].period_ns;
+	return a->cpus * cam_ledger_error((uint32_t)((CAM_NS_PER_SEC + period / 2) / period));
+}
+
+static void put_gap_json(struct cam_json *j, const struct cam_ledger_row *gap, bool other_boot)
+{
+	if (!gap) {
+		cam_json_null(j, "gap_before");
+		return;
+	}
+	cam_json_open(j, "gap_before", '{');
+	cam_json_text(j, "cause", cam_text_of(cam_cause_key(gap->cause)));
+	cam_json_bool(j, "other_boot", other_boot);
+	cam_json_u64(j, "from_ns", gap->from_ns);
+	cam_json_u64(j, "to_ns", gap->to_ns);
+	cam_json_close(j, '}');
+}
+
+static void put_json(struct cam_json *j, struct cam_window *open, const struct cam_window_info *w,
+		     const struct cam_account *a, const struct cam_ledger_row *gap, bool other_boot)
 {
 	cam_json_open(j, NULL, '{');
 	cam_json_text(j, "name", w->name);
@@ -23,6 +67,14 @@ static void put_json(struct cam_json *j, const struct cam_window_info *w)
 	}
 	cam_json_u64(j, "samples", w->samples);
 	cam_json_u64(j, "lost", w->lost);
+	cam_json_u64(j, "due", a->due);
+	cam_json_u64(j, "observed", a->observed);
+	cam_json_u64(j, "error", error_of(open, a));
+	cam_json_open(j, "ledger", '{');
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+		cam_json_u64(j, cam_cause_key((enum cam_cause)i), a->by_cause[i]);
+	cam_json_close(j, '}');
+	put_gap_json(j, gap, other_boot);
 	cam_json_u64(j, "bytes", w->file_bytes);
 	cam_json_u64(j, "events", w->events);
 	cam_json_u64(j, "cpus", w->cpus);
@@ -34,28 +86,137 @@ static void put_json(struct cam_json *j, const struct cam_window_info *w)
 	cam_json_close(j, '}');
 }
 
-static void put_row(struct cam_out *out, const struct cam_window_info *w)
+/* "49.1", or "-" where nobody knows. */
+static void show_share(char room[16], bool known, uint64_t part, uint64_t whole)
 {
-	char start[40], span[32], size[32];
+	uint32_t share = cam_account_share(part, whole);
+	if (known && whole)
+		snprintf(room, 16, "%u.%u", share / 10, share % 10);
+	else
+		snprintf(room, 16, "-");
+}
+
+static void put_row(const struct listing *l, const struct cam_window_info *w,
+		    const struct cam_account *a)
+{
+	char start[40], span[32], size[32], busy[16], idle[16], seen[16];
+	bool unnamed = !l->names && w->realtime_ns != INT64_MIN;
 	cam_show_realtime(w->realtime_ns, start, sizeof(start));
 	cam_show_span(w, span, sizeof(span));
 	cam_show_bytes(w->file_bytes, size, sizeof(size));
-	cam_out_printf(out, "%-25s %10s %10llu %8llu %10s %6u %-6s ", start, span,
-		       (unsigned long long)w->samples, (unsigned long long)w->lost, size, w->events,
-		       w->pinned   ? "pinned"
-		       : w->sealed ? ""
-				   : "open");
-	cam_out_printable(out, w->name);
-	cam_out_str(out, "\n");
+	/* A file of another tool says what ran, not what was due. */
+	show_share(busy, !w->imported, a->samples, a->due);
+	show_share(idle, !w->imported, a->by_cause[CAM_CAUSE_IDLE], a->due);
+	show_share(seen, !w->imported || a->lost, a->observed, a->due);
+	cam_out_printf(l->out, "%-25s %8s %9" PRIu64 " %5s %5s %5s %7" PRIu64 " %9s %6u", start,
+		       span, w->samples, busy, idle, seen, w->lost, size, w->events);
+	const char *state = w->pinned ? "pinned" : w->sealed ? "" : "open";
+	if (*state || !unnamed)
+		cam_out_printf(l->out, unnamed ? " %s" : " %-6s ", state);
+	if (!unnamed)
+		cam_out_printable(l->out, w->name);
+	cam_out_str(l->out, "\n");
+}
+
+/* What was not observed, by cause: one or more lines below the window's own. */
+static void put_causes(struct cam_out *out, const struct cam_account *a)
+{
+	unsigned column = 0;
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+		enum cam_cause cause = (enum cam_cause)i;
+		char text[96], share[16];
+		bool small = cam_account_share(a->by_cause[i], a->due) < SMALL;
+		if (!a->by_cause[i] || cause == CAM_CAUSE_IDLE ||
+		    (small && !cam_cause_is_loss(cause)))
+			continue;
+		show_share(share, true, a->by_cause[i], a->due);
+		int n = snprintf(text, sizeof(text), "%s %" PRIu64 " (%s %%)",
+				 cam_cause_words(cause), a->by_cause[i], share);
+		if (column && column + 2 + (unsigned)n > WIDTH) {
+			cam_out_str(out, ",\n");
+			column = 0;
+		}
+		cam_out_str(out, column ? ", " : "    ");
+		cam_out_str(out, text);
+		column += (column ? 2 : 4) + (unsigned)n;
+	}
+	if (column)
+		cam_out_str(out, "\n");
+}
+
+static void put_gap(struct cam_out *out, const struct cam_ledger_row *gap, bool other_boot)
+{
+	double seconds = (double)(gap->to_ns - gap->from_ns) / (double)CAM_NS_PER_SEC;
+	/* What was before the boot no clock has measured. */
+	if (other_boot)
+		cam_out_printf(out, "  -- another boot; %.1f s of it: %s\n", seconds,
+			       cam_cause_words(gap->cause));
+	else
+		cam_out_printf(out, "  -- %.1f s: %s\n", seconds, cam_cause_words(gap->cause));
+}
+
+/* The gap before a window, where there is one. */
+static bool find_gap(struct listing *l, const struct cam_window_info *w, struct cam_ledger_row *gap,
+		     bool *other_boot)
+{
+	const struct cam_window_info *before = &l->before;
+	bool live = w->clock == CAM_CLOCK_MONOTONIC && before->clock == CAM_CLOCK_MONOTONIC;
+	bool found = l->has_before && live && cam_gap_between(before, w, gap);
+	*other_boot = memcmp(&before->boot_id, &w->boot_id, sizeof(w->boot_id)) != 0;
+	l->before = *w;
+	l->has_before = true;
+	return found;
+}
+
+static void list_window(struct listing *l, struct cam_window *w, const struct cam_window_info *info)
+{
+	struct cam_account a;
+	struct cam_ledger_row gap;
+	bool other_boot, has_gap = find_gap(l, info, &gap, &other_boot);
+	int err = cam_account_window(w, &a);
+	if (err || !a.complete)
+		l->status = cam_incomplete("%.*s: its ledger is damaged", (int)info->name.n,
+					   info->name.p);
+	if (l->json) {
+		put_json(l->json, w, info, &a, has_gap ? &gap : NULL, other_boot);
+		return;
+	}
+	if (has_gap)
+		put_gap(l->out, &gap, other_boot);
+	put_row(l, info, &a);
+	put_causes(l->out, &a);
+}
+
+static void list_all(struct listing *l, struct cam_source *source, bool pinned)
+{
+	size_t n = source->ops->count(source);
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *info;
+		struct cam_window *w;
+		int err = source->ops->info(source, i, &info);
+		if (!err && pinned && !info->pinned)
+			continue;
+		if (!err)
+			err = source->ops->open(source, i, &w);
+		if (!err) {
+			list_window(l, w, info);
+			w->ops->close(w);
+		} else if (err != -ENOENT) {
+			/* Gone since it was listed is not incomplete: it has expired. */
+			l->status = cam_incomplete("window %zu: %s", i, cam_errno_words(err));
+		}
+	}
 }
 
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_reading_options from = {0};
 	bool json = false, pinned = false;
+	struct listing l = {0};
 	const struct cam_option options[] = {
 		CAM_READING_OPTIONS(from),
 		{"pinned", 0, CAM_OPTION_FLAG, &pinned, NULL, "only windows that a pin keeps"},
+		{"names", 0, CAM_OPTION_FLAG, &l.names, NULL, "with the names of their files"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
 	};
@@ -67,35 +228,26 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	if (n_rest)
 		return cam_usage("ls takes no argument '%s'; for a file use -i", argv[0]);
 	struct cam_reading in;
-	status = cam_reading_open(&from, &in);
-	if (status == CAM_EXIT_FAILED || status == CAM_EXIT_USAGE)
-		return status;
+	l.status = cam_reading_open(&from, &in);
+	if (l.status == CAM_EXIT_FAILED || l.status == CAM_EXIT_USAGE)
+		return l.status;
 	struct cam_out out;
 	struct cam_json j = {&out, false};
 	cam_out_to_fd(&out, 1);
+	l.out = &out;
+	l.json = json ? &j : NULL;
 	if (json)
 		cam_json_open(&j, NULL, '[');
 	else
-		cam_out_printf(&out, "%-25s %10s %10s %8s %10s %6s %-6s %s\n", "START", "LENGTH",
-			       "SAMPLES", "LOST", "SIZE", "EVENTS", "", "WINDOW");
-	size_t n = in.source->ops->count(in.source);
-	for (size_t i = 0; i < n; i++) {
-		const struct cam_window_info *w;
-		int err = in.source->ops->info(in.source, i, &w);
-		if (err)
-			status = cam_incomplete("window %zu: %s", i, cam_errno_words(err));
-		else if (pinned && !w->pinned)
-			continue;
-		else if (json)
-			put_json(&j, w);
-		else
-			put_row(&out, w);
-	}
+		cam_out_printf(&out, "%-25s %8s %9s %5s %5s %5s %7s %9s %6s%s\n", "START", "LENGTH",
+			       "SAMPLES", "BUSY%", "IDLE%", "SEEN%", "LOST", "SIZE", "EVENTS",
+			       l.names ? "        WINDOW" : "");
+	list_all(&l, in.source, pinned);
 	if (json) {
 		cam_json_close(&j, ']');
 		cam_out_str(&out, "\n");
 	}
 	int err = cam_out_finish(&out);
 	cam_reading_close(&in);
-	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
+	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : l.status;
 }

@@ -13,7 +13,7 @@
  * not used any more.
  *
  * Invariants
- *  1. Numbers grow; none is given twice.
+ *  1. No two rows have the same number; books grow, none is given twice.
  *  2. A row is in the list of the unused exactly while its refs are 0; the kernel, the vdso and
  *     the rows of anonymous memory are never in it.
  *  3. State HELD: key is that of the descriptor which daemon holds under this number.
@@ -32,6 +32,8 @@
 #include <stdlib.h>
 
 #define N_SLOTS	    4096u
+#define N_NUMBERS   (CAM_FILE_FIRST + CAM_FILES_MAX)
+#define MAX_BOOK    0x80000000u /* above are those of the kernel's changing code */
 #define UNUSED_NS   (60 * CAM_NS_PER_SEC)
 #define GIVE_UP_NS  (10 * CAM_NS_PER_SEC)
 #define MAX_BACKOFF 6u
@@ -44,10 +46,12 @@ struct cam_files {
 	struct cam_words *words;
 	cam_files_forget_fn *forget;
 	void *arg;
-	struct cam_files_row *by_key[N_SLOTS], *by_number[N_SLOTS];
+	struct cam_files_row *by_key[N_SLOTS], *by_number[N_NUMBERS];
+	uint32_t free_numbers[CAM_FILES_MAX]; /* a ring */
+	uint32_t first_free, n_free;
 	struct cam_files_row *oldest, *newest; /* unused */
 	struct cam_files_row kernel, vdso, anonymous[N_ANONYMOUS];
-	uint32_t next_number, n;
+	uint32_t next_book, n;
 	uint64_t now_ns;
 };
 
@@ -61,10 +65,9 @@ static void init_special(struct cam_files *f, struct cam_files_row *row, uint32_
 		.state = number == CAM_NONE ? CAM_FILES_NO_FILE : CAM_FILES_HELD,
 		.path = cam_words_take(f->words, cam_text_of(path)),
 	};
-	if (number == CAM_NONE)
-		return;
-	row->next_number = f->by_number[number % N_SLOTS];
-	f->by_number[number % N_SLOTS] = row;
+	row->book = number;
+	if (number != CAM_NONE)
+		f->by_number[number] = row;
 }
 
 int cam_files_new(struct cam_words *words, cam_files_forget_fn *forget, void *arg,
@@ -76,7 +79,9 @@ int cam_files_new(struct cam_words *words, cam_files_forget_fn *forget, void *ar
 	f->words = words;
 	f->forget = forget;
 	f->arg = arg;
-	f->next_number = CAM_FILE_FIRST;
+	f->next_book = CAM_FILE_FIRST;
+	for (uint32_t i = 0; i < CAM_FILES_MAX; i++)
+		f->free_numbers[f->n_free++] = CAM_FILE_FIRST + i;
 	init_special(f, &f->kernel, CAM_FILE_KERNEL, CAM_MODULE_KERNEL, "[kernel.kallsyms]");
 	init_special(f, &f->vdso, CAM_FILE_VDSO, CAM_MODULE_VDSO, "[vdso]");
 	for (size_t i = 0; i < N_ANONYMOUS; i++)
@@ -89,15 +94,14 @@ void cam_files_free(struct cam_files *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < N_SLOTS; i++) {
-		while (f->by_number[i]) {
-			struct cam_files_row *row = f->by_number[i];
-			f->by_number[i] = row->next_number;
-			cam_words_release(f->words, row->path);
-			cam_words_release(f->words, row->build_id);
-			if (row->number >= CAM_FILE_FIRST)
-				free(row);
-		}
+	for (size_t i = 0; i < N_NUMBERS; i++) {
+		struct cam_files_row *row = f->by_number[i];
+		if (!row)
+			continue;
+		cam_words_release(f->words, row->path);
+		cam_words_release(f->words, row->build_id);
+		if (i >= CAM_FILE_FIRST)
+			free(row);
 	}
 	for (size_t i = 0; i < N_ANONYMOUS; i++)
 		cam_words_release(f->words, f->anonymous[i].path);
@@ -137,10 +141,8 @@ static void drop(struct cam_files *f, struct cam_files_row *row)
 {
 	hide(f, row);
 	unlist(f, row);
-	struct cam_files_row **at = &f->by_number[row->number % N_SLOTS];
-	while (*at != row)
-		at = &(*at)->next_number;
-	*at = row->next_number;
+	f->by_number[row->number] = NULL;
+	f->free_numbers[(f->first_free + f->n_free++) % CAM_FILES_MAX] = row->number;
 	if (row->state == CAM_FILES_ASKED || row->state == CAM_FILES_HELD)
 		f->forget(f->arg, row->number);
 	cam_words_release(f->words, row->path);
@@ -181,7 +183,7 @@ static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping 
 {
 	if (f->n >= CAM_FILES_MAX && f->oldest)
 		drop(f, f->oldest);
-	if (f->n >= CAM_FILES_MAX || f->next_number == CAM_NONE)
+	if (!f->n_free || f->next_book >= MAX_BOOK)
 		return NULL;
 	struct cam_files_row *row = malloc(sizeof(*row));
 	struct cam_word *path = row ? cam_words_take(f->words, m->path) : NULL;
@@ -194,7 +196,8 @@ static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping 
 		.generation = m->generation,
 		.major = m->major,
 		.minor = m->minor,
-		.number = f->next_number++,
+		.number = f->free_numbers[f->first_free],
+		.book = f->next_book++,
 		.kind = CAM_MODULE_FILE,
 		.path = path,
 		.refs = 1,
@@ -203,9 +206,9 @@ static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping 
 	struct cam_files_row **slot = &f->by_key[key_slot(m->major, m->minor, m->inode)];
 	row->next_key = *slot;
 	*slot = row;
-	slot = &f->by_number[row->number % N_SLOTS];
-	row->next_number = *slot;
-	*slot = row;
+	f->by_number[row->number] = row;
+	f->first_free = (f->first_free + 1) % CAM_FILES_MAX;
+	f->n_free--;
 	f->n++;
 	return row;
 }
@@ -242,10 +245,7 @@ void cam_files_release(struct cam_files *f, struct cam_files_row *row)
 
 struct cam_files_row *cam_files_find(const struct cam_files *f, uint32_t number)
 {
-	struct cam_files_row *row = f->by_number[number % N_SLOTS];
-	while (row && row->number != number)
-		row = row->next_number;
-	return row;
+	return number < N_NUMBERS ? f->by_number[number] : NULL;
 }
 
 struct cam_files_row *cam_files_kernel(struct cam_files *f)
@@ -275,6 +275,21 @@ void cam_files_asked(struct cam_files_row *row, uint32_t ticket, uint64_t now_ns
 	row->state = CAM_FILES_ASKED;
 	row->ticket = ticket;
 	row->asked_ns = now_ns;
+}
+
+void cam_files_refused(struct cam_files_row *row, uint64_t now_ns)
+{
+	fail(row, now_ns);
+}
+
+bool cam_files_spare(struct cam_files *f)
+{
+	struct cam_files_row *row = f->oldest;
+	while (row && row->state != CAM_FILES_HELD)
+		row = row->newer;
+	if (row)
+		drop(f, row);
+	return row != NULL;
 }
 
 static bool same_key(const struct cam_file_key *a, const struct cam_file_key *b)

@@ -3,9 +3,11 @@
  * The files that code is mapped from: known by device, inode and generation, numbered for the
  * helpers, and held (by a descriptor of daemon's) while they are of use.
  *
- * A number is given once and never again, so that a name asked for one file can never come out at
- * another. A file that nothing maps any more is kept for a minute, then its number is forgotten: a
- * held descriptor also keeps a deleted file's space on the disk. One thread.
+ * Each has two numbers. `number` is what the helpers know it by: small, and given again (longest
+ * unused first) when daemon was told to forget it. `book` is what names are noted under, and never
+ * given again, so that a name of one file can never come out at another. A file that nothing maps
+ * any more is kept for a minute: a held descriptor also keeps a deleted file's space on the disk.
+ * One thread.
  */
 #pragma once
 #include "ingest/words.h"
@@ -23,12 +25,13 @@ enum cam_files_state {
 };
 
 struct cam_files_row {
-	struct cam_files_row *next_key, *next_number;
+	struct cam_files_row *next_key;
 	struct cam_files_row *older, *newer; /* of the unused */
 	uint64_t unused_ns;		     /* since when; while refs is 0 */
 	uint64_t inode, generation;
 	uint32_t major, minor;
 	uint32_t number; /* CAM_NONE: CAM_FILES_NO_FILE */
+	uint32_t book;
 	uint32_t refs;
 	enum cam_module_kind kind;
 	enum cam_files_state state;
@@ -48,7 +51,7 @@ struct cam_files_row {
 	} modules[2];
 };
 
-/* Told of each number that will not be used again. */
+/* Told of each number that is not of use any more. */
 typedef void cam_files_forget_fn(void *arg, uint32_t number);
 
 struct cam_files;
@@ -73,6 +76,10 @@ struct cam_files_row *cam_files_kernel(struct cam_files *f);
 /* Whether it is time to ask for it (again); and that it has been done. */
 bool cam_files_is_due(struct cam_files_row *row, uint64_t now_ns);
 void cam_files_asked(struct cam_files_row *row, uint32_t ticket, uint64_t now_ns);
+/* That it was refused. */
+void cam_files_refused(struct cam_files_row *row, uint64_t now_ns);
+/* Forgets the one that is held and was unused for longest; false: there is none. */
+bool cam_files_spare(struct cam_files *f);
 /* An answer to CAM_ERRAND_FILE. Unasked-for ones tell that a held file has changed since. */
 void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t now_ns);
 /* Forgets what has been unused for a minute. */

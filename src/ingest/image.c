@@ -51,12 +51,12 @@ void cam_image_release(struct cam_images *pool, struct cam_image *i)
 
 static int reserve(struct cam_images *pool, struct cam_image *i, uint32_t need)
 {
-	if (need <= i->cap)
-		return 0;
 	if (need > CAM_IMAGE_MAX_MAPS) {
 		pool->refused++;
 		return -E2BIG;
 	}
+	if (need <= i->cap)
+		return 0;
 	/* By halves: most never grow again, and many may be alive. */
 	uint32_t cap = i->cap ? i->cap + i->cap / 2 : FIRST_MAPS;
 	if (cap < need)

@@ -34,7 +34,8 @@
 #define MAX_TRIES	 3u
 #define MAX_NAME_ERRORS	 3u
 #define ASKS_A_TICK	 4096u
-#define ANSWER_NS	 (10 * CAM_NS_PER_SEC)
+#define ANSWER_NS	 (15 * CAM_NS_PER_SEC)
+#define KERNEL_PAUSE_NS	 (10 * CAM_NS_PER_SEC)
 #define DYNAMIC_BOOK	 0x80000000u
 #define DYNAMIC_BOOK_MAX 0x3fffffffu
 
@@ -48,7 +49,7 @@ static uint32_t book_of(const struct cam_live *l, const struct cam_files_row *f,
 {
 	if (cam_live_is_dynamic(l, f, address))
 		return DYNAMIC_BOOK + (l->turn & DYNAMIC_BOOK_MAX);
-	return f->number;
+	return f->book;
 }
 
 /* Gives a location its name; an error leaves it unnamed. */
@@ -92,13 +93,39 @@ static void want(struct cam_live *l, struct cam_live_window *w, const struct cam
 	w->wants[w->n_wants++] = new;
 }
 
+/* Whether an error is of the file, not of the moment. */
+static bool is_lasting(int error)
+{
+	return error == -EBADMSG || error == -EBADF || error == -ENOEXEC || error == -EINVAL ||
+	       error == -E2BIG || error == -EFBIG || error == -EACCES || error == -EPERM;
+}
+
+static void note_error(struct cam_live *l, struct cam_files_row *f, int error)
+{
+	l->stats.errands_failed++;
+	if (!is_lasting(error))
+		return;
+	if (f->name_errors < MAX_NAME_ERRORS)
+		f->name_errors++;
+	/* There is only one kernel: its symbols may come to be readable. */
+	f->retry_ns = l->now_ns + KERNEL_PAUSE_NS;
+}
+
+static bool may_ask(const struct cam_live *l, const struct cam_files_row *f)
+{
+	return f->state == CAM_FILES_HELD &&
+	       (f->name_errors < MAX_NAME_ERRORS ||
+		(f->number < CAM_FILE_FIRST && l->now_ns >= f->retry_ns));
+}
+
 void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
 			 const struct cam_files_row *f, struct cam_loc_id loc, uint64_t address)
 {
 	struct cam_name name;
 	if (f->state == CAM_FILES_NO_FILE)
 		return;
-	if (f->state == CAM_FILES_CHANGED || f->name_errors >= MAX_NAME_ERRORS) {
+	if (f->state == CAM_FILES_CHANGED ||
+	    (f->name_errors >= MAX_NAME_ERRORS && !may_ask(l, f))) {
 		l->stats.unnamed++;
 		return;
 	}
@@ -118,15 +145,6 @@ static struct cam_live_ticket *find_ticket(struct cam_live *l, uint32_t ticket)
 	return NULL;
 }
 
-static void note_error(struct cam_live *l, struct cam_files_row *f, int error)
-{
-	l->stats.errands_failed++;
-	/* Those are of the moment; others are of the file. */
-	if (f && error != -ETIMEDOUT && error != -EAGAIN && error != -EPIPE &&
-	    f->name_errors < MAX_NAME_ERRORS && f->number >= CAM_FILE_FIRST)
-		f->name_errors++;
-}
-
 void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
 {
 	struct cam_live_ticket *k = find_ticket(l, t->ticket);
@@ -134,22 +152,23 @@ void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
 		return;
 	struct cam_files_row *f = cam_files_find(l->files, t->file);
 	l->names_came = true;
-	if (t->error) {
+	/* The number may be another file's by now. */
+	if (t->error || !f || f->book != k->book) {
 		k->ticket = 0;
-		note_error(l, f, t->error);
+		if (f && f->book == k->book)
+			note_error(l, f, t->error);
 		return;
 	}
-	for (uint32_t i = 0; f && i < t->names.n_names; i++) {
+	for (uint32_t i = 0; i < t->names.n_names; i++) {
 		const struct cam_name *n = &t->names.names[i];
 		if (cam_live_is_dynamic(l, f, n->offset) && k->turn != l->turn)
 			continue;
 		if ((unsigned)n->source < CAM_NAME_MAX)
 			cam_namebook_put(l->names, book_of(l, f, n->offset), n);
 	}
-	if (f && !f->build_id && t->names.build_id.n)
+	if (!f->build_id && t->names.build_id.n)
 		f->build_id = cam_words_take(&l->words, t->names.build_id);
-	if (f)
-		f->name_errors = 0;
+	f->name_errors = 0;
 	if (!t->names.more)
 		k->ticket = 0;
 }
@@ -175,7 +194,7 @@ static bool settle(struct cam_live *l, struct cam_live_window *w, struct cam_liv
 		q->tries++;
 	}
 	const struct cam_files_row *f = cam_files_find(l->files, q->file);
-	if (f && q->tries < MAX_TRIES && f->name_errors < MAX_NAME_ERRORS &&
+	if (f && q->tries < MAX_TRIES && (f->name_errors < MAX_NAME_ERRORS || may_ask(l, f)) &&
 	    f->state != CAM_FILES_CHANGED && q->book == book_of(l, f, q->offset))
 		return false;
 	l->stats.unnamed++;
@@ -220,14 +239,14 @@ static size_t gather(struct cam_live *l, struct cam_live_window *w, struct cam_l
 	for (size_t i = 0; i < w->n_wants && n < ASKS_A_TICK; i++) {
 		const struct cam_files_row *f =
 			w->wants[i].ticket ? NULL : cam_files_find(l->files, w->wants[i].file);
-		if (f && f->state == CAM_FILES_HELD)
+		if (f && may_ask(l, f))
 			out[n++] = &w->wants[i];
 	}
 	qsort(out, n, sizeof(*out), by_file);
 	return n;
 }
 
-/* Sends one errand for the first of them; answers how many it covers, 0: not now. */
+/* Sends one errand for the first of them; answers how many are done with, 0: none now. */
 static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_t n)
 {
 	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
@@ -247,9 +266,17 @@ static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_
 		.offsets = offsets,
 		.n_offsets = (uint32_t)covered,
 	};
-	if (!k || cam_live_send(l, &e))
+	struct cam_files_row *f = cam_files_find(l->files, e.file);
+	int err = k ? cam_live_send(l, &e) : -EAGAIN;
+	if (err == -EAGAIN)
 		return 0;
-	*k = (struct cam_live_ticket){e.ticket, e.file, l->turn, l->now_ns};
+	if (err) {
+		/* This file cannot be asked about; others can. */
+		note_error(l, f, err);
+		l->names_came = true;
+		return covered;
+	}
+	*k = (struct cam_live_ticket){e.ticket, e.file, f->book, l->turn, l->now_ns};
 	for (size_t i = 0; i < covered; i++)
 		wants[i]->ticket = e.ticket;
 	return covered;

@@ -64,7 +64,7 @@ struct cam_live_node {
 
 struct cam_live_ticket {
 	uint32_t ticket; /* 0: free */
-	uint32_t file;
+	uint32_t file, book;
 	uint32_t turn; /* of the kernel's code when it was asked */
 	uint64_t sent_ns;
 };

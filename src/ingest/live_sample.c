@@ -100,8 +100,13 @@ static bool ask_file(struct cam_live *l, const struct cam_process *p, const stru
 			},
 	};
 	int err = cam_live_send(l, &e);
+	/* No descriptor is left: one of a file that nothing maps any more is better used here. */
+	if (err == -EMFILE && cam_files_spare(l->files))
+		err = cam_live_send(l, &e);
 	if (!err)
 		cam_files_asked(f, e.ticket, l->now_ns);
+	else if (err != -EAGAIN)
+		cam_files_refused(f, l->now_ns);
 	return first && (!err || err == -EAGAIN);
 }
 

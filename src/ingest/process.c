@@ -137,13 +137,14 @@ static void free_process(struct cam_processes *t, struct cam_process *p)
 	t->stats.processes--;
 }
 
-static void drop_threads(struct cam_processes *t, struct cam_process *p, int32_t but)
+static void drop_threads(struct cam_processes *t, struct cam_process *p,
+			 const struct cam_thread *but)
 {
 	struct cam_link *next;
 	for (struct cam_link *l = p->threads.next; l != &p->threads; l = next) {
 		struct cam_thread *k = CAM_LINK_OWNER(l, struct cam_thread, of_process);
 		next = l->next;
-		if (k->tid != but)
+		if (k != but)
 			drop_thread(t, k);
 	}
 }
@@ -156,7 +157,7 @@ void cam_process_detach(struct cam_processes *t, struct cam_process *p)
 	*at = p->next_hash;
 	p->listed = false;
 	cam_link_leave(&p->of_table);
-	drop_threads(t, p, CAM_PID_NONE);
+	drop_threads(t, p, NULL);
 	if (!p->parked)
 		free_process(t, p);
 }
@@ -320,6 +321,7 @@ static void fork_process(struct cam_processes *t, const struct cam_raw *r)
 	p->cgroup = cam_word_hold(parent->cgroup);
 	p->image = cam_image_hold(parent->image);
 	p->known = parent->known;
+	p->exe_due = parent->exe_due;
 	p->epoch = parent->epoch;
 	if (parent->scope == CAM_SCOPE_IN)
 		p->scope = CAM_SCOPE_IN;
@@ -335,14 +337,14 @@ static void exec_process(struct cam_processes *t, struct cam_process *p, const s
 {
 	cam_image_release(&t->images, p->image);
 	p->image = NULL;
-	p->known = true;
+	p->known = p->exe_due = true;
 	p->confirmed = false;
 	p->exec_ns = r->time_ns;
 	p->execs++;
 	p->version++;
 	if (r->time_ns >= t->lost_to_ns)
 		p->epoch = t->epoch;
-	drop_threads(t, p, r->tid);
+	drop_threads(t, p, cam_processes_thread(t, p, r->tid));
 }
 
 static void take_comm(struct cam_processes *t, const struct cam_raw *r)
@@ -370,10 +372,11 @@ static void take_mmap(struct cam_processes *t, const struct cam_raw *r)
 	if (err == -ENOMEM)
 		p->epoch = t->epoch - 1;
 	const struct cam_image_map *m = cam_image_find(p->image, r->mmap.start, UINT64_MAX);
-	if (p->exec_ns && !p->image->exe && m && m->file && m->file->kind == CAM_MODULE_FILE) {
+	if (p->exe_due && m && m->file && m->file->kind == CAM_MODULE_FILE) {
 		struct cam_word *exe = cam_words_take(t->options.words, r->mmap.path);
 		if (exe && !cam_image_set_exe(&t->images, &p->image, exe))
 			p->version++;
+		p->exe_due = false;
 	}
 	cam_processes_make_room(t, p);
 }

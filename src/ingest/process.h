@@ -54,6 +54,7 @@ struct cam_process {
 	uint64_t ended_ns; /* 0: lives */
 	uint64_t asked_ns; /* when /proc was asked last; 0: never */
 	uint64_t sampled_ns;
+	bool exe_due;	/* the next mapping of a file is the program */
 	bool known;	/* image is right, as far as records go */
 	bool confirmed; /* /proc has answered since the last exec: uid and cgroup are right */
 	bool listed;	/* is in the table under its pid */

@@ -86,6 +86,7 @@ static void adopt(struct cam_processes *t, struct cam_process *p,
 	p->draft = NULL;
 	cam_image_release(&t->images, own);
 	p->known = true;
+	p->exe_due = false;
 	p->version++;
 	if (a->maps_read_ns >= t->lost_to_ns)
 		p->epoch = t->epoch;

@@ -25,7 +25,7 @@
 #define STAGE_PROCESSES 64u
 #define STAGE_MAPS	16u
 #define STAGE_WINDOWS	256u
-#define STAGE_ERRANDS	4096u
+#define STAGE_ERRANDS	512u
 #define STAGE_FILES	256u
 
 struct world_process {

@@ -321,7 +321,7 @@ static void a_short_refusal_loses_nothing(void **state)
 /* Longer than fits: what is dropped is in the ledger, to the sample and by CPU. */
 static void run_through_a_long_refusal(unsigned from, unsigned to, uint64_t window_ns)
 {
-	enum { SAMPLES = 200000 };
+	enum { SAMPLES = 120000 };
 	static uint8_t times[SAMPLES];
 	struct stage s;
 	struct cam_live_options o;
@@ -383,19 +383,19 @@ static void run_through_a_long_refusal(unsigned from, unsigned to, uint64_t wind
 static void a_long_refusal_is_in_the_ledger(void **state)
 {
 	(void)state;
-	run_through_a_long_refusal(40000, 140000, 100 * SEC);
+	run_through_a_long_refusal(20000, 80000, 100 * SEC);
 }
 
 static void a_refusal_across_boundaries_is_in_the_ledger(void **state)
 {
 	(void)state;
-	run_through_a_long_refusal(40000, 140000, 2 * SEC);
+	run_through_a_long_refusal(20000, 80000, 2 * SEC);
 }
 
 static void a_recording_that_starts_on_a_full_disk_has_its_gap(void **state)
 {
 	(void)state;
-	run_through_a_long_refusal(0, 120000, 3 * SEC);
+	run_through_a_long_refusal(0, 70000, 3 * SEC);
 }
 
 /* The last block and the end are refused for longer than anyone waits. */

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which samples are wanted: by process and children, by user, by cgroup. */
+#include "support_live.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void open_scope(struct stage *s, const struct cam_scope *scope)
+{
+	struct cam_live_options o;
+	stage_options(&o);
+	o.scope = *scope;
+	stage_open(s, &o);
+	for (int32_t pid = 10; pid <= 12; pid++) {
+		struct world_process *p = world_process(s, pid, "app", "/bin/app");
+		p->uid = 1000 + (uint32_t)pid;
+		snprintf(p->cgroup, sizeof(p->cgroup), "/a/%d", pid);
+		world_map(s, pid, 0x1000, 0x3000, 5, "/bin/app");
+	}
+	stage_tick(s, 1 * SEC);
+}
+
+static void sample(struct stage *s, uint64_t ms, int32_t pid)
+{
+	stage_sample(s, 1 * SEC + ms * MS, pid, pid, USER(0x1010));
+}
+
+/* The pids of all stored samples, in order of time. */
+static void assert_stored(struct stage *s, const int32_t *pids, size_t n)
+{
+	size_t found = 0;
+	struct cam_live_stats stats = cam_live_stats(s->live);
+	stage_close(s);
+	for (size_t i = 0; i < s->n_windows; i++) {
+		const struct stage_window *w = &s->windows[i];
+		for (size_t k = 0; k < w->n_samples; k++) {
+			bool wanted = false;
+			int32_t pid = w->t.tasks[w->samples[k].task.v].pid;
+			for (size_t j = 0; j < n; j++)
+				wanted |= pids[j] == pid;
+			assert_true(wanted);
+			found++;
+		}
+	}
+	assert_int_equal(found, n);
+	assert_int_equal(stats.samples, n);
+	assert_int_equal(stage_lost_samples(s, CAM_CAUSE_FILTERED), stats.filtered);
+	stage_free(s);
+}
+
+static void processes_and_what_they_fork_from_then_on(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {10};
+	open_scope(&s, &(struct cam_scope){.pids = pids, .n_pids = 1, .uid = CAM_UID_NONE});
+	sample(&s, 1, 10);
+	sample(&s, 2, 11);
+	stage_fork(&s, 1 * SEC + 3 * MS, 10, 20, 20);
+	sample(&s, 4, 20);
+	stage_fork(&s, 1 * SEC + 5 * MS, 20, 21, 21);
+	stage_exec(&s, 1 * SEC + 6 * MS, 21, "other");
+	sample(&s, 7, 21);
+	stage_fork(&s, 1 * SEC + 8 * MS, 11, 22, 22);
+	sample(&s, 9, 22);
+	stage_run(&s, 3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 2);
+	static const int32_t stored[] = {10, 20, 21};
+	assert_stored(&s, stored, 3);
+}
+
+/* 10 ends, and its pid is given to somebody else. */
+static void a_later_bearer_of_the_pid_is_not_meant(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {10, 30};
+	open_scope(&s, &(struct cam_scope){.pids = pids, .n_pids = 2, .uid = CAM_UID_NONE});
+	sample(&s, 1, 10);
+	stage_run(&s, 2 * SEC);
+	stage_exit(&s, 2 * SEC + 1, 10, 10);
+	stage_fork(&s, 2 * SEC + 2, 11, 10, 10);
+	sample(&s, 1100, 10);
+	/* 30 ends before anybody has seen it. */
+	stage_exit(&s, 2 * SEC + 200 * MS, 30, 30);
+	stage_fork(&s, 2 * SEC + 300 * MS, 11, 30, 30);
+	sample(&s, 1400, 30);
+	stage_run(&s, 4 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 2);
+	static const int32_t stored[] = {10};
+	assert_stored(&s, stored, 1);
+}
+
+/* `perfcam record -- CMD`: the process is forked when the recording runs already. */
+static void a_process_may_be_born_into_the_scope(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {40};
+	open_scope(&s, &(struct cam_scope){.pids = pids, .n_pids = 1, .uid = CAM_UID_NONE});
+	stage_fork(&s, 1 * SEC + 1, 11, 40, 40);
+	sample(&s, 1, 40);
+	sample(&s, 2, 11);
+	stage_run(&s, 3 * SEC);
+	static const int32_t stored[] = {40};
+	assert_stored(&s, stored, 1);
+}
+
+static void by_user(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_scope(&s, &(struct cam_scope){.uid = 1011});
+	sample(&s, 1, 10);
+	sample(&s, 2, 11);
+	sample(&s, 3, 12);
+	/* One whose user nobody knows is not one of those that were asked for. */
+	sample(&s, 4, 13);
+	stage_run(&s, 3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 3);
+	static const int32_t stored[] = {11};
+	assert_stored(&s, stored, 1);
+}
+
+/* A child that changes its user: what /proc says counts, not what it was born with. */
+static void a_user_is_confirmed(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_scope(&s, &(struct cam_scope){.uid = 1011});
+	sample(&s, 1, 11);
+	stage_run(&s, 2 * SEC);
+	world_process(&s, 50, "www", "/bin/www")->start_ns = 2 * SEC;
+	stage_fork(&s, 2 * SEC, 11, 50, 50);
+	sample(&s, 1001, 50);
+	stage_run(&s, 3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 1);
+	static const int32_t stored[] = {11};
+	assert_stored(&s, stored, 1);
+}
+
+static void by_cgroup(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_scope(&s, &(struct cam_scope){.uid = CAM_UID_NONE, .cgroup = CAM_TEXT("/a/11/")});
+	snprintf(s.processes[2].cgroup, sizeof(s.processes[2].cgroup), "/a/11/child");
+	world_process(&s, 13, "app", "/bin/app");
+	snprintf(s.processes[3].cgroup, sizeof(s.processes[3].cgroup), "/a/111");
+	for (int32_t pid = 10; pid <= 13; pid++)
+		sample(&s, (uint64_t)pid, pid);
+	stage_run(&s, 3 * SEC);
+	static const int32_t stored[] = {11, 12};
+	assert_stored(&s, stored, 2);
+}
+
+/* All that is set must hold. */
+static void by_all_of_them(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {10, 11};
+	open_scope(&s, &(struct cam_scope){
+			       .pids = pids, .n_pids = 2, .uid = 1011, .cgroup = CAM_TEXT("/a")});
+	for (int32_t pid = 10; pid <= 12; pid++)
+		sample(&s, (uint64_t)pid, pid);
+	stage_run(&s, 3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 2);
+	static const int32_t stored[] = {11};
+	assert_stored(&s, stored, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(processes_and_what_they_fork_from_then_on),
+		cmocka_unit_test(a_later_bearer_of_the_pid_is_not_meant),
+		cmocka_unit_test(a_process_may_be_born_into_the_scope),
+		cmocka_unit_test(by_user),
+		cmocka_unit_test(a_user_is_confirmed),
+		cmocka_unit_test(by_cgroup),
+		cmocka_unit_test(by_all_of_them),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

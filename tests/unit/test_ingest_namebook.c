@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The oracle is that a name follows from its file and offset: a book may forget, but not lie. */
+#include "ingest/namebook.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t function_of(uint64_t offset)
+{
+	return offset / 100 * 100;
+}
+
+static void put(struct cam_namebook *b, uint32_t file, uint64_t offset)
+{
+	char text[64];
+	struct cam_name n = {.offset = offset, .start = function_of(offset)};
+	if (function_of(offset) % 700) {
+		snprintf(text, sizeof(text), "f_%u_%llu", file, (unsigned long long)n.start);
+		n.source = CAM_NAME_SYMTAB;
+		n.name = cam_text_of(text);
+		if (n.start % 300 == 0)
+			n.module = CAM_TEXT("[mod]");
+	}
+	assert_int_equal(cam_namebook_put(b, file, &n), 0);
+}
+
+static bool check(struct cam_namebook *b, uint32_t file, uint64_t offset)
+{
+	char text[64];
+	struct cam_name n;
+	if (!cam_namebook_find(b, file, offset, &n))
+		return false;
+	uint64_t start = function_of(offset);
+	assert_int_equal(n.offset, offset);
+	if (start % 700 == 0) {
+		assert_int_equal(n.source, CAM_NAME_NONE);
+		return true;
+	}
+	snprintf(text, sizeof(text), "f_%u_%llu", file, (unsigned long long)start);
+	assert_int_equal(n.source, CAM_NAME_SYMTAB);
+	assert_int_equal(n.start, start);
+	assert_true(cam_text_equal(n.name, cam_text_of(text)));
+	assert_true(cam_text_equal(n.module, start % 300 ? CAM_TEXT("") : CAM_TEXT("[mod]")));
+	return true;
+}
+
+static void a_book_with_room_forgets_nothing(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	assert_int_equal(cam_namebook_new(6u << 20, &b), 0);
+	for (uint32_t i = 0; i < 20000; i++)
+		put(b, i % 7, i * 13);
+	for (uint32_t i = 0; i < 20000; i++)
+		assert_true(check(b, i % 7, i * 13));
+	assert_false(check(b, 8, 13));
+	assert_false(check(b, 1, 14));
+	cam_namebook_free(b);
+}
+
+/* Many times more than fits: memory stays, what is used stays, the rest is forgotten. */
+static void a_full_book_keeps_what_is_used(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	assert_int_equal(cam_namebook_new(256u << 10, &b), 0);
+	for (uint32_t i = 0; i < 20; i++)
+		put(b, 1, i * 50);
+	unsigned found = 0;
+	for (uint32_t i = 0; i < 200000; i++) {
+		put(b, 2, i * 37);
+		if (i % 100 == 0) {
+			for (uint32_t k = 0; k < 20; k++)
+				assert_true(check(b, 1, k * 50));
+		}
+	}
+	for (uint32_t i = 0; i < 200000; i++)
+		found += check(b, 2, i * 37);
+	assert_true(found > 500 && found < 20000);
+	assert_true(check(b, 2, 199999 * 37));
+	assert_true(cam_namebook_bytes(b) <= (256u << 10) + 4096);
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd <= before + (260u << 10));
+	cam_namebook_free(b);
+}
+
+static void a_later_answer_replaces_the_earlier(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	struct cam_name n = {.offset = 5, .source = CAM_NAME_NONE};
+	assert_int_equal(cam_namebook_new(64u << 10, &b), 0);
+	assert_int_equal(cam_namebook_put(b, 1, &n), 0);
+	n.source = CAM_NAME_DWARF;
+	n.name = CAM_TEXT("now");
+	assert_int_equal(cam_namebook_put(b, 1, &n), 0);
+	struct cam_name out;
+	assert_true(cam_namebook_find(b, 1, 5, &out));
+	assert_int_equal(out.source, CAM_NAME_DWARF);
+	assert_true(cam_text_equal(out.name, CAM_TEXT("now")));
+	cam_namebook_free(b);
+}
+
+static void names_beyond_reason_are_refused(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	static char text[CAM_RAW_MAX_TEXT + 1];
+	struct cam_name n = {.source = CAM_NAME_SYMTAB, .name = {text, sizeof(text)}};
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(cam_namebook_new(4096, &b), 0);
+	assert_int_equal(cam_namebook_put(b, 1, &n), -E2BIG);
+	for (uint64_t i = 0; i < 100; i++) {
+		n = (struct cam_name){.offset = i, .start = i, .source = CAM_NAME_SYMTAB};
+		n.name = (struct cam_text){text, 1000};
+		assert_int_equal(cam_namebook_put(b, 1, &n), 0);
+	}
+	cam_namebook_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_book_with_room_forgets_nothing),
+		cmocka_unit_test(a_full_book_keeps_what_is_used),
+		cmocka_unit_test(a_later_answer_replaces_the_earlier),
+		cmocka_unit_test(names_beyond_reason_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -129,8 +129,15 @@ static int note_errand(struct cam_errands *es, const struct cam_errand *e)
 	if (s->full && e->type != CAM_ERRAND_FORGET)
 		return -EAGAIN;
 	s->asked[e->type]++;
-	if (e->type == CAM_ERRAND_FORGET)
+	if (e->type == CAM_ERRAND_FORGET) {
+		s->refuse_file = 0;
 		return 0;
+	}
+	if (e->type == CAM_ERRAND_FILE && s->refuse_file)
+		return s->refuse_file;
+	if (e->type == CAM_ERRAND_NAMES && s->refuse_names && s->n_files &&
+	    e->file == s->files[0].number)
+		return s->refuse_names;
 	assert_true(e->ticket != 0);
 	if (s->n_sent == STAGE_ERRANDS)
 		return -EAGAIN;
@@ -491,4 +498,19 @@ size_t stage_samples(const struct stage *s)
 	for (size_t i = 0; i < s->n_windows; i++)
 		n += s->windows[i].n_samples;
 	return n;
+}
+
+void stage_open_shell(struct stage *s)
+{
+	stage_open(s, NULL);
+	world_process(s, 10, "sh", "/bin/sh");
+	world_map(s, 10, 0x1000, 0x3000, 5, "/bin/sh");
+	stage_tick(s, 1 * SEC);
+}
+
+void stage_open_known_shell(struct stage *s)
+{
+	stage_open_shell(s);
+	stage_sample(s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	stage_run(s, 3 * SEC);
 }

@@ -86,10 +86,12 @@ struct stage {
 	size_t n_processes;
 	struct stage_file files[STAGE_FILES];
 	size_t n_files;
-	unsigned version;      /* of what the opener takes hold of now; 0: none */
-	bool silent;	       /* nobody answers */
-	int file_error;	       /* what FILE is answered with */
-	int names_error;       /* and NAMES */
+	unsigned version; /* of what the opener takes hold of now; 0: none */
+	bool silent;	  /* nobody answers */
+	int file_error;	  /* what FILE is answered with */
+	int names_error;  /* and NAMES */
+	int refuse_file,
+		refuse_names;  /* what send() says to FILE, and to NAMES of the first file */
 	bool full;	       /* send() says -EAGAIN */
 	uint32_t packet;       /* mappings a packet of a process's answer; 0: all */
 	uint64_t maps_read_ns; /* of answers; 0: now */
@@ -108,6 +110,11 @@ void stage_open(struct stage *s, const struct cam_live_options *o);
 /* Cuts at the last tick's time and frees the recorder; windows stay to be looked at. */
 void stage_close(struct stage *s);
 void stage_free(struct stage *s);
+
+/* Open, with a shell, pid 10, that lives since before the start; and has been sampled (sample 0),
+ * so that it is known. */
+void stage_open_shell(struct stage *s);
+void stage_open_known_shell(struct stage *s);
 
 struct world_process *world_process(struct stage *s, int32_t pid, const char *comm,
 				    const char *exe);

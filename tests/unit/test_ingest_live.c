@@ -10,23 +10,6 @@
 
 #include <cmocka.h>
 
-/* A stage with a shell, pid 10, that lives since before the start. */
-static void open_shell(struct stage *s)
-{
-	stage_open(s, NULL);
-	world_process(s, 10, "sh", "/bin/sh");
-	world_map(s, 10, 0x1000, 0x3000, 5, "/bin/sh");
-	stage_tick(s, 1 * SEC);
-}
-
-/* …and has been sampled, so that it is known; that is sample 0. */
-static void open_known_shell(struct stage *s)
-{
-	open_shell(s);
-	stage_sample(s, 1 * SEC + 1, 10, 10, USER(0x1010));
-	stage_run(s, 3 * SEC);
-}
-
 static void assert_sample(struct stage *s, size_t i, const char *who, const char *stack)
 {
 	assert_string_equal(stage_who(s, 0, i), who);
@@ -37,7 +20,7 @@ static void a_process_that_lived_before_is_asked_about_once(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	for (unsigned i = 0; i < 5; i++)
 		stage_sample(&s, 1 * SEC + 1 + i * MS, 10, 10, USER(0x1010, 0x2311));
 	stage_run(&s, 3 * SEC);
@@ -61,7 +44,7 @@ static void an_answer_may_come_in_parts(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	world_map(&s, 10, 0x5000, 0x6000, 6, "/lib/c");
 	world_map(&s, 10, 0x7000, 0x8000, 7, "/lib/m");
 	s.packet = 1;
@@ -76,7 +59,7 @@ static void a_child_has_what_its_parent_had(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_comm(&s, 3 * SEC + 1, 10, 10, "sh: job");
 	stage_fork(&s, 3 * SEC + 2, 10, 20, 20);
 	stage_sample(&s, 3 * SEC + 10000, 20, 20, USER(0x1010));
@@ -105,7 +88,7 @@ static void a_process_of_5_ms_is_known_from_records_alone(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	uint64_t t = 2 * SEC;
 	stage_fork(&s, t, 10, 20, 20);
 	stage_exec(&s, t + 1 * MS, 20, "ls");
@@ -127,7 +110,7 @@ static void an_exec_chain_is_three_programs(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	static const char *const programs[] = {"a", "b", "c"};
 	stage_fork(&s, 3 * SEC, 10, 20, 20);
 	for (unsigned i = 0; i < 3; i++) {
@@ -151,7 +134,7 @@ static void a_reused_pid_is_another_process(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	world_process(&s, 11, "cron", "/sbin/cron");
 	world_map(&s, 11, 0x1000, 0x3000, 6, "/sbin/cron");
 	stage_sample(&s, 3 * SEC + 1, 11, 11, USER(0x1010));
@@ -195,7 +178,7 @@ static void a_bearer_whose_birth_was_lost_is_found_by_its_start(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_lost(&s, 3 * SEC, 3 * SEC + 100 * MS);
 	world_process(&s, 10, "new", "/bin/new")->start_ns = 3 * SEC + 50 * MS;
 	world_map(&s, 10, 0x1000, 0x3000, 8, "/bin/new");
@@ -211,7 +194,7 @@ static void mappings_read_before_an_exec_are_discarded(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
 	stage_exec(&s, 1 * SEC + 50 * MS, 10, "vi");
 	stage_map(&s, 1 * SEC + 51 * MS, 10, 0x2000, 0x3000, 8, "/bin/vi");
@@ -235,7 +218,7 @@ static void newer_records_win_over_an_answer(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	world_map(&s, 10, 0x5000, 0x6000, 6, "/lib/new");
 	stage_map(&s, 1 * SEC + 10 * MS, 10, 0x5000, 0x6000, 7, "/lib/old");
 	stage_sample(&s, 1 * SEC + 20 * MS, 10, 10, USER(0x1010, 0x1111));
@@ -255,7 +238,7 @@ static void a_mapping_is_no_place_for_an_older_sample(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	world_map(&s, 10, 0x5000, 0x6000, 7, "/lib/x");
 	stage_sample(&s, 1 * SEC + 10000, 10, 10, USER(0x5010, 0x1011));
 	stage_map(&s, 1 * SEC + 20000, 10, 0x5000, 0x6000, 7, "/lib/x");
@@ -271,7 +254,7 @@ static void a_library_is_known_from_its_mapping_on(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_sample(&s, 3 * SEC + 10000, 10, 10, USER(0x1010, 0x5011));
 	stage_map(&s, 3 * SEC + 20000, 10, 0x5000, 0x6000, 7, "/lib/plugin.so");
 	stage_sample(&s, 3 * SEC + 30000, 10, 10, USER(0x5010, 0x1011));
@@ -289,102 +272,11 @@ static void a_library_is_known_from_its_mapping_on(void **state)
 	stage_free(&s);
 }
 
-static void a_replaced_binary_has_its_own_names(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_known_shell(&s);
-	s.version = 1;
-	stage_fork(&s, 3 * SEC, 10, 20, 20);
-	stage_exec(&s, 3 * SEC + 1, 20, "app");
-	stage_map(&s, 3 * SEC + 2, 20, 0x1000, 0x2000, 50, "/opt/app");
-	stage_sample(&s, 3 * SEC + 10000, 20, 20, USER(0x1010));
-	stage_run(&s, 4 * SEC);
-	/* Replaced by rename while it runs: the same path, another inode. */
-	s.version = 2;
-	stage_fork(&s, 4 * SEC, 10, 21, 21);
-	stage_exec(&s, 4 * SEC + 1, 21, "app");
-	stage_map(&s, 4 * SEC + 2, 21, 0x1000, 0x2000, 51, "/opt/app");
-	stage_sample(&s, 4 * SEC + 10000, 21, 21, USER(0x1010));
-	stage_sample(&s, 4 * SEC + 20000, 20, 20, USER(0x1010));
-	stage_run(&s, 5 * SEC);
-	stage_close(&s);
-	assert_int_equal(s.windows[0].n_samples, 4);
-	for (size_t i = 1; i < 4; i++) {
-		bool old = s.windows[0].samples[i].time_ns != 4 * SEC + 10000;
-		assert_string_equal(stage_stack(&s, 0, i), old ? "app.1_0" : "app.2_0");
-	}
-	/* Two modules of one path, told apart by their keys. */
-	const struct cam_tables *t = &s.windows[0].t;
-	size_t n = 0;
-	for (size_t i = 0; i < t->n_modules; i++) {
-		if (!cam_text_equal(cam_string(t, t->modules[i].path), CAM_TEXT("/opt/app")))
-			continue;
-		assert_int_equal(cam_string(t, t->modules[i].key).n, 40);
-		n++;
-	}
-	assert_int_equal(n, 2);
-	stage_free(&s);
-}
-
-/* The inode is used again by another file: only the generation tells. */
-static void a_reused_inode_is_another_file(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_known_shell(&s);
-	for (unsigned i = 0; i < 2; i++) {
-		struct cam_raw r = {.type = CAM_RAW_MMAP, .pid = 20, .tid = 20};
-		uint64_t t = (3 + i) * SEC;
-		s.version = 1 + i;
-		stage_fork(&s, t, 10, 20, 20);
-		stage_exec(&s, t + 1, 20, "app");
-		r.time_ns = t + 2;
-		r.mmap = (struct cam_mapping){.start = 0x1000, .end = 0x2000, .inode = 50};
-		r.mmap.major = 8;
-		r.mmap.generation = 100 + i;
-		r.mmap.path = CAM_TEXT("/opt/app");
-		cam_live_raw(s.live, &r);
-		stage_sample(&s, t + 10000, 20, 20, USER(0x1010));
-		stage_exit(&s, t + 20000, 20, 20);
-		stage_run(&s, t + SEC);
-	}
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 1), "app.1_0");
-	assert_string_equal(stage_stack(&s, 0, 2), "app.2_0");
-	stage_free(&s);
-}
-
-/* Overwritten in place: daemon tells that the file it holds has another key now. */
-static void an_overwritten_file_loses_its_names(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_known_shell(&s);
-	struct cam_tidings t = {.type = CAM_ERRAND_FILE, .file = s.files[0].number};
-	t.held.key = (struct cam_file_key){.major = 8, .minor = 1, .inode = 5, .ctime_ns = 99};
-	assert_int_equal(cam_live_tidings(s.live, &t), 0);
-	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 1);
-	stage_sample(&s, 3 * SEC + 10000, 10, 10, USER(0x1010));
-	/* A new process of it: the new content, a new number, new names. */
-	s.version = 2;
-	stage_fork(&s, 3 * SEC + 20000, 10, 20, 20);
-	stage_exec(&s, 3 * SEC + 20001, 20, "sh");
-	stage_map(&s, 3 * SEC + 20002, 20, 0x1000, 0x3000, 5, "/bin/sh");
-	stage_sample(&s, 3 * SEC + 30000, 20, 20, USER(0x1010));
-	stage_run(&s, 4 * SEC);
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
-	assert_string_equal(stage_stack(&s, 0, 1), "[sh]");
-	assert_string_equal(stage_stack(&s, 0, 2), "sh.2_0");
-	stage_free(&s);
-}
-
 static void what_lived_while_records_were_lost_is_asked_about_again(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_lost(&s, 3 * SEC, 3 * SEC + 100 * MS);
 	stage_sample(&s, 3 * SEC + 200 * MS, 10, 10, USER(0x1010));
 	stage_run(&s, 4 * SEC);
@@ -404,7 +296,7 @@ static void a_suspect_that_nobody_confirms_has_no_user_frames(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	s.silent = true;
 	stage_fork(&s, 3 * SEC, 10, 20, 20);
 	stage_lost(&s, 3 * SEC, 3 * SEC + 100 * MS);
@@ -431,7 +323,7 @@ static void a_parked_sample_can_become_suspect(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	s.silent = true;
 	stage_map(&s, 3 * SEC, 10, 0x5000, 0x6000, 7, "/lib/x");
 	stage_sample(&s, 3 * SEC + 10 * MS, 10, 10, USER(0x5010));
@@ -446,7 +338,7 @@ static void threads_have_their_own_names(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_fork(&s, 3 * SEC, 10, 10, 11);
 	stage_sample(&s, 3 * SEC + 10000, 10, 11, USER(0x1010));
 	stage_comm(&s, 3 * SEC + 20000, 10, 11, "worker");
@@ -472,7 +364,7 @@ static void a_process_without_its_leader_lives_on(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_exit(&s, 3 * SEC, 10, 10);
 	stage_sample(&s, 3 * SEC + 10 * MS, 10, 12, USER(0x1010));
 	stage_run(&s, 5 * SEC);
@@ -485,7 +377,7 @@ static void kernel_frames_lie_above_user_frames(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	static const uint64_t user[] = {0x1010, 0x2011, 0}, kernel[] = {0x9f10, 0xa100, 0};
 	stage_sample(&s, 3 * SEC, 10, 10, user, kernel);
 	stage_run(&s, 4 * SEC);
@@ -506,7 +398,7 @@ static void garbage_is_cut_and_hangs_under_a_mark(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_sample(&s, 3 * SEC, 10, 10, USER(0x1010, 0x2011, 0xdead0000, 0x1011));
 	stage_sample_flags(&s, 3 * SEC + 10000, 10, 10, USER(0x1010, 0x2011), CAM_RAW_TRUNCATED);
 	/* Where the CPU was is no garbage, even where no mapping is known. */
@@ -524,7 +416,7 @@ static void a_stack_of_2048_frames_is_cut_to_what_a_window_holds(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	static uint64_t user[1025], kernel[1025];
 	for (size_t i = 0; i < 1024; i++) {
 		user[i] = 0x1010;
@@ -541,7 +433,7 @@ static void code_without_a_file_is_told_apart(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	world_map(&s, 10, 0x5000, 0x6000, 0, "");
 	world_map(&s, 10, 0x7000, 0x8000, 0, "[vdso]");
 	world_map(&s, 10, 0xffffffffff600000, 0xffffffffff601000, 0, "[vsyscall]");
@@ -561,56 +453,12 @@ static void code_without_a_file_is_told_apart(void **state)
 	stage_free(&s);
 }
 
-/* A BPF program is replaced by another at the same address. */
-static void changed_kernel_code_has_its_new_name(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_known_shell(&s);
-	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = 3 * SEC};
-	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000, .bytes = 0x100};
-	for (unsigned i = 1; i <= 3; i++) {
-		uint64_t t = (2 + i) * SEC;
-		s.version = i;
-		stage_sample(&s, t + 10000, 10, 10, KERNEL(0xc0001010, 0x81000011));
-		stage_run(&s, t + 800 * MS);
-		k.time_ns = t + 900 * MS;
-		cam_live_raw(s.live, &k);
-		stage_run(&s, t + SEC);
-	}
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 1), "k.1_810000;k.1_c00010");
-	assert_string_equal(stage_stack(&s, 0, 2), "k.1_810000;k.2_c00010");
-	assert_string_equal(stage_stack(&s, 0, 3), "k.1_810000;k.3_c00010");
-	stage_free(&s);
-}
-
-/* Asked before the change, answered after it: whose name would that be? */
-static void a_name_that_was_overtaken_by_a_change_is_not_used(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_known_shell(&s);
-	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = 3 * SEC};
-	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000, .bytes = 0x100};
-	cam_live_raw(s.live, &k);
-	stage_sample(&s, 3 * SEC + 10000, 10, 10, KERNEL(0xc0001010));
-	stage_tick(&s, 3 * SEC + 200 * MS);
-	assert_int_equal(s.n_sent, 1);
-	k.time_ns = 3 * SEC + 300 * MS;
-	cam_live_raw(s.live, &k);
-	stage_run(&s, 4 * SEC);
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 1), "[kernel.kallsyms]");
-	stage_free(&s);
-}
-
 /* BPF says comm, user and start with each sample. */
 static void the_kernels_own_word_counts(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	struct cam_raw r = {.type = CAM_RAW_SAMPLE, .time_ns = 3 * SEC, .pid = 10, .tid = 13};
 	static const uint64_t user[] = {0x1010};
 	r.sample = (struct cam_raw_sample){.user = user, .n_user = 1, .weight = 1, .uid = 33};
@@ -640,7 +488,7 @@ static void the_idle_task_is_counted_only(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_sample(&s, 3 * SEC, 0, 0, KERNEL(0xffffffff81000010));
 	stage_run(&s, 4 * SEC);
 	assert_int_equal(cam_live_stats(s.live).idle, 1);
@@ -655,7 +503,7 @@ static void one_without_a_pid_is_not_asked_about(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_known_shell(&s);
+	stage_open_known_shell(&s);
 	stage_sample(&s, 3 * SEC, -1, -1, KERNEL(0xffffffff81000010));
 	stage_run(&s, 4 * SEC);
 	stage_close(&s);
@@ -668,7 +516,7 @@ static void nobody_answers_and_samples_still_go_on(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	s.silent = true;
 	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
 	stage_tick(&s, 1 * SEC + 200 * MS);
@@ -687,7 +535,7 @@ static void errands_that_are_refused_are_sent_later(void **state)
 {
 	(void)state;
 	struct stage s;
-	open_shell(&s);
+	stage_open_shell(&s);
 	s.full = true;
 	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
 	stage_tick(&s, 1 * SEC + 100 * MS);
@@ -706,103 +554,6 @@ static void errands_that_are_refused_are_sent_later(void **state)
 	stage_free(&s);
 }
 
-/* The file cannot be had: the module has no key, its frames no names, until it can. */
-static void a_file_that_cannot_be_held_is_tried_again(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_shell(&s);
-	s.file_error = -EACCES;
-	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
-	stage_run(&s, 3 * SEC);
-	s.file_error = 0;
-	stage_sample(&s, 4 * SEC, 10, 10, USER(0x1110));
-	stage_run(&s, 6 * SEC);
-	assert_int_equal(s.asked[CAM_ERRAND_FILE], 2);
-	stage_close(&s);
-	/* It is the same file by device and inode: the first one gets its name, too. */
-	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
-	assert_string_equal(stage_stack(&s, 0, 1), "sh_1");
-	stage_free(&s);
-}
-
-static void a_file_without_readable_names_is_given_up(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_shell(&s);
-	s.names_error = -EBADMSG;
-	for (unsigned i = 0; i < 40; i++) {
-		stage_sample(&s, (1 + i / 10) * SEC + (i % 10) * 10 * MS + 1, 10, 10,
-			     USER(0x1010 + i * 0x40));
-		if (i % 10 == 9)
-			stage_run(&s, (2 + i / 10) * SEC);
-	}
-	assert_true(s.asked[CAM_ERRAND_NAMES] <= 3);
-	assert_int_equal(cam_live_stats(s.live).unnamed, 40);
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 39), "[sh]");
-	stage_free(&s);
-}
-
-/* The symboliser is not to be trusted: names go only where they were asked for. */
-static void names_of_another_file_are_not_taken(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_shell(&s);
-	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
-	while (!s.asked[CAM_ERRAND_NAMES]) {
-		stage_answer(&s);
-		stage_tick(&s, s.now_ns + 50 * MS);
-	}
-	struct cam_name name = {.offset = 0x10, .source = CAM_NAME_SYMTAB, .name = CAM_TEXT("lie")};
-	struct cam_tidings t = {.type = CAM_ERRAND_NAMES, .file = CAM_FILE_KERNEL};
-	t.names = (struct cam_names_tidings){.names = &name, .n_names = 1};
-	t.ticket = s.sent[0].e.ticket;
-	cam_live_tidings(s.live, &t); /* the right ticket, another file */
-	t.file = s.sent[0].e.file;
-	t.ticket += 7;
-	cam_live_tidings(s.live, &t); /* the file, no ticket */
-	stage_run(&s, 3 * SEC);
-	/* A start behind the offset is nonsense: the name may stay, its offset not. */
-	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
-	stage_free(&s);
-}
-
-/* A dynamic symbol keeps its start, so that a better name can come; others do not need it. */
-static void dynamic_names_keep_their_place(void **state)
-{
-	(void)state;
-	struct stage s;
-	open_shell(&s);
-	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010, 0x2011));
-	while (!s.asked[CAM_ERRAND_NAMES]) {
-		stage_answer(&s);
-		stage_tick(&s, s.now_ns + 50 * MS);
-	}
-	struct cam_name names[] = {
-		{.offset = 0x10, .start = 8, .source = CAM_NAME_DYNSYM, .name = CAM_TEXT("puts")},
-		{.offset = 0x1010, .source = CAM_NAME_NONE},
-	};
-	struct cam_tidings t = {.type = CAM_ERRAND_NAMES, .ticket = s.sent[0].e.ticket};
-	t.file = s.sent[0].e.file;
-	t.names = (struct cam_names_tidings){.names = names, .n_names = 2};
-	cam_live_tidings(s.live, &t);
-	s.n_sent = 0;
-	stage_run(&s, 3 * SEC);
-	stage_close(&s);
-	assert_int_equal(s.asked[CAM_ERRAND_NAMES], 1);
-	assert_string_equal(stage_stack(&s, 0, 0), "[sh];puts");
-	const struct cam_tables *w = &s.windows[0].t;
-	const struct cam_location *leaf =
-		&w->locations[w->places.item[s.windows[0].samples[0].place.v]];
-	assert_int_equal(w->functions[leaf->func.v].start, 8);
-	assert_int_equal(leaf->func_offset, 8);
-	stage_free(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -818,9 +569,6 @@ int main(void)
 		cmocka_unit_test(newer_records_win_over_an_answer),
 		cmocka_unit_test(a_mapping_is_no_place_for_an_older_sample),
 		cmocka_unit_test(a_library_is_known_from_its_mapping_on),
-		cmocka_unit_test(a_replaced_binary_has_its_own_names),
-		cmocka_unit_test(a_reused_inode_is_another_file),
-		cmocka_unit_test(an_overwritten_file_loses_its_names),
 		cmocka_unit_test(what_lived_while_records_were_lost_is_asked_about_again),
 		cmocka_unit_test(a_suspect_that_nobody_confirms_has_no_user_frames),
 		cmocka_unit_test(a_parked_sample_can_become_suspect),
@@ -830,17 +578,11 @@ int main(void)
 		cmocka_unit_test(garbage_is_cut_and_hangs_under_a_mark),
 		cmocka_unit_test(a_stack_of_2048_frames_is_cut_to_what_a_window_holds),
 		cmocka_unit_test(code_without_a_file_is_told_apart),
-		cmocka_unit_test(changed_kernel_code_has_its_new_name),
-		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
 		cmocka_unit_test(the_kernels_own_word_counts),
 		cmocka_unit_test(the_idle_task_is_counted_only),
 		cmocka_unit_test(one_without_a_pid_is_not_asked_about),
 		cmocka_unit_test(nobody_answers_and_samples_still_go_on),
 		cmocka_unit_test(errands_that_are_refused_are_sent_later),
-		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),
-		cmocka_unit_test(a_file_without_readable_names_is_given_up),
-		cmocka_unit_test(names_of_another_file_are_not_taken),
-		cmocka_unit_test(dynamic_names_keep_their_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

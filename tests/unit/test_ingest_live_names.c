@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names: of the right file, at the right time, or none. */
+#include "support_live.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void a_replaced_binary_has_its_own_names(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	s.version = 1;
+	stage_fork(&s, 3 * SEC, 10, 20, 20);
+	stage_exec(&s, 3 * SEC + 1, 20, "app");
+	stage_map(&s, 3 * SEC + 2, 20, 0x1000, 0x2000, 50, "/opt/app");
+	stage_sample(&s, 3 * SEC + 10000, 20, 20, USER(0x1010));
+	stage_run(&s, 4 * SEC);
+	/* Replaced by rename while it runs: the same path, another inode. */
+	s.version = 2;
+	stage_fork(&s, 4 * SEC, 10, 21, 21);
+	stage_exec(&s, 4 * SEC + 1, 21, "app");
+	stage_map(&s, 4 * SEC + 2, 21, 0x1000, 0x2000, 51, "/opt/app");
+	stage_sample(&s, 4 * SEC + 10000, 21, 21, USER(0x1010));
+	stage_sample(&s, 4 * SEC + 20000, 20, 20, USER(0x1010));
+	stage_run(&s, 5 * SEC);
+	stage_close(&s);
+	assert_int_equal(s.windows[0].n_samples, 4);
+	for (size_t i = 1; i < 4; i++) {
+		bool old = s.windows[0].samples[i].time_ns != 4 * SEC + 10000;
+		assert_string_equal(stage_stack(&s, 0, i), old ? "app.1_0" : "app.2_0");
+	}
+	/* Two modules of one path, told apart by their keys. */
+	const struct cam_tables *t = &s.windows[0].t;
+	size_t n = 0;
+	for (size_t i = 0; i < t->n_modules; i++) {
+		if (!cam_text_equal(cam_string(t, t->modules[i].path), CAM_TEXT("/opt/app")))
+			continue;
+		assert_int_equal(cam_string(t, t->modules[i].key).n, 40);
+		n++;
+	}
+	assert_int_equal(n, 2);
+	stage_free(&s);
+}
+
+/* The inode is used again by another file: only the generation tells. */
+static void a_reused_inode_is_another_file(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	for (unsigned i = 0; i < 2; i++) {
+		struct cam_raw r = {.type = CAM_RAW_MMAP, .pid = 20, .tid = 20};
+		uint64_t t = (3 + i) * SEC;
+		s.version = 1 + i;
+		stage_fork(&s, t, 10, 20, 20);
+		stage_exec(&s, t + 1, 20, "app");
+		r.time_ns = t + 2;
+		r.mmap = (struct cam_mapping){.start = 0x1000, .end = 0x2000, .inode = 50};
+		r.mmap.major = 8;
+		r.mmap.generation = 100 + i;
+		r.mmap.path = CAM_TEXT("/opt/app");
+		cam_live_raw(s.live, &r);
+		stage_sample(&s, t + 10000, 20, 20, USER(0x1010));
+		stage_exit(&s, t + 20000, 20, 20);
+		stage_run(&s, t + SEC);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "app.1_0");
+	assert_string_equal(stage_stack(&s, 0, 2), "app.2_0");
+	stage_free(&s);
+}
+
+/* Overwritten in place: daemon tells that the file it holds has another key now. */
+static void an_overwritten_file_loses_its_names(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	struct cam_tidings t = {.type = CAM_ERRAND_FILE, .file = s.files[0].number};
+	t.held.key = (struct cam_file_key){.major = 8, .minor = 1, .inode = 5, .ctime_ns = 99};
+	assert_int_equal(cam_live_tidings(s.live, &t), 0);
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 1);
+	stage_sample(&s, 3 * SEC + 10000, 10, 10, USER(0x1010));
+	/* A new process of it: the new content, a new number, new names. */
+	s.version = 2;
+	stage_fork(&s, 3 * SEC + 20000, 10, 20, 20);
+	stage_exec(&s, 3 * SEC + 20001, 20, "sh");
+	stage_map(&s, 3 * SEC + 20002, 20, 0x1000, 0x3000, 5, "/bin/sh");
+	stage_sample(&s, 3 * SEC + 30000, 20, 20, USER(0x1010));
+	stage_run(&s, 4 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
+	assert_string_equal(stage_stack(&s, 0, 1), "[sh]");
+	assert_string_equal(stage_stack(&s, 0, 2), "sh.2_0");
+	stage_free(&s);
+}
+
+/* A BPF program is replaced by another at the same address. */
+static void changed_kernel_code_has_its_new_name(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = 3 * SEC};
+	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000, .bytes = 0x100};
+	for (unsigned i = 1; i <= 3; i++) {
+		uint64_t t = (2 + i) * SEC;
+		s.version = i;
+		stage_sample(&s, t + 10000, 10, 10, KERNEL(0xc0001010, 0x81000011));
+		stage_run(&s, t + 800 * MS);
+		k.time_ns = t + 900 * MS;
+		cam_live_raw(s.live, &k);
+		stage_run(&s, t + SEC);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "k.1_810000;k.1_c00010");
+	assert_string_equal(stage_stack(&s, 0, 2), "k.1_810000;k.2_c00010");
+	assert_string_equal(stage_stack(&s, 0, 3), "k.1_810000;k.3_c00010");
+	stage_free(&s);
+}
+
+/* Asked before the change, answered after it: whose name would that be? */
+static void a_name_that_was_overtaken_by_a_change_is_not_used(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = 3 * SEC};
+	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000, .bytes = 0x100};
+	cam_live_raw(s.live, &k);
+	stage_sample(&s, 3 * SEC + 10000, 10, 10, KERNEL(0xc0001010));
+	stage_tick(&s, 3 * SEC + 200 * MS);
+	assert_int_equal(s.n_sent, 1);
+	k.time_ns = 3 * SEC + 300 * MS;
+	cam_live_raw(s.live, &k);
+	stage_run(&s, 4 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "[kernel.kallsyms]");
+	stage_free(&s);
+}
+
+/* The file cannot be had: the module has no key, its frames no names, until it can. */
+static void a_file_that_cannot_be_held_is_tried_again(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.file_error = -EACCES;
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	stage_run(&s, 3 * SEC);
+	s.file_error = 0;
+	stage_sample(&s, 4 * SEC, 10, 10, USER(0x1110));
+	stage_run(&s, 6 * SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_FILE], 2);
+	stage_close(&s);
+	/* It is the same file by device and inode: the first one gets its name, too. */
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
+	assert_string_equal(stage_stack(&s, 0, 1), "sh_1");
+	stage_free(&s);
+}
+
+static void a_file_without_readable_names_is_given_up(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.names_error = -EBADMSG;
+	for (unsigned i = 0; i < 40; i++) {
+		stage_sample(&s, (1 + i / 10) * SEC + (i % 10) * 10 * MS + 1, 10, 10,
+			     USER(0x1010 + i * 0x40));
+		if (i % 10 == 9)
+			stage_run(&s, (2 + i / 10) * SEC);
+	}
+	assert_true(s.asked[CAM_ERRAND_NAMES] <= 3);
+	assert_int_equal(cam_live_stats(s.live).unnamed, 40);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 39), "[sh]");
+	stage_free(&s);
+}
+
+/* The symboliser is not to be trusted: names go only where they were asked for. */
+static void names_of_another_file_are_not_taken(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	while (!s.asked[CAM_ERRAND_NAMES]) {
+		stage_answer(&s);
+		stage_tick(&s, s.now_ns + 50 * MS);
+	}
+	struct cam_name name = {.offset = 0x10, .source = CAM_NAME_SYMTAB, .name = CAM_TEXT("lie")};
+	struct cam_tidings t = {.type = CAM_ERRAND_NAMES, .file = CAM_FILE_KERNEL};
+	t.names = (struct cam_names_tidings){.names = &name, .n_names = 1};
+	t.ticket = s.sent[0].e.ticket;
+	cam_live_tidings(s.live, &t); /* the right ticket, another file */
+	t.file = s.sent[0].e.file;
+	t.ticket += 7;
+	cam_live_tidings(s.live, &t); /* the file, no ticket */
+	stage_run(&s, 3 * SEC);
+	/* A start behind the offset is nonsense: the name may stay, its offset not. */
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
+	stage_free(&s);
+}
+
+/* A dynamic symbol keeps its start, so that a better name can come; others do not need it. */
+static void dynamic_names_keep_their_place(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010, 0x2011));
+	while (!s.asked[CAM_ERRAND_NAMES]) {
+		stage_answer(&s);
+		stage_tick(&s, s.now_ns + 50 * MS);
+	}
+	struct cam_name names[] = {
+		{.offset = 0x10, .start = 8, .source = CAM_NAME_DYNSYM, .name = CAM_TEXT("puts")},
+		{.offset = 0x1010, .source = CAM_NAME_NONE},
+	};
+	struct cam_tidings t = {.type = CAM_ERRAND_NAMES, .ticket = s.sent[0].e.ticket};
+	t.file = s.sent[0].e.file;
+	t.names = (struct cam_names_tidings){.names = names, .n_names = 2};
+	cam_live_tidings(s.live, &t);
+	s.n_sent = 0;
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_int_equal(s.asked[CAM_ERRAND_NAMES], 1);
+	assert_string_equal(stage_stack(&s, 0, 0), "[sh];puts");
+	const struct cam_tables *w = &s.windows[0].t;
+	const struct cam_location *leaf =
+		&w->locations[w->places.item[s.windows[0].samples[0].place.v]];
+	assert_int_equal(w->functions[leaf->func.v].start, 8);
+	assert_int_equal(leaf->func_offset, 8);
+	stage_free(&s);
+}
+
+/* A file that daemon will not have named does not hold up the others. */
+static void one_refused_file_is_no_reason_to_wait(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	world_map(&s, 10, 0x5000, 0x6000, 6, "/lib/c");
+	s.refuse_names = -EBADF;
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010, 0x5011));
+	stage_run(&s, 4 * SEC);
+	/* Three times, then never again. */
+	assert_int_equal(s.asked[CAM_ERRAND_NAMES], 3 + 1);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "c_0;[sh]");
+	stage_free(&s);
+}
+
+/* The symboliser died: that is not the file's fault. */
+static void a_helper_that_died_is_asked_again(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.names_error = -EIO;
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	stage_run(&s, 4 * SEC);
+	s.names_error = 0;
+	stage_sample(&s, 4 * SEC + 1, 10, 10, USER(0x1110));
+	stage_run(&s, 6 * SEC);
+	stage_close(&s);
+	/* Its own name was given up after three attempts. */
+	assert_string_equal(stage_stack(&s, 0, 0), "[sh]");
+	assert_string_equal(stage_stack(&s, 0, 1), "sh_1");
+	stage_free(&s);
+}
+
+/* A program that runs once and is gone; so many of them that numbers are given again. */
+static void run_once(struct stage *s, unsigned i)
+{
+	char path[32];
+	uint64_t t = 3 * SEC + i * 100 * SEC;
+	snprintf(path, sizeof(path), "/tmp/t%u", i);
+	stage_fork(s, t, 10, 20, 20);
+	stage_exec(s, t + 1, 20, "test");
+	stage_map(s, t + 2, 20, 0x1000, 0x2000, 100 + i, path);
+	stage_sample(s, t + 10000, 20, 20, USER(0x1010));
+	stage_exit(s, t + 20000, 20, 20);
+	for (unsigned tick = 1; tick < 8; tick++) {
+		stage_answer(s);
+		stage_tick(s, t + tick * 200 * MS);
+	}
+	/* A minute later nothing maps it any more. */
+	stage_tick(s, t + 70 * SEC);
+}
+
+static void numbers_are_given_again_and_names_are_not(void **state)
+{
+	(void)state;
+	struct stage s;
+	struct cam_live_options o;
+	stage_options(&o);
+	o.window_ns = 10000000 * SEC;
+	stage_open(&s, &o);
+	world_process(&s, 10, "sh", "/bin/sh");
+	world_map(&s, 10, 0x1000, 0x3000, 5, "/bin/sh");
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	stage_run(&s, 3 * SEC);
+	uint32_t largest = 0;
+	for (unsigned i = 0; i < 5000; i++) {
+		run_once(&s, i);
+		assert_int_equal(s.n_files, 2);
+		largest = s.files[1].number > largest ? s.files[1].number : largest;
+		assert_int_equal(cam_live_stats(s.live).files, 1);
+		s.n_files = 1;
+	}
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 5000);
+	assert_true(largest < CAM_FILE_FIRST + 4096);
+	stage_close(&s);
+	assert_int_equal(s.windows[0].n_samples, 5001);
+	for (unsigned i = 0; i < 5000; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "t%u_0", i);
+		assert_string_equal(stage_stack(&s, 0, 1 + i), name);
+	}
+	stage_free(&s);
+}
+
+/* No descriptor is left: one that nothing needs is given up for it. */
+static void an_unused_file_makes_room_for_another(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t t = (3 + i) * SEC;
+		stage_fork(&s, t, 10, 20, 20);
+		stage_exec(&s, t + 1, 20, "test");
+		stage_map(&s, t + 2, 20, 0x1000, 0x2000, 100 + i, i ? "/tmp/b" : "/tmp/a");
+		stage_sample(&s, t + 10000, 20, 20, USER(0x1010));
+		stage_exit(&s, t + 20000, 20, 20);
+		stage_run(&s, t + SEC - 1);
+		s.refuse_file = -EMFILE;
+	}
+	stage_close(&s);
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 1);
+	assert_string_equal(stage_stack(&s, 0, 1), "a_0");
+	assert_string_equal(stage_stack(&s, 0, 2), "b_0");
+	stage_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_replaced_binary_has_its_own_names),
+		cmocka_unit_test(a_reused_inode_is_another_file),
+		cmocka_unit_test(an_overwritten_file_loses_its_names),
+		cmocka_unit_test(changed_kernel_code_has_its_new_name),
+		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
+		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),
+		cmocka_unit_test(a_file_without_readable_names_is_given_up),
+		cmocka_unit_test(names_of_another_file_are_not_taken),
+		cmocka_unit_test(dynamic_names_keep_their_place),
+		cmocka_unit_test(one_refused_file_is_no_reason_to_wait),
+		cmocka_unit_test(a_helper_that_died_is_asked_again),
+		cmocka_unit_test(numbers_are_given_again_and_names_are_not),
+		cmocka_unit_test(an_unused_file_makes_room_for_another),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of two seconds at a high rate, beside work that knows its own numbers: nothing is missing
+where one window ends and the next begins, and the accounts of each CPU and second come out."""
+import subprocess
+
+import support
+
+HZ = 997
+SLOT_NS = 20_000_000
+SECOND = 1_000_000_000
+
+
+class Boundary(support.Case):
+    def record(self, source):
+        """(what the work says of its slots, what the store holds)"""
+        r = self.recorder("--source", source, "-F", str(HZ), "--window", "2s").ready()
+        work = subprocess.run([support.workload("slots"), "7"], stdout=subprocess.PIPE, text=True,
+                              timeout=60)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        slots = dict(map(int, line.split()) for line in work.stdout.splitlines())
+        return slots, support.Dump(self.store)
+
+    def check_windows(self, dump):
+        self.assertGreaterEqual(len(dump.windows), 3)
+        for a, b in zip(dump.windows, dump.windows[1:]):
+            self.assertEqual(a["end"], b["start"])
+        self.assertEqual(dump.gaps, [])
+        self.assertTrue(all(w["sealed"] and w["clean"] for w in dump.windows), dump.windows)
+        self.assertEqual(sum(w["lost"] for w in dump.windows), 0)
+        for w in dump.windows:
+            inside = [s for s in dump.samples if w["start"] <= s["t"] < w["end"]]
+            self.assertEqual(len(inside), w["samples"])
+
+    def check_slots(self, slots, dump):
+        """Each slot's function was seen in its slot, as often as its CPU time says."""
+        seen, wrong, missing = {}, 0, []
+        mine = [s for s in dump.samples if s["comm"] == "workload_slots"]
+        for s in mine:
+            slot = s["t"] // SLOT_NS
+            names = [f for f in s["frames"] if f.startswith("slot_")]
+            # A call may cross the end of its slot, also when the work is preempted in it.
+            before = max((n for n in slots if n < slot), default=slot)
+            allowed = [f"slot_{10 + n % 50}" for n in (slot, before)]
+            wrong += bool(names) and names[0] not in allowed
+            seen[slot] = seen.get(slot, 0) + 1
+        ends = {w["end"] // SLOT_NS for w in dump.windows}
+        for slot, cpu_ns in slots.items():
+            if cpu_ns > SLOT_NS * 3 // 4 and not seen.get(slot):
+                missing.append((slot, slot in ends))
+        self.assertEqual(missing, [])
+        self.assertEqual(wrong, 0)
+        due = sum(slots.values()) * HZ / SECOND
+        support.note(f"{len(mine)} samples of {due:.0f} due by the work's own CPU time")
+        self.assertGreater(len(mine), 0.85 * due)
+        self.assertLess(len(mine), 1.02 * due + 50)
+        named = sum(any(f.startswith("slot_") for f in s["frames"]) for s in mine)
+        self.assertGreater(named, 0.9 * len(mine))
+
+    def check_accounts(self, dump):
+        """busy + causes == due, for each whole second of each CPU."""
+        cells = {}
+        for c in dump.cells:
+            key = (c["second"], c["cpu"])
+            cells[key] = cells.get(key, 0) + c["busy"] + sum(c["causes"].values())
+        first = dump.windows[0]["start"] // SECOND + 1
+        last = dump.windows[-1]["end"] // SECOND
+        whole = {k: n for k, n in cells.items() if first <= k[0] < last}
+        self.assertGreaterEqual(len(whole), 10)
+        cpus = {k[1] for k in whole}
+        for second in range(first, last):
+            for cpu in cpus:
+                # What did not fit into its second is carried into the next: one sample each way.
+                self.assertLessEqual(abs(whole.get((second, cpu), 0) - HZ), 3, (second, cpu))
+        for cpu in cpus:
+            total = sum(n for k, n in whole.items() if k[1] == cpu)
+            self.assertLessEqual(abs(total - HZ * (last - first)), 4)
+        busy = {}
+        for s in dump.samples:
+            busy[s["t"] // SECOND, s["cpu"]] = busy.get((s["t"] // SECOND, s["cpu"]), 0) + 1
+        told = {}
+        for c in dump.cells:
+            told[c["second"], c["cpu"]] = told.get((c["second"], c["cpu"]), 0) + c["busy"]
+        self.assertEqual({k: n for k, n in told.items() if n}, busy)
+
+    def check(self, source):
+        slots, dump = self.record(source)
+        self.check_windows(dump)
+        self.check_slots(slots, dump)
+        self.check_accounts(dump)
+
+    def test_no_sample_is_missed_through_bpf(self):
+        self.check("bpf")
+
+    def test_no_sample_is_missed_through_plain_rings(self):
+        self.check("perf")
+
+
+support.main()

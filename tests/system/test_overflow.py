@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A recorder that is stopped for five seconds at a high rate: its rings overflow, and every sample
+that did not fit is in the accounts, at its time and CPU."""
+import signal
+import time
+
+import support
+
+HZ = 9973
+SECOND = 1_000_000_000
+
+
+class Overflow(support.Case):
+    def overflow(self, source):
+        for cpu in ("0", "1"):
+            self.start(support.workload("slots"), "40", cpu, stdout=-3)
+        r = self.recorder("--source", source, "-F", str(HZ), "--window", "1m", "--max-cpu",
+                          "none").ready()
+        time.sleep(1.5)
+        stopped = time.monotonic_ns()
+        r.p.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        r.p.send_signal(signal.SIGCONT)
+        went_on = time.monotonic_ns()
+        time.sleep(2.5)
+        said = r.status()
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        return stopped, went_on, said
+
+    def check_accounts(self, dump, hz):
+        """busy + causes == due over all whole seconds of each CPU."""
+        first = dump.windows[0]["start"] // SECOND + 1
+        last = dump.windows[-1]["end"] // SECOND - 1
+        for cpu in {c["cpu"] for c in dump.cells}:
+            told = sum(c["busy"] + sum(c["causes"].values()) for c in dump.cells
+                       if c["cpu"] == cpu and first <= c["second"] < last)
+            due = hz * (last - first)
+            support.note(f"CPU {cpu}: busy and causes {told}, due {due}")
+            self.assertLessEqual(abs(told - due), 4)
+
+    def check(self, source):
+        stopped, went_on, said = self.overflow(source)
+        dump = support.Dump(self.store)
+        lost = [row for row in dump.ledger if row["cause"] in ("lost_ring", "lost_queue")]
+        total = sum(row["samples"] for row in lost)
+        support.note(f"{source}: {total} samples lost of {2 * 5 * HZ} in the time it stood still")
+        # What the rings hold is less than what five seconds bring.
+        self.assertGreater(total, HZ)
+        self.assertLess(total, 2 * 6 * HZ)
+        for row in lost:
+            self.assertGreater(row["to"], stopped - SECOND)
+            self.assertLess(row["from"], went_on + SECOND)
+        for cpu in {row["cpu"] for row in lost}:
+            rows = [row for row in lost if row["cpu"] == cpu]
+            covered = max(row["to"] for row in rows) - min(row["from"] for row in rows)
+            self.assertGreater(covered, 2 * SECOND)
+        before = sum(s["t"] < stopped for s in dump.samples)
+        after = sum(s["t"] > went_on + SECOND for s in dump.samples)
+        self.assertGreater(before, 0)
+        self.assertGreater(after, 0)
+        window = self.windows()[0]
+        self.assertEqual(window["lost"], sum(
+            row["samples"] for row in dump.ledger
+            if row["cause"] not in ("idle", "stolen", "unexplained", "filtered")))
+        self.assertEqual(said["by_cause"]["lost_ring"] + said["by_cause"]["lost_queue"], total)
+        self.check_accounts(dump, HZ)
+        shown = support.perfcam("flame", "--store", self.store, "-o", self.dir + "/x.svg")
+        self.assertEqual(shown.returncode, 3, shown.stderr)
+
+    def test_what_a_full_ring_lost_is_accounted_through_bpf(self):
+        self.check("bpf")
+
+    def test_what_a_full_ring_lost_is_accounted_through_plain_rings(self):
+        self.check("perf")
+
+
+support.main()

@@ -398,6 +398,38 @@ static void stubs_are_as_objdump_says(void **state)
 	assert_int_equal(compare_stubs(oracle_build("kitchen.c", marked)), stubs);
 }
 
+/* Linkers of 2018 to 2021 wrote `bnd jmp` (f2 ff 25) into .plt.sec; today's no longer do. */
+static void stubs_of_older_linkers_are_read_too(void **state)
+{
+	(void)state;
+	static const uint8_t today[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25};
+	const char *path = oracle_build(
+		"kitchen.c", "gcc -O2 -fcf-protection=full -Wl,-z,ibtplt -o %2$s %1$s -pthread");
+	struct cam_buf file = oracle_run("cat %s", path);
+	struct loaded l;
+	static struct cam_elf_hit was;
+	unsigned int stubs = 0;
+	load(&l, path);
+	for (size_t i = 0; i + 16 <= file.len; i += 16) {
+		uint8_t *stub = file.data + i;
+		if (memcmp(stub, today, sizeof(today)))
+			continue;
+		uint64_t work = 1u << 20;
+		struct cam_bytes b = cam_bytes_of_memory(file.data, file.len);
+		assert_int_equal(cam_elf_find(l.e, &b, i + 9, &work, &was), 1);
+		uint32_t jump = cam_get32(stub + 6) - 1;
+		memcpy(stub + 4, "\xf2\xff\x25", 3);
+		memcpy(stub + 7, &jump, sizeof(jump));
+		assert_int_equal(cam_elf_find(l.e, &b, i + 9, &work, &l.hit), 1);
+		assert_int_equal(l.hit.name.n, was.name.n);
+		assert_memory_equal(l.hit.name.p, was.name.p, was.name.n);
+		stubs++;
+	}
+	assert_true(stubs >= 10);
+	unload(&l);
+	cam_buf_free(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +440,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_library_has_gaps_as_readelf_says),
 		cmocka_unit_test(names_are_those_of_perf),
 		cmocka_unit_test(stubs_are_as_objdump_says),
+		cmocka_unit_test(stubs_of_older_linkers_are_read_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, oracle_clean);
 }

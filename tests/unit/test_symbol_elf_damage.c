@@ -205,6 +205,70 @@ static void a_name_without_an_end_is_no_name(void **state)
 	cam_buf_free(&file);
 }
 
+static void a_symbol_ends_with_its_segment(void **state)
+{
+	(void)state;
+	struct made_elf m;
+	struct cam_elf *e;
+	struct cam_bytes b;
+	struct cam_buf file;
+	Elf64_Sym absolute = {
+		.st_name = 1,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		.st_shndx = SHN_ABS,
+		.st_value = MADE_CODE_ADDRESS,
+		.st_size = 32,
+	};
+	made_elf_start(&m, 64);
+	made_elf_add(&m, MADE_CODE_AT + 32, 1000, "too_long");
+	cam_buf_put(&m.symbols, &absolute, sizeof(absolute));
+	made_elf_place(&m);
+	assert_int_equal(load_made(&m, &e, &b, &file), 0);
+	assert_int_equal(find(e, &b, MADE_CODE_AT + 31), 0); /* an absolute value is no place */
+	assert_found(e, &b, MADE_CODE_AT + 63, "too_long");
+	assert_int_equal(find(e, &b, MADE_CODE_AT + 64), 0);
+	cam_elf_free(e);
+	cam_buf_free(&file);
+}
+
+/* A hundred that end together, and then one that holds them all: one step away. */
+static void the_outer_one_is_found_past_many_inner_ones(void **state)
+{
+	(void)state;
+	struct made_elf m;
+	struct cam_elf *e;
+	struct cam_bytes b;
+	struct cam_buf file;
+	made_elf_start(&m, 1024);
+	made_elf_add(&m, MADE_CODE_AT, 1024, "outer");
+	for (unsigned int i = 1; i <= 100; i++)
+		made_elf_add(&m, MADE_CODE_AT + i, 500 - i, "inner");
+	made_elf_place(&m);
+	assert_int_equal(load_made(&m, &e, &b, &file), 0);
+	assert_found(e, &b, MADE_CODE_AT + 499, "inner");
+	assert_int_equal(hit.start, MADE_CODE_AT + 100);
+	assert_found(e, &b, MADE_CODE_AT + 500, "outer");
+	cam_elf_free(e);
+	cam_buf_free(&file);
+}
+
+static void a_table_outside_the_file_is_refused(void **state)
+{
+	(void)state;
+	for (int section = MADE_SYMBOLS; section <= MADE_STRINGS; section++) {
+		struct made_elf m;
+		struct cam_elf *e;
+		struct cam_bytes b;
+		struct cam_buf file;
+		made_elf_start(&m, 64);
+		made_elf_add(&m, MADE_CODE_AT, 64, "all");
+		made_elf_place(&m);
+		m.sections[section].sh_size += 24 * 1000;
+		assert_int_equal(load_made(&m, &e, &b, &file), -EBADMSG);
+		cam_buf_free(&file);
+	}
+}
+
 static void a_long_name_is_cut(void **state)
 {
 	(void)state;
@@ -348,6 +412,9 @@ int main(void)
 		cmocka_unit_test(counts_beyond_all_bounds_are_refused),
 		cmocka_unit_test(overlapping_tables_are_read_as_they_are),
 		cmocka_unit_test(a_name_without_an_end_is_no_name),
+		cmocka_unit_test(a_symbol_ends_with_its_segment),
+		cmocka_unit_test(the_outer_one_is_found_past_many_inner_ones),
+		cmocka_unit_test(a_table_outside_the_file_is_refused),
 		cmocka_unit_test(a_long_name_is_cut),
 		cmocka_unit_test(four_sparse_gibibytes_take_no_memory),
 		cmocka_unit_test(a_million_symbols_take_what_they_weigh),

@@ -222,34 +222,14 @@ static void the_vdso_is_named_as_readelf_says(void **state)
 	oracle_symbols_free(&symbols);
 }
 
-static void long_names_come_in_several_packets(void **state)
+/* All names of the file below, each once; number 100 has none. */
+static void take_long_names(struct served *s)
 {
-	(void)state;
-	struct made_elf m;
-	struct cam_tidings t;
-	struct served s;
-	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
 	bool seen[CAM_ERRAND_MAX_OFFSETS] = {false};
-	char name[CAM_RAW_MAX_TEXT + 1];
-	made_elf_start(&m, CAM_ERRAND_MAX_OFFSETS * 16);
-	memset(name, 'x', sizeof(name));
-	name[CAM_RAW_MAX_TEXT] = 0;
-	for (uint32_t i = 0; i < CAM_ERRAND_MAX_OFFSETS; i++) {
-		offsets[i] = MADE_CODE_AT + 16 * i + 3;
-		memcpy(name, "f0000", 5);
-		snprintf(name, 6, "f%04u", i);
-		name[5] = 'x';
-		if (i != 100)
-			made_elf_add(&m, MADE_CODE_AT + 16 * i, 16, name);
-	}
-	made_elf_place(&m);
-	struct cam_buf b = made_elf_finish(&m);
-	int fd CAM_AUTOCLOSE = file_of(&b);
-	start(&s, IDLE_MS);
-	ask(&s, 5, offsets, CAM_ERRAND_MAX_OFFSETS, fd);
 	unsigned int packets = 0, names = 0;
+	struct cam_tidings t;
 	do {
-		receive(&s, &t);
+		receive(s, &t);
 		assert_int_equal(t.error, 0);
 		packets++;
 		for (uint32_t i = 0; i < t.names.n_names; i++, names++) {
@@ -266,7 +246,35 @@ static void long_names_come_in_several_packets(void **state)
 		}
 	} while (t.names.more);
 	assert_int_equal(names, CAM_ERRAND_MAX_OFFSETS);
-	assert_true(packets >= 16); /* 2 MiB of names */
+	assert_in_range(packets, 16, 64); /* 2 MiB of names */
+}
+
+static void long_names_come_in_several_packets(void **state)
+{
+	(void)state;
+	struct made_elf m;
+	struct served s;
+	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
+	char name[CAM_RAW_MAX_TEXT + 1];
+	made_elf_start(&m, CAM_ERRAND_MAX_OFFSETS * 16);
+	memset(name, 'x', sizeof(name));
+	name[CAM_RAW_MAX_TEXT] = 0;
+	for (uint32_t i = 0; i < CAM_ERRAND_MAX_OFFSETS; i++) {
+		offsets[i] = MADE_CODE_AT + 16 * i + 3;
+		memcpy(name, "f0000", 5);
+		snprintf(name, 6, "f%04u", i);
+		name[5] = 'x';
+		if (i != 100)
+			made_elf_add(&m, MADE_CODE_AT + 16 * i, 16, name);
+	}
+	made_elf_place(&m);
+	struct cam_buf b = made_elf_finish(&m);
+	int fd CAM_AUTOCLOSE = file_of(&b);
+	start(&s, IDLE_MS);
+	for (int round = 0; round < 3; round++) {
+		ask(&s, 5, offsets, CAM_ERRAND_MAX_OFFSETS, fd);
+		take_long_names(&s);
+	}
 	stop(&s);
 }
 

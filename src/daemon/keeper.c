@@ -216,6 +216,25 @@ static void start_sealing(struct cam_keeper *k, uint64_t now)
 		finish_job(k, err);
 }
 
+/* CPU of all children that were reaped so far. */
+static uint64_t reaped_cpu_ns(void)
+{
+	struct rusage u;
+	if (getrusage(RUSAGE_CHILDREN, &u))
+		return 0;
+	return ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * CAM_NS_PER_SEC +
+	       ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * CAM_NS_PER_US;
+}
+
+static bool has_ended(struct cam_keeper *k, int *status)
+{
+	uint64_t before = reaped_cpu_ns();
+	if (cam_helper_poll(&k->sealer, status) != 1)
+		return false;
+	k->stats.sealer_cpu_ns += reaped_cpu_ns() - before;
+	return true;
+}
+
 static void end_sealer(struct cam_keeper *k, int status)
 {
 	int result = WIFEXITED(status) ? -WEXITSTATUS(status) : -EFAULT;
@@ -226,7 +245,7 @@ static void end_sealer(struct cam_keeper *k, int status)
 static void poll_sealing(struct cam_keeper *k, uint64_t now)
 {
 	int status;
-	if (k->sealing && cam_helper_poll(&k->sealer, &status) == 1) {
+	if (k->sealing && has_ended(k, &status)) {
 		end_sealer(k, status);
 	} else if (k->sealing && now - k->seal_started_ns > SEAL_TIMEOUT_NS) {
 		cam_helper_stop(&k->sealer, NULL);
@@ -274,7 +293,7 @@ void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
 	uint64_t until = now_ns() + wait_ns;
 	while (k->sealing) {
 		int status;
-		if (cam_helper_poll(&k->sealer, &status) == 1) {
+		if (has_ended(k, &status)) {
 			end_sealer(k, status);
 		} else if (now_ns() >= until) {
 			cam_helper_stop(&k->sealer, NULL);

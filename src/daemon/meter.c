@@ -54,7 +54,9 @@ static uint64_t read_resident(pid_t pid)
 void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES])
 {
 	size_t at = m->readings % CAM_METER_HISTORY;
-	m->last_second_ns = 0;
+	m->last_ns = 0;
+	m->last_span_ns =
+		m->readings ? now_ns - m->time_ns[(m->readings - 1) % CAM_METER_HISTORY] : 0;
 	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
 		struct cam_meter_reading *r = &m->roles[i];
 		uint64_t cpu;
@@ -64,10 +66,10 @@ void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_M
 		r->resident_bytes = pids[i] ? read_resident(pids[i]) : 0;
 		if (pids[i] && read_cpu(pids[i], &cpu) && cpu > m->alive_cpu_ns[i]) {
 			r->cpu_ns += cpu - m->alive_cpu_ns[i];
-			m->last_second_ns += cpu - m->alive_cpu_ns[i];
+			m->last_ns += cpu - m->alive_cpu_ns[i];
 			m->alive_cpu_ns[i] = cpu;
 		}
-		/* The slot still holds what was there a minute ago. */
+		/* The slot still holds the oldest reading. */
 		bool full = m->readings >= CAM_METER_HISTORY;
 		size_t oldest = full ? at : 0;
 		if (m->readings) {
@@ -81,14 +83,24 @@ void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_M
 	m->readings++;
 }
 
+void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_ns)
+{
+	m->roles[role].cpu_ns += cpu_ns;
+}
+
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 {
-	if (seconds >= CAM_METER_HISTORY)
-		seconds = CAM_METER_HISTORY - 1;
-	if (m->readings <= seconds)
+	size_t kept = m->readings < CAM_METER_HISTORY ? m->readings : CAM_METER_HISTORY;
+	if (!kept)
 		return false;
-	size_t last = (m->readings - 1) % CAM_METER_HISTORY;
-	size_t first = (m->readings - 1 - seconds) % CAM_METER_HISTORY;
+	size_t last = (m->readings - 1) % CAM_METER_HISTORY, first = last;
+	for (size_t back = 1; back < kept; back++) {
+		first = (m->readings - 1 - back) % CAM_METER_HISTORY;
+		if (m->time_ns[last] - m->time_ns[first] >= seconds * CAM_NS_PER_SEC)
+			break;
+	}
+	if (m->time_ns[last] - m->time_ns[first] < seconds * CAM_NS_PER_SEC)
+		return false;
 	uint64_t cpu = 0, span = m->time_ns[last] - m->time_ns[first];
 	for (size_t i = 0; i < CAM_METER_ROLES; i++)
 		cpu += m->total[last][i] - m->total[first][i];
@@ -111,7 +123,7 @@ uint64_t cam_meter_written(void)
 bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t now_ns)
 {
 	uint64_t ppm;
-	uint64_t since = now_ns - s->changed_ns;
+	uint64_t since = now_ns > s->changed_ns ? now_ns - s->changed_ns : 0;
 	uint32_t before = s->hz;
 	if (!s->max_ppm) {
 		s->hz = s->wanted_hz;
@@ -119,7 +131,7 @@ bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t
 		   cam_meter_ppm(m, SHED_AFTER_S, &ppm) && ppm > s->max_ppm) {
 		s->hz = (s->hz + 1) / 2;
 	} else if (since >= RESTORE_AFTER_S * CAM_NS_PER_SEC && s->hz < s->wanted_hz &&
-		   cam_meter_ppm(m, RESTORE_AFTER_S - 1, &ppm) && 2 * ppm < s->max_ppm) {
+		   cam_meter_ppm(m, RESTORE_AFTER_S, &ppm) && 2 * ppm < s->max_ppm) {
 		s->hz = 2 * s->hz < s->wanted_hz ? 2 * s->hz : s->wanted_hz;
 	}
 	if (s->hz == before)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What perfcam costs: CPU time and memory of its own processes, once a second, and whether that is
- * within its budget. When it is not, the sampling rate is what gives way.
+ * What perfcam costs: CPU time and memory of its own processes, every CAM_METER_S seconds (reading /proc
+ * is itself a cost), and whether that is within its budget. When it is not, the sampling rate is what gives way.
  *
  * Ingest thread. Reads /proc of our own processes only.
  */
@@ -23,11 +23,12 @@ enum cam_meter_role {
 struct cam_meter_reading {
 	pid_t pid;	 /* 0: does not run */
 	uint64_t cpu_ns; /* since the start, of all processes that had this role */
-	uint64_t minute_cpu_ns, minute_ns; /* over the last minute, or since the start */
+	uint64_t minute_cpu_ns, minute_ns; /* over the last minute or so, or since the start */
 	uint64_t resident_bytes;
 };
 
-#define CAM_METER_HISTORY 60
+#define CAM_METER_S	  5
+#define CAM_METER_HISTORY 16
 
 struct cam_meter {
 	struct cam_meter_reading roles[CAM_METER_ROLES];
@@ -35,12 +36,15 @@ struct cam_meter {
 	uint64_t total[CAM_METER_HISTORY][CAM_METER_ROLES];
 	uint64_t time_ns[CAM_METER_HISTORY];
 	size_t readings;
-	uint64_t last_second_ns; /* CPU of all roles in the last interval */
+	uint64_t last_ns, last_span_ns; /* CPU of all roles in the last interval, and its length */
 };
 
 /* pids by role; 0: does not run now. A pid that changed is another process. */
 void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES]);
-/* CPU of all roles in parts per million of one CPU, over the last `seconds`; false: not known yet. */
+/* CPU of a process that came and went between two readings. */
+void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_ns);
+/* CPU of all roles in parts per million of one CPU, over the last `seconds` or a little more; false: not
+ * known yet. */
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);
 
 /* Bytes this process has had written to disk; 0 where the kernel does not say. */

@@ -36,6 +36,7 @@
 #define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
+#define STARTING_NS    (30 * CAM_NS_PER_SEC)
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -337,6 +338,9 @@ static int start_drain(struct cam_recorder *r)
 	r->last_second = r->start_ns / CAM_NS_PER_SEC;
 	if (r->request->duration_ns)
 		r->stop_ns = r->start_ns + r->request->duration_ns;
+	/* Starting costs: every process and function is met for the first time. */
+	r->shedder.changed_ns = r->start_ns + STARTING_NS;
+	cam_recorder_budget(r);
 	const struct cam_drain_options o = {
 		.capture = r->capture,
 		.queue = r->queue,

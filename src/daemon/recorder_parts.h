@@ -50,6 +50,7 @@ struct cam_recorder {
 	struct cam_meter meter;
 	struct cam_busiest busiest;
 	struct cam_shedder shedder;
+	uint64_t sealer_cpu_ns; /* in the meter */
 	struct cam_notify notify;
 	char control_path[512];
 	char why_source[256];

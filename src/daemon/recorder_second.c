@@ -67,15 +67,18 @@ static void measure_self(struct cam_recorder *r, uint64_t now_ns)
 		[CAM_METER_RECORDER] = getpid(),
 		[CAM_METER_OPENER] = crew.opener_pid,
 		[CAM_METER_SYMBOLISER] = crew.symboliser_pid,
-		[CAM_METER_SEALER] = cam_keeper_stats(r->keeper).sealer_pid,
 		[CAM_METER_SERVER] = r->request->server_pid,
 	};
+	/* A sealer seldom lives long enough to be met: what it took is known when it has ended. */
+	uint64_t sealed_ns = cam_keeper_stats(r->keeper).sealer_cpu_ns;
+	cam_meter_add(&r->meter, CAM_METER_SEALER, sealed_ns - r->sealer_cpu_ns);
+	r->sealer_cpu_ns = sealed_ns;
 	cam_meter_read(&r->meter, now_ns, pids);
 	const struct cam_counter own = {
 		.time_ns = now_ns,
-		.span_ns = CAM_NS_PER_SEC,
+		.span_ns = r->meter.last_span_ns,
 		.kind = CAM_COUNTER_OWN_CPU,
-		.value = r->meter.last_second_ns,
+		.value = r->meter.last_ns,
 	};
 	note(r, "own CPU", cam_live_counter(r->live, &own));
 }
@@ -91,9 +94,11 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 	for (size_t i = 0; i < n; i++)
 		watches[i] = (struct cam_host_watch){.tid = busiest[i]};
 	cam_host_watch(r->host, now_ns, watches, n);
-	measure_self(r, now_ns);
-	if (r->drain)
-		keep_budget(r, now_ns);
+	if (r->last_second % CAM_METER_S == 0) {
+		measure_self(r, now_ns);
+		if (r->drain)
+			keep_budget(r, now_ns);
+	}
 	r->minute_samples[r->last_second % 60] = cam_live_stats(r->live).samples;
 	if (r->notify.watchdog_ns)
 		cam_notify_alive(&r->notify);

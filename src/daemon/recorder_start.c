@@ -171,6 +171,30 @@ static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)
 	return scope;
 }
 
+/* "all", "pid 2997 and its children, user 1000", … */
+static void say_scope(struct cam_recorder *r, const struct cam_scope *scope)
+{
+	char *room = r->scope_words;
+	size_t bytes = sizeof(r->scope_words), n = 0;
+	const char *comma = "";
+	if (scope->n_pids) {
+		n += (size_t)snprintf(room, bytes, "pid %d", scope->pids[0]);
+		if (scope->n_pids > 1)
+			n += (size_t)snprintf(room + n, bytes - n, " and %zu more",
+					      scope->n_pids - 1);
+		comma = ", ";
+	}
+	if (scope->uid != CAM_UID_NONE && n < bytes) {
+		n += (size_t)snprintf(room + n, bytes - n, "%suser %u", comma, scope->uid);
+		comma = ", ";
+	}
+	if (scope->cgroup.n && n < bytes)
+		n += (size_t)snprintf(room + n, bytes - n, "%scgroup %.*s", comma,
+				      (int)scope->cgroup.n, scope->cgroup.p);
+	if (!n)
+		snprintf(room, bytes, "all");
+}
+
 static int add_fact(struct cam_recorder *r, const char *key, const char *value)
 {
 	return cam_live_fact(r->live, cam_text_of(key), cam_text_of(value));
@@ -186,6 +210,7 @@ static int add_facts(struct cam_recorder *r)
 	err = err ? err : add_fact(r, "recorded by", "perfcam " PERFCAM_VERSION);
 	err = err ? err : add_fact(r, "source", i->source);
 	err = err ? err : add_fact(r, "event", i->event);
+	err = err ? err : add_fact(r, "scope", r->scope_words);
 	snprintf(number, sizeof(number), "%u", i->hz);
 	err = err ? err : add_fact(r, "hz", number);
 	snprintf(number, sizeof(number), "%u", i->cpus);
@@ -235,6 +260,7 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.max_process_bytes = CAM_PROCESS_BYTES,
 		.max_name_bytes = CAM_NAME_BYTES_MAX,
 	};
+	say_scope(r, &o.scope);
 	struct cam_live_doors doors = {
 		.self = r->keeper,
 		.door = cam_keeper_door,

@@ -93,9 +93,9 @@ static void a_role_s_next_process_adds_to_the_first(void **state)
 /* A history of `seconds` at this cost, by the meter's own hand. */
 static void cost(struct cam_meter *m, uint64_t *now, unsigned seconds, uint64_t ppm)
 {
-	for (unsigned i = 0; i < seconds; i++) {
-		*now += CAM_NS_PER_SEC;
-		m->roles[0].cpu_ns += ppm * 1000;
+	for (unsigned i = 0; i < seconds; i += CAM_METER_S) {
+		*now += CAM_METER_S * CAM_NS_PER_SEC;
+		m->roles[0].cpu_ns += ppm * 1000 * CAM_METER_S;
 		size_t at = m->readings % CAM_METER_HISTORY;
 		m->time_ns[at] = *now;
 		m->total[at][0] = m->roles[0].cpu_ns;

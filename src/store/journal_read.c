@@ -528,6 +528,31 @@ static int walk_epochs(struct journal *j, const struct need *need, visit_fn *vis
 	return err;
 }
 
+/* The same for rows that refer to nothing: no definition is needed, so no other block is. */
+static int walk_plain(struct journal *j, uint16_t has, visit_fn *visit, void *arg)
+{
+	struct walk *k = NULL;
+	int err = walk_begin(j, &k);
+	for (size_t i = 0; i < j->n_blocks && !err; i++) {
+		struct cam_journal_head head;
+		const uint8_t *payload;
+		if (!(j->blocks[i].has & has))
+			continue;
+		int got = cam_journal_scan_read(&k->scan, j->blocks[i].at, &head, &payload);
+		err = got < 0	 ? got
+		      : got == 0 ? -EBADMSG
+				 : cam_journal_decode_view(&k->decode, &head, payload, &k->view);
+		if (!err) {
+			err = visit(j, k, &j->blocks[i], arg);
+		} else if (err == -EBADMSG) {
+			note_gone(j, &j->blocks[i], false);
+			err = 0;
+		}
+	}
+	walk_end(k);
+	return err;
+}
+
 struct ask_samples {
 	struct cam_range range;
 	unsigned columns;
@@ -628,14 +653,14 @@ static int journal_facts(struct cam_window *w, cam_fact_fn *fn, void *arg)
 static int journal_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg)
 {
 	struct ask_rows a = {.anchor = fn, .arg = arg};
-	return walk_epochs(journal_of(w), &(struct need){.has = HAS_ANCHORS}, give_rows, &a);
+	return walk_plain(journal_of(w), HAS_ANCHORS, give_rows, &a);
 }
 
 static int journal_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
 {
 	struct journal *j = journal_of(w);
 	struct ask_rows a = {.ledger = fn, .arg = arg};
-	int err = walk_epochs(j, &(struct need){.has = HAS_LEDGER}, give_rows, &a);
+	int err = walk_plain(j, HAS_LEDGER, give_rows, &a);
 	for (size_t i = 0; i < j->n_gaps && !err; i++)
 		err = fn(arg, &j->gaps[i]);
 	return err;
@@ -645,7 +670,7 @@ static int journal_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 {
 	struct cam_counters list = {0};
 	struct ask_rows a = {.counter = cam_counters_add, .arg = &list};
-	int err = walk_epochs(journal_of(w), &(struct need){.has = HAS_COUNTERS}, give_rows, &a);
+	int err = walk_plain(journal_of(w), HAS_COUNTERS, give_rows, &a);
 	if (!err)
 		err = cam_counters_sort(&list);
 	if (!err)

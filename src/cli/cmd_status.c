@@ -98,7 +98,10 @@ static void put_recording(struct cam_out *out, struct cam_json_value v)
 		cam_out_printf(out, " (%llu Hz wanted)",
 			       (unsigned long long)number(v, "wanted_hz"));
 	cam_out_str(out, "; scope: ");
-	put_text(out, v, "scope");
+	if (has_text(v, "scope"))
+		put_text(out, v, "scope");
+	else
+		cam_out_str(out, "all");
 	if (has_text(v, "why_source")) {
 		cam_out_str(out, "\n           ");
 		put_text(out, v, "why_source");

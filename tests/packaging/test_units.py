@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 
 import units
@@ -96,6 +98,66 @@ class Units(Case):
             self.assertRegex(f.read(), r"(?m)^perfcam:x:\d+:\d+:perfcam recorder:/var/lib/perfcam:")
         with open(os.path.join(root, "etc/group"), encoding="utf-8") as f:
             self.assertRegex(f.read(), r"(?m)^perfcam:x:\d+:")
+
+
+class AsUnit(Case):
+    """`perfcam record` as the unit starts it: user, capabilities, system calls, directories."""
+
+    def directory(self, name, mode):
+        path = self.path(name)
+        os.mkdir(path)
+        os.chown(path, 65534, 65534)
+        os.chmod(path, mode)
+        return path
+
+    def start(self):
+        self.state, self.run_dir = self.directory("state", 0o750), self.directory("run", 0o755)
+        calls = self.path("calls", b"")
+        os.chmod(calls, 0o644)
+        name = f"perfcam-test-{os.getpid()}"
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.manager.close)
+        self.manager.bind("\0" + name)
+        self.manager.settimeout(60)
+        env = {
+            "PATH": os.environ["PATH"], "NOTIFY_SOCKET": "@" + name,
+            "STATE_DIRECTORY": self.state, "RUNTIME_DIRECTORY": self.run_dir,
+            # At its end the leak checker would trace itself, which the unit forbids.
+            "ASAN_OPTIONS": "detect_leaks=0",
+        }
+        return subprocess.Popen(
+            units.as_unit("perfcam-recorder", calls, support.BIN, "record", "--window", "2s"),
+            env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_it_records(self):
+        p = self.start()
+        try:
+            self.assertTrue(self.manager.recv(4096).startswith(b"READY=1\nSTATUS="))
+            # Something whose kernel part is busy.
+            subprocess.run(["dd", "if=/dev/zero", "of=/dev/null", "bs=64", "count=3000000"],
+                           stderr=subprocess.DEVNULL, check=True)
+            status = json.loads(self.good("status", "--json", "--store", self.state))
+            self.assertEqual(self.good("snapshot", "--store", self.state)[-5:], b".pcw\n")
+            p.send_signal(signal.SIGHUP)
+            self.assertTrue(self.manager.recv(4096).startswith(b"RELOADING=1\nMONOTONIC_USEC="))
+            self.assertTrue(self.manager.recv(4096).startswith(b"READY=1\n"))
+            p.send_signal(signal.SIGTERM)
+            self.assertEqual(self.manager.recv(4096), b"STOPPING=1\n")
+        finally:
+            if p.poll() is None:
+                p.terminate()
+            _, said = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 0, said)
+        self.assertEqual(status["control"], os.path.join(self.run_dir, "control"))
+        self.assertTrue(status["kernel_stacks"], said)
+        self.assertGreater(status["samples"], 0)
+        self.assertEqual(status["errors"], [])
+        self.verify(self.state)
+        # The kernel's names need CAP_SYSLOG and /proc/kallsyms, the program's its files.
+        dd = [stack for stack in self.export("--store", self.state) if stack.startswith(b"dd;")]
+        self.assertTrue(any(b"vfs_read" in stack for stack in dd), dd[:20])
+        for name in os.listdir(self.state):
+            self.assertEqual(os.stat(os.path.join(self.state, name)).st_mode & 0o777, 0o640, name)
 
 
 class Configuration(Case):

@@ -2,7 +2,7 @@
 # The newcomer's commands; the build itself is meson.build.
 #
 #   make            build/perfcam
-#   make run        installs what is missing, builds, shows the bundled example profile
+#   make run        installs what is missing, builds, records this machine until Ctrl-C
 #   make test       installs what is missing, builds twice, runs every test but the long ones
 #   make test-long  the tests that take more than a minute each
 #   make lint       style, static checks, layers, sizes
@@ -27,8 +27,7 @@ $(BUILD)/build.ninja:
 run:
 	@tools/setup build
 	@$(MAKE) --no-print-directory all
-	@echo "Drawing the bundled example; open this file in a browser:"
-	@$(BUILD)/perfcam flame -i examples/example.perf-script.gz -o $(BUILD)/example.svg --top 10
+	@$(BUILD)/perfcam run --store $(BUILD)/store
 
 test:
 	@tools/setup build test

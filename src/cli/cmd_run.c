@@ -28,10 +28,11 @@ static void say_what_next(const struct cam_serving *s)
 	bool usual = s->settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT;
 	const char *option = usual ? "" : " --store ", *store = usual ? "" : s->settings->store;
 	cam_serving_url(s, url, sizeof(url));
-	printf("%s\n\nIt records. In another terminal, try:\n"
-	       "  perfcam ls%s%s\n"
-	       "  perfcam flame%s%s -o now.svg\n",
-	       url, option, store, option, store);
+	const char *me = program_invocation_name;
+	printf("%s\n\nRecording, until Ctrl-C. In another terminal, try:\n"
+	       "  %s ls%s%s\n"
+	       "  %s flame%s%s -o now.svg\n",
+	       url, me, option, store, me, option, store);
 	fflush(stdout);
 }
 

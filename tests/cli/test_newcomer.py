@@ -4,7 +4,10 @@
 import os
 import re
 import shlex
+import signal
 import subprocess
+import time
+import urllib.request
 
 import support
 import tap
@@ -29,7 +32,7 @@ def commands(page):
             m = COMMAND.match(line)
             if m:
                 words = shlex.split(m.group(1), comments=True)
-                stop = [i for i, w in enumerate(words) if w in ("|", ">", "&&", ";")]
+                stop = [i for i, w in enumerate(words) if w in ("|", ">", "&&", ";", "--")]
                 yield line.strip(), words[: stop[0]] if stop else words
 
 
@@ -69,19 +72,33 @@ class Newcomer(Case):
             self.assertNotIn(b"rror", done.stderr)
             ran.append(line)
         verbs = {line.split()[1] for line in ran}
-        self.assertLessEqual({"flame", "export", "import", "ls", "verify"}, verbs)
+        self.assertLessEqual({"record", "flame", "export", "import", "ls", "verify"}, verbs)
 
-    def test_example_of_make_run(self):
-        """make run: the picture's path and the top ten functions."""
+    def test_make_run(self):
+        """Its command records and serves, prints the address and two commands that work, and ends well."""
         with open(os.path.join(support.SOURCE, "Makefile"), encoding="utf-8") as f:
-            line = re.search(r"perfcam (flame .*)", f.read()).group(1)
+            line = re.search(r"perfcam (run .*)", f.read()).group(1)
         words = shlex.split(line.replace("$(BUILD)", self.dir))
-        out = self.good(*words, cwd=support.SOURCE).decode()
-        svg = os.path.join(self.dir, "example.svg")
-        self.assertIn(svg, out)
-        self.assertTrue(os.path.exists(svg))
-        rows = [row for row in out.splitlines() if re.search(r"\d[\d,.]*\s*%", row)]
-        self.assertEqual(len(rows), 10, out)
+        p = subprocess.Popen([support.BIN, *words, "--listen", "127.0.0.1:0"], cwd=self.dir, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            said = [p.stdout.readline() for _ in range(5)]
+            url = re.match(r"http://127\.0\.0\.1:\d+/\S*", said[0])
+            self.assertTrue(url, said)
+            with urllib.request.urlopen(url.group(0), timeout=20) as answer:
+                self.assertIn("/api/windows", answer.read().decode())
+            time.sleep(3)
+            tries = [s.split() for s in said if s.startswith("  ")]
+            self.assertEqual([t[1] for t in tries], ["ls", "flame"])
+            for words in tries:
+                done = subprocess.run(words, cwd=self.dir, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, timeout=30)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.exists(self.path("now.svg")))
+        finally:
+            p.send_signal(signal.SIGINT)
+            _, err = p.communicate(timeout=30)
+        self.assertEqual(p.returncode, 0, err)
 
     def test_no_option_does_nothing(self):
         """Each option of --help is taken, or asks for a value: none is unknown to its own verb."""

@@ -34,7 +34,7 @@ static const struct cam_setting_row rows[] = {
 	[CAM_SET_WINDOW] = {SHOW("window", "2m", "2m", "length of a window"), FOR(CAM_FOR_RECORD),
 			    RANGE(DURATION, window_ns, SECONDS(1), SECONDS(3600))},
 	[CAM_SET_FREQUENCY] = {SHOW("frequency", "HZ", "97", "samples a second on each CPU"),
-			       FOR(CAM_FOR_RECORD), LETTER('F'), LIVE, RANGE(COUNT, hz, 1, 10000)},
+			       FOR(CAM_FOR_RECORD), LETTER('F'), RANGE(COUNT, hz, 1, 10000)},
 	[CAM_SET_EVENT] = {SHOW("event", "auto|cpu-clock|cycles", "auto", "what makes a sample"),
 			   FOR(CAM_FOR_RECORD), PLAIN(CHOICE, event)},
 	[CAM_SET_SOURCE] = {SHOW("source", "auto|bpf|perf", "auto", "who takes the samples"),

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import urllib.request
 
 import units
 import support
@@ -71,9 +72,6 @@ class Units(Case):
     def test_the_jail_is_one(self):
         """What the next tests rely on: the six capabilities and no others, calls refused."""
         calls = self.path("calls")
-        os.chmod(self.dir, 0o755)
-        open(calls, "w", encoding="utf-8").close()
-        os.chmod(calls, 0o644)
         inside = lambda *command: subprocess.run(
             units.as_unit("perfcam-recorder", calls, *command), capture_output=True, text=True)
         status = inside("grep", "-E", "^(Cap|Uid|NoNewPrivs|Seccomp)", "/proc/self/status").stdout
@@ -112,8 +110,6 @@ class AsUnit(Case):
 
     def start(self):
         self.state, self.run_dir = self.directory("state", 0o750), self.directory("run", 0o755)
-        calls = self.path("calls", b"")
-        os.chmod(calls, 0o644)
         name = f"perfcam-test-{os.getpid()}"
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(self.manager.close)
@@ -126,7 +122,7 @@ class AsUnit(Case):
             "ASAN_OPTIONS": "detect_leaks=0",
         }
         return subprocess.Popen(
-            units.as_unit("perfcam-recorder", calls, support.BIN, "record", "--window", "2s"),
+            units.as_unit("perfcam-recorder", self.path("calls"), support.BIN, "record", "--window", "2s"),
             env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_it_records(self):
@@ -158,6 +154,43 @@ class AsUnit(Case):
         self.assertTrue(any(b"vfs_read" in stack for stack in dd), dd[:20])
         for name in os.listdir(self.state):
             self.assertEqual(os.stat(os.path.join(self.state, name)).st_mode & 0o777, 0o640, name)
+
+
+class ServerAsUnit(Case):
+    """`perfcam serve` as its unit starts it: reads by its group, cannot write, loopback only."""
+
+    def test_it_serves(self):
+        self.good("import", "--store", self.store, support.fixture_path("tmpl"))
+        for path in (self.store, *(os.path.join(self.store, n) for n in os.listdir(self.store))):
+            os.chown(path, 65534, 4321)
+        os.chmod(self.store, 0o750)
+        conf = self.directory_of_conf("listen = 127.0.0.1:0\n")
+        p = subprocess.Popen(
+            units.as_unit("perfcam-server", self.path("calls"), support.BIN, "serve",
+                          user=65533, group=65533, groups=[4321]),
+            env={"PATH": os.environ["PATH"], "STATE_DIRECTORY": self.store,
+                 "CONFIGURATION_DIRECTORY": conf, "ASAN_OPTIONS": "detect_leaks=0"},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            url = p.stdout.readline().decode().strip()
+            with urllib.request.urlopen(url + "api/windows", timeout=30) as reply:
+                windows = json.load(reply)
+            status = open(f"/proc/{p.pid}/status", encoding="utf-8").read()
+        finally:
+            p.terminate()
+            _, said = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 0, said)
+        self.assertIn(self.windows()[0], json.dumps(windows))
+        for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            self.assertRegex(status, rf"(?m)^{name}:\t0+$")
+
+    def directory_of_conf(self, text):
+        path = self.path("etc")
+        os.mkdir(path)
+        with open(os.path.join(path, "perfcam.conf"), "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, 0o755)
+        return path
 
 
 class Configuration(Case):

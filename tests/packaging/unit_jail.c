@@ -4,14 +4,15 @@
  *
  *	unit_jail CALLS COMMAND [ARGUMENT…]
  *
- * CALLS is a file with the names of the calls that are allowed, a line each; any other fails with
- * EPERM. On top of that, as the recorder's unit has it: no memory that can be written and executed
- * (MemoryDenyWriteExecute), no new namespaces (RestrictNamespaces), local sockets only
- * (RestrictAddressFamilies). User and capabilities are setpriv's business.
+ * CALLS is a file with the names of the calls that are allowed, a line each, any other fails with
+ * EPERM; and of address families (AF_UNIX, …), any other fails with EAFNOSUPPORT. On top of that, as
+ * both units have it: no memory that can be written and executed (MemoryDenyWriteExecute), no new
+ * namespaces (RestrictNamespaces). User and capabilities are setpriv's business.
  */
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void deny(scmp_filter_ctx ctx, int error, const char *name, struct scmp_a
 }
 
 /* A filter of its own: of several that answer, the kernel takes the strictest. */
-static void restrict_arguments(void)
+static void restrict_arguments(uint64_t families)
 {
 	static const unsigned namespaces[] = {CLONE_NEWNS,    CLONE_NEWUTS, CLONE_NEWIPC,
 					      CLONE_NEWUSER,  CLONE_NEWPID, CLONE_NEWNET,
@@ -54,21 +55,39 @@ static void restrict_arguments(void)
 	}
 	/* Its flags are behind a pointer: libc turns to clone(). */
 	check(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0), "clone3");
-	deny(ctx, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+	for (unsigned family = 0; family < AF_MAX; family++) {
+		if (!(families >> family & 1))
+			deny(ctx, EAFNOSUPPORT, "socket", SCMP_A0(SCMP_CMP_EQ, family));
+	}
 	check(seccomp_load(ctx), "seccomp_load");
 	seccomp_release(ctx);
 }
 
-static void restrict_calls(const char *path)
+static uint64_t family_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} families[] = {{"AF_UNIX", AF_UNIX}, {"AF_INET", AF_INET}, {"AF_INET6", AF_INET6}};
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		if (strcmp(name, families[i].name) == 0)
+			return (uint64_t)1 << families[i].number;
+	}
+	return 0;
+}
+
+static void apply(const char *path)
 {
 	char name[64];
 	unsigned known = 0;
+	uint64_t families = 0;
 	FILE *f = fopen(path, "re");
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (!f || !ctx)
 		check(f ? ENOMEM : errno, path);
 	while (fgets(name, sizeof(name), f)) {
 		name[strcspn(name, "\n")] = '\0';
+		families |= family_of(name);
 		int call = seccomp_syscall_resolve_name(name);
 		/* Of other architectures, or newer than the library. */
 		if (call == __NR_SCMP_ERROR || call < 0)
@@ -79,6 +98,7 @@ static void restrict_calls(const char *path)
 	fclose(f);
 	if (known < 50)
 		check(EINVAL, "too few calls to be a unit's list");
+	restrict_arguments(families);
 	check(seccomp_load(ctx), "seccomp_load");
 	seccomp_release(ctx);
 }
@@ -87,8 +107,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 3)
 		check(EINVAL, "usage: unit_jail CALLS COMMAND…");
-	restrict_arguments();
-	restrict_calls(argv[1]);
+	apply(argv[1]);
 	execvp(argv[2], argv + 2);
 	check(errno, argv[2]);
 	return 125;

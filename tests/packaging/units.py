@@ -59,14 +59,17 @@ def allowed_calls(unit):
     return allowed
 
 
-def as_unit(unit, calls_path, *command):
-    """The command line that runs command with the unit's user rights and system calls."""
+def as_unit(unit, calls_path, *command, user=65534, group=65534, groups=()):
+    """The command line that runs command with a unit's capabilities and system calls."""
+    names = sorted(allowed_calls(unit)) + one(unit, "RestrictAddressFamilies").split()
     with open(calls_path, "w", encoding="utf-8") as f:
-        f.write("".join(name + "\n" for name in sorted(allowed_calls(unit))))
-    capabilities = "".join(f",+{name.removeprefix('CAP_').lower()}"
-                           for name in one(unit, "AmbientCapabilities").split())
+        f.write("".join(name + "\n" for name in names))
+    os.chmod(calls_path, 0o644)
+    kept = "".join(f",+{name.removeprefix('CAP_').lower()}"
+                   for value in values(unit, "AmbientCapabilities") for name in value.split())
     return [
-        "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-        "--inh-caps=-all" + capabilities, "--ambient-caps=-all" + capabilities,
-        "--bounding-set=-all" + capabilities, JAIL, calls_path, *command,
+        "setpriv", f"--reuid={user}", f"--regid={group}", "--no-new-privs",
+        "--groups=" + ",".join(map(str, groups)) if groups else "--clear-groups",
+        "--inh-caps=-all" + kept, "--ambient-caps=-all" + kept, "--bounding-set=-all" + kept,
+        JAIL, calls_path, *command,
     ]

@@ -32,6 +32,7 @@
 #define PARK_NS	     (400 * CAM_NS_PER_MS)
 #define ASK_AGAIN_NS CAM_NS_PER_SEC
 #define ANSWER_NS    (5 * CAM_NS_PER_SEC)
+#define MAX_PATIENCE 6u
 /* From this age on a process that was born under our eyes is worth a look into /proc. */
 #define SETTLED_NS (200 * CAM_NS_PER_MS)
 /* So often one whose mappings seem to lack something. */
@@ -51,7 +52,8 @@ static bool ask_process(struct cam_live *l, struct cam_process *p, int32_t tid)
 {
 	if (p->ticket && l->now_ns - p->asked_ns < ANSWER_NS)
 		return true;
-	if (p->asked_ns && l->now_ns - p->asked_ns < ASK_AGAIN_NS)
+	unsigned patience = p->failures < MAX_PATIENCE ? p->failures : MAX_PATIENCE;
+	if (p->asked_ns && l->now_ns - p->asked_ns < ASK_AGAIN_NS << patience)
 		return false;
 	struct cam_errand e = {.type = CAM_ERRAND_PROCESS, .pid = p->pid, .tid = tid};
 	int err = cam_live_send(l, &e);
@@ -120,18 +122,19 @@ static bool ask_who(struct cam_live *l, const struct who *w, const struct cam_ra
 		return false;
 	if (!p->cgroup)
 		cam_processes_inherit(l->processes, p);
+	bool no_cgroup = !p->cgroup && !p->confirmed;
 	struct cam_process *parent =
-		p->cgroup ? NULL : cam_processes_find(l->processes, p->parent_pid);
+		no_cgroup ? cam_processes_find(l->processes, p->parent_pid) : NULL;
 	if (p->ended_ns)
 		return (p->ticket && !p->known) || (parent && parent->ticket);
-	if (!p->known || !p->cgroup || cam_processes_is_suspect(l->processes, p) ||
+	if (!p->known || no_cgroup || cam_processes_is_suspect(l->processes, p) ||
 	    (scope && !p->confirmed))
 		wait = ask_process(l, p, r->tid);
 	else if (!p->confirmed && r->time_ns > p->born_ns + SETTLED_NS &&
 		 r->time_ns > p->exec_ns + SETTLED_NS)
 		ask_process(l, p, r->tid);
 	/* A child that will be gone before /proc answers gets its parent's cgroup. */
-	if (parent && !parent->ended_ns)
+	if (parent && !parent->ended_ns && !parent->confirmed)
 		wait |= ask_process(l, parent, parent->pid);
 	/* Only of one that is known to be ours: an answer about a thread cannot be checked. */
 	if (!w->comm && w->thread && p->known)

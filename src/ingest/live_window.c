@@ -315,7 +315,8 @@ int cam_live_window_end_all(struct cam_live *l, uint64_t end_ns)
 {
 	int err = l->prev ? end_window(l, l->prev) : 0;
 	struct cam_live_window *w = l->cur;
-	if (!w)
+	/* One that has just begun, behind what is asked for, goes on. */
+	if (!w || (end_ns <= w->start_ns && w->last_ns == w->start_ns))
 		return err;
 	if (end_ns <= w->last_ns)
 		end_ns = w->last_ns + 1;

@@ -48,7 +48,6 @@ struct half {
 };
 
 struct cam_namebook {
-	size_t max_bytes;
 	uint32_t n_entries, n_functions, arena_bytes;
 	struct half halves[2];
 	unsigned young;
@@ -69,7 +68,6 @@ int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
 		return -ENOMEM;
 	/* A quarter of a half for entries, a sixteenth for functions, the rest for text. */
 	size_t half = max_bytes / 2;
-	b->max_bytes = max_bytes;
 	b->n_entries = power_below(half * 3 / 8 / sizeof(struct entry));
 	b->n_functions = power_below(half / 16 / sizeof(uint32_t));
 	size_t tables = b->n_entries * sizeof(struct entry) + b->n_functions * sizeof(uint32_t);
@@ -229,6 +227,8 @@ bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset, s
 
 size_t cam_namebook_bytes(const struct cam_namebook *b)
 {
-	size_t tables = b->n_entries * sizeof(struct entry) + b->n_functions * sizeof(uint32_t);
-	return sizeof(*b) + 2 * (tables + b->arena_bytes);
+	size_t bytes = sizeof(*b);
+	for (size_t i = 0; i < 2; i++)
+		bytes += b->halves[i].used_entries * sizeof(struct entry) + b->halves[i].used_bytes;
+	return bytes;
 }

@@ -18,4 +18,5 @@ bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset,
 		       struct cam_name *out);
 /* -E2BIG: a name longer than the whole book; not kept. */
 int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_name *name);
+/* In use, of what was allocated once. */
 size_t cam_namebook_bytes(const struct cam_namebook *b);

@@ -339,6 +339,7 @@ static void exec_process(struct cam_processes *t, struct cam_process *p, const s
 	p->image = NULL;
 	p->known = p->exe_due = true;
 	p->confirmed = false;
+	p->failures = 0;
 	p->exec_ns = r->time_ns;
 	p->execs++;
 	p->version++;
@@ -499,8 +500,9 @@ struct cam_process *cam_processes_heir(const struct cam_processes *t, const stru
 				       uint64_t time_ns)
 {
 	struct cam_process *heir = p->listed ? NULL : cam_processes_find(t, p->pid);
-	bool lived =
-		heir && heir->start_ns && heir->start_ns <= time_ns + (uint64_t)t->boot_offset_ns;
+	/* /proc rounds down: only then he lived for sure. */
+	bool lived = heir && heir->start_ns &&
+		     heir->start_ns + 2 * TICK_NS <= time_ns + (uint64_t)t->boot_offset_ns;
 	return lived ? heir : NULL;
 }
 

@@ -53,6 +53,7 @@ struct cam_process {
 	uint64_t exec_ns;  /* of the last program; 0: not seen */
 	uint64_t ended_ns; /* 0: lives */
 	uint64_t asked_ns; /* when /proc was asked last; 0: never */
+	uint8_t failures;  /* of questions, one after the other */
 	uint64_t sampled_ns;
 	bool exe_due;	/* the next mapping of a file is the program */
 	bool known;	/* image is right, as far as records go */

@@ -158,9 +158,12 @@ static void answer_process(struct cam_processes *t, const struct cam_tidings *a)
 			return;
 	}
 	if (err) {
+		if (p->failures < UINT8_MAX)
+			p->failures++;
 		drop_draft(t, p);
 		return;
 	}
+	p->failures = 0;
 	bool suspect = cam_processes_is_suspect(t, p);
 	take_identity(t, p, &a->process);
 	/* One that is about to end has no mappings any more; ours were right. */

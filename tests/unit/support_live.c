@@ -175,7 +175,8 @@ void stage_open(struct stage *s, const struct cam_live_options *o)
 	struct cam_live_options standard;
 	*s = (struct stage){.errands = {s, note_errand}};
 	s->sent = calloc(STAGE_ERRANDS, sizeof(*s->sent));
-	assert_non_null(s->sent);
+	s->spare = calloc(STAGE_ERRANDS, sizeof(*s->sent));
+	assert_true(s->sent && s->spare);
 	stage_options(&standard);
 	struct cam_live_doors doors = {s, next_door, &s->errands};
 	assert_int_equal(cam_live_new(o ? o : &standard, &doors, &s->live), 0);
@@ -197,6 +198,7 @@ void stage_free(struct stage *s)
 		cam_tables_free(&s->windows[i].t);
 	}
 	free(s->sent);
+	free(s->spare);
 }
 
 static struct world_process *find_process(struct stage *s, int32_t pid)
@@ -402,8 +404,7 @@ void stage_answer(struct stage *s)
 	size_t n = s->n_sent;
 	struct stage_errand *sent = s->sent;
 	/* Answers may lead to new questions: those are for the next time. */
-	s->sent = calloc(STAGE_ERRANDS, sizeof(*s->sent));
-	assert_non_null(s->sent);
+	s->sent = s->spare;
 	s->n_sent = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct cam_errand *e = &sent[i].e;
@@ -425,7 +426,7 @@ void stage_answer(struct stage *s)
 		else
 			assert_int_equal(cam_live_tidings(s->live, &t), 0);
 	}
-	free(sent);
+	s->spare = sent;
 }
 
 int stage_tick(struct stage *s, uint64_t now_ns)

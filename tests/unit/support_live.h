@@ -97,6 +97,7 @@ struct stage {
 	uint64_t maps_read_ns; /* of answers; 0: now */
 
 	struct stage_errand *sent; /* not answered yet */
+	struct stage_errand *spare;
 	size_t n_sent;
 	size_t asked[CAM_ERRAND_TYPES]; /* since open */
 	uint64_t now_ns;

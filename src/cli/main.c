@@ -25,6 +25,8 @@ static const struct cam_verb verbs[] = {
 	{"verify", "[--store DIR | -i FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
 	 cam_cmd_verify},
+	{"doctor", "[--store DIR] [--json]",
+	 "Says what keeps perfcam from doing better on this host, and the remedy.", cam_cmd_doctor},
 	{"config", "[--json] [any option of record and serve]",
 	 "Prints the effective settings, each with where it comes from.", cam_cmd_config},
 	{"status", "[--store DIR] [--json]",

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv);

@@ -154,7 +154,8 @@ static void drop(struct cam_files *f, struct cam_files_row *row)
 static struct cam_files_row *special_of(struct cam_files *f, const struct cam_mapping *m)
 {
 	static const char *const shared[] = {"//", "/dev/zero", "/SYSV", "/anon_hugepage"};
-	if (cam_text_equal(m->path, CAM_TEXT("[vdso]")))
+	/* A 32-bit program's vdso is another image than the symboliser's own: it stays unnamed. */
+	if (cam_text_equal(m->path, CAM_TEXT("[vdso]")) && m->end > UINT32_MAX)
 		return &f->vdso;
 	bool is_file = m->inode && m->path.n && m->path.p[0] == '/';
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]) && is_file; i++)

@@ -168,17 +168,18 @@ static void join(struct cam_image_map *m, const struct cam_image_map *to)
 }
 
 /* Takes over the hold on m->file; lets go of it on error. */
-static int map(struct cam_images *pool, struct cam_image **i, const struct cam_image_map *in)
+static int map(struct cam_images *pool, struct cam_image **i, const struct cam_image_map *in,
+	       bool anew)
 {
 	struct cam_image_map m = *in;
 	uint32_t first = first_behind(*i, m.start), last = first;
-	if (is_known(*i, first, &m)) {
+	if (!anew && is_known(*i, first, &m)) {
 		cam_files_release(pool->files, m.file);
 		return 0;
 	}
 	while (last < (*i)->n && (*i)->maps[last].start < m.end)
 		last++;
-	if ((*i)->n && m.file && has_no_offset(m.file)) {
+	if ((*i)->n && m.file && has_no_offset(m.file) && !anew) {
 		struct cam_image_map *maps = (*i)->maps;
 		if (first && maps[first - 1].end == m.start && maps[first - 1].file == m.file)
 			first--;
@@ -202,11 +203,11 @@ int cam_image_map_row(struct cam_images *pool, struct cam_image **i,
 		      const struct cam_image_map *row)
 {
 	cam_files_hold(row->file);
-	return map(pool, i, row);
+	return map(pool, i, row, false);
 }
 
 int cam_image_map(struct cam_images *pool, struct cam_image **i, const struct cam_mapping *m,
-		  uint64_t since_ns)
+		  uint64_t since_ns, bool anew)
 {
 	if (m->start >= m->end)
 		return -EINVAL;
@@ -217,7 +218,7 @@ int cam_image_map(struct cam_images *pool, struct cam_image **i, const struct ca
 		.since_ns = since_ns,
 		.file = cam_files_take(pool->files, m),
 	};
-	return map(pool, i, &row);
+	return map(pool, i, &row, anew);
 }
 
 int cam_image_set_exe(struct cam_images *pool, struct cam_image **i, struct cam_word *exe)

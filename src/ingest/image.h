@@ -42,11 +42,12 @@ void cam_image_release(struct cam_images *pool, struct cam_image *i);
 
 /*
  * A new mapping replaces what it overlaps. One that says nothing new (a page that became writable
- * and executable again) changes nothing. *i is replaced by a copy if others hold it too.
- * -EINVAL: no such range; -E2BIG; -ENOMEM: nothing is changed then.
+ * and executable again) changes nothing, unless what is there is not to be trusted (`anew`).
+ * *i is replaced by a copy if others hold it too. -EINVAL: no such range; -E2BIG; -ENOMEM: nothing
+ * is changed then.
  */
 int cam_image_map(struct cam_images *pool, struct cam_image **i, const struct cam_mapping *m,
-		  uint64_t since_ns);
+		  uint64_t since_ns, bool anew);
 /* The same of a row that another image has. */
 int cam_image_map_row(struct cam_images *pool, struct cam_image **i,
 		      const struct cam_image_map *row);

@@ -368,7 +368,8 @@ static void take_mmap(struct cam_processes *t, const struct cam_raw *r)
 		return;
 	if (!p->image && !(p->image = cam_image_new(&t->images)))
 		return;
-	int err = cam_image_map(&t->images, &p->image, &r->mmap, r->time_ns);
+	bool anew = !p->known || cam_processes_is_suspect(t, p);
+	int err = cam_image_map(&t->images, &p->image, &r->mmap, r->time_ns, anew);
 	/* It maps something that we could not note: as if the record were lost. */
 	if (err == -ENOMEM)
 		p->epoch = t->epoch - 1;

@@ -43,7 +43,7 @@ static int gather(struct cam_processes *t, struct cam_process *p,
 	if (!p->draft && !(p->draft = cam_image_new(&t->images)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n_mappings; i++) {
-		int err = cam_image_map(&t->images, &p->draft, &a->mappings[i], 0);
+		int err = cam_image_map(&t->images, &p->draft, &a->mappings[i], 0, false);
 		if (err == -ENOMEM)
 			return err;
 	}

@@ -98,7 +98,7 @@ static void map(struct world *w, struct cam_image **i, struct byte *bytes, unsig
 	const struct cam_image_map *had = cam_image_find(*i, start, UINT64_MAX);
 	/* The oracle knows no mappings, only bytes: it must be one that covers all. */
 	same &= had && had->end >= end;
-	assert_int_equal(cam_image_map(&w->pool, i, &m, now), 0);
+	assert_int_equal(cam_image_map(&w->pool, i, &m, now, false), 0);
 	for (uint64_t a = start; a < end && !same; a++)
 		bytes[a] = (struct byte){inode, offset + (a - start), now, true};
 }
@@ -165,20 +165,20 @@ static void what_is_known_already_changes_nothing(void **state)
 	struct cam_image *i = cam_image_new(&w.pool), *shared = cam_image_hold(i);
 	struct cam_mapping m = {.start = 10, .end = 20, .inode = 1, .generation = 1};
 	m.path = CAM_TEXT("/bin/a");
-	assert_int_equal(cam_image_map(&w.pool, &i, &m, 5), 0);
+	assert_int_equal(cam_image_map(&w.pool, &i, &m, 5, false), 0);
 	struct cam_image *was = i, *child = cam_image_hold(i);
 	m.start = 12;
 	m.file_offset = 2;
-	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9), 0);
+	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9, false), 0);
 	assert_ptr_equal(i, was);
 	assert_int_equal(i->n, 1);
 	assert_non_null(cam_image_find(i, 15, 5));
 	m.file_offset = 3;
-	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9), 0);
+	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9, false), 0);
 	assert_ptr_not_equal(i, was);
 	assert_null(cam_image_find(i, 15, 5));
 	m.end = m.start;
-	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9), -EINVAL);
+	assert_int_equal(cam_image_map(&w.pool, &i, &m, 9, false), -EINVAL);
 	cam_image_release(&w.pool, i);
 	cam_image_release(&w.pool, child);
 	cam_image_release(&w.pool, shared);
@@ -195,7 +195,7 @@ static void mappings_are_bounded(void **state)
 	for (uint64_t k = 0; k < CAM_IMAGE_MAX_MAPS + 10 && !err; k++) {
 		struct cam_mapping m = {.start = 100 * k, .end = 100 * k + 50, .inode = 1};
 		m.path = CAM_TEXT("/bin/a");
-		err = cam_image_map(&w.pool, &i, &m, 1);
+		err = cam_image_map(&w.pool, &i, &m, 1, false);
 	}
 	assert_int_equal(err, -E2BIG);
 	assert_true(i->n <= CAM_IMAGE_MAX_MAPS && i->n > CAM_IMAGE_MAX_MAPS - 4);

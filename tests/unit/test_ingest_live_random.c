@@ -30,6 +30,7 @@ struct feed {
 	unsigned seed;
 	uint64_t now_ns;
 	uint64_t given;
+	unsigned files;
 	/* By sample, as CPU: the file that its one user frame lies in; 0: none. */
 	unsigned expected[60000];
 };
@@ -49,7 +50,8 @@ static const char *path_of(unsigned file)
 
 static void really_map(struct feed *f, int32_t pid, bool told)
 {
-	unsigned slot = dice(f, SLOTS), file = 1 + dice(f, 30);
+	/* Untold ones are of new files: that one comes back unseen, after another, is not meant. */
+	unsigned slot = dice(f, SLOTS), file = told ? 1 + dice(f, 30) : 100 + ++f->files;
 	f->truth[pid].slots[slot] = file;
 	if (told)
 		stage_map(&f->s, f->now_ns, pid, 0x1000 * (slot + 1), 0x1000 * (slot + 2), file,
@@ -86,22 +88,47 @@ static void sample(struct feed *f, int32_t pid)
 	stage_sample(&f->s, f->now_ns, pid, pid, user, NULL);
 }
 
-/* Losses: things happen and nobody is told, then it is noticed. */
+/* Things happen and (mostly) nobody is told. */
+static void happen(struct feed *f, int32_t pid, bool told)
+{
+	if (!f->truth[pid].lives)
+		really_fork(f, 0, pid, told);
+	else if (dice(f, 2))
+		really_exec(f, pid, told);
+	else
+		really_map(f, pid, told);
+}
+
+/* A loss that is noticed when it is over; nobody was sampled meanwhile. */
 static void lose(struct feed *f)
 {
 	uint64_t from = f->now_ns;
 	for (unsigned i = 1 + dice(f, 10); i-- > 0;) {
-		int32_t pid = 1 + (int32_t)dice(f, PIDS - 1);
 		f->now_ns += 50 * MS;
-		if (!f->truth[pid].lives)
-			really_fork(f, 0, pid, false);
-		else if (dice(f, 2))
-			really_exec(f, pid, false);
-		else
-			really_map(f, pid, false);
+		happen(f, 1 + (int32_t)dice(f, PIDS - 1), false);
 	}
 	f->now_ns += 1 * MS;
 	stage_lost(&f->s, from, f->now_ns);
+}
+
+static void tick(struct feed *f);
+
+/* A loss that is announced where it begins, as its stream orders it: samples fall into it. */
+static void lose_in_order(struct feed *f)
+{
+	uint64_t to = f->now_ns + 250 * MS;
+	stage_lost(&f->s, f->now_ns, to);
+	for (unsigned i = 0; i < 40; i++) {
+		int32_t pid = 1 + (int32_t)dice(f, PIDS - 1);
+		f->now_ns += 6 * MS;
+		if (i == 20)
+			tick(f);
+		if (dice(f, 3) == 0)
+			happen(f, pid, dice(f, 4) == 0);
+		else if (f->truth[pid].lives)
+			sample(f, pid);
+	}
+	f->now_ns = to;
 }
 
 static void step(struct feed *f)
@@ -131,6 +158,8 @@ static void step(struct feed *f)
 	case 5:
 		if (dice(f, 20) == 0)
 			lose(f);
+		else if (dice(f, 20) == 0)
+			lose_in_order(f);
 		break;
 	default:
 		if (f->truth[pid].lives)

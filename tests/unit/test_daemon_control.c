@@ -243,11 +243,21 @@ static void test_answered_later(void **state)
 	while (!r.has_later)
 		usleep(1000);
 	assert_int_equal(r.later.slot, first.slot);
-	/* It leaves before the answer comes. */
+	stop_loop(&r);
+	assert_int_equal(cam_control_answer(r.control, first, 0, CAM_TEXT("")), -ENOENT);
+	assert_int_equal(cam_control_answer(r.control, r.later, -EIO, CAM_TEXT("")), 0);
+	assert_int_equal(reply_on(fd), EIO);
+	close(fd);
+	/* One that leaves before the answer comes. */
+	r.has_later = false;
+	fd = connect_to(r.path);
+	assert_int_equal(send(fd, packet.data, packet.len, 0), (ssize_t)packet.len);
+	assert_int_equal(pthread_create(&r.thread, NULL, loop, &r), 0);
+	while (!r.has_later)
+		usleep(1000);
 	close(fd);
 	usleep(50000);
 	stop_loop(&r);
-	assert_int_equal(cam_control_answer(r.control, first, 0, CAM_TEXT("")), -ENOENT);
 	assert_int_equal(cam_control_answer(r.control, r.later, 0, CAM_TEXT("")), -ENOENT);
 	assert_int_equal(cam_control_answer(r.control, (struct cam_control_ticket){99, 0}, 0,
 					    CAM_TEXT("")),

@@ -3,9 +3,8 @@
  * Journal recovery. Inputs that begin with 'r' are a file as it is; others are repaired first, so
  * that crc, sequence and lengths of each block are right and only what is inside them is wrong.
  */
-#include "store/journal.h"
+#include "peek.h"
 #include "store/journal_format.h"
-#include "window.h"
 
 static void repair(uint8_t *p, size_t n)
 {
@@ -33,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cam_window *w;
 	if (size && data[0] != 'r')
 		repair(f->bytes, f->n);
-	if (cam_journal_open(&f->file, 16u << 20, &w) == 0)
+	if (fuzz_open_journal(f, &w) == 0)
 		fuzz_window(w);
 	return 0;
 }

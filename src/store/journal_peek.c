@@ -6,8 +6,9 @@
  * The recorder has neither to spare, and needs only this: whether two files are the same window,
  * how old one is, and how many samples its sealed form must have.
  *
- * All blocks are read and their checksums compared; decompressed are the first and the last that
- * hold data, and of these only the columns that refer to nothing.
+ * All blocks are read and their checksums compared; decompressed are the first that hold data, up to
+ * one with an anchor, and where there is no end the last: and of these only the columns that refer to
+ * nothing. 5 MB, 1.1 M samples: 2 ms.
  */
 #include "store/journal.h"
 #include "store/journal_decode.h"
@@ -16,6 +17,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <zstd.h>
+
+/* A recorder has an anchor in every block; others have none at all. */
+#define MAX_LOOKS 8u
 
 int cam_journal_parse_header(const uint8_t *payload, size_t n, struct cam_window_info *info,
 			     char **host)
@@ -55,7 +59,7 @@ struct peeking {
 	struct cam_journal_peek *out;
 	uint64_t first_ns, last_ns; /* of what was looked at */
 	uint64_t last_at;	    /* of the last block with data; 0: there is none */
-	bool has_first;
+	unsigned looked;	    /* at so many of the first ones */
 };
 
 static void see_time(struct peeking *p, uint64_t t)
@@ -105,22 +109,33 @@ static int look_into(struct peeking *p, const struct cam_journal_head *head, con
 	return got;
 }
 
+static bool look_at_end(struct cam_journal_peek *out, const struct cam_journal_span *span)
+{
+	struct cam_rd r = cam_rd_make(span->payload, span->head.bytes);
+	uint64_t end_ns = cam_rd_u64(&r), samples = cam_rd_u64(&r);
+	if (r.error || span->head.flags)
+		return false;
+	out->info.clean_end = true;
+	out->info.end_ns = end_ns;
+	out->samples = samples;
+	return true;
+}
+
 static int walk(struct peeking *p)
 {
 	struct cam_journal_span span;
 	int got, err = 0;
 	while (!err && (got = cam_journal_scan_next(&p->scan, &span)) > 0) {
 		if (span.head.type == CAM_JOURNAL_END) {
-			struct cam_rd r = cam_rd_make(span.payload, span.head.bytes);
-			p->out->info.end_ns = cam_rd_u64(&r);
-			p->out->samples = cam_rd_u64(&r);
-			p->out->info.clean_end = !r.error && !span.head.flags;
-			return 0;
+			if (look_at_end(p->out, &span))
+				return 0;
+			continue;
 		}
 		p->last_at = span.at;
-		if (p->has_first)
+		bool placed = p->out->info.realtime_ns != INT64_MIN;
+		if (p->looked >= (placed ? 1 : MAX_LOOKS))
 			continue;
-		p->has_first = true;
+		p->looked++;
 		err = look_into(p, &span.head, span.payload);
 		err = err == -EBADMSG ? 0 : err;
 	}

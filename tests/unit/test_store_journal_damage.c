@@ -49,11 +49,35 @@ static void drop(struct fixture *x)
 	sim_free(x->d);
 }
 
+/* A glance at the file "x" says what opening it (w, NULL: failed) finds. */
+static void check_peek(struct sim_disk *d, const struct cam_window *w)
+{
+	struct cam_journal_peek peek;
+	struct cam_file *file = sim_open_file(d, "x", CAM_IO_READ);
+	assert_int_equal(cam_journal_peek(file, &peek), w ? 0 : -EBADMSG);
+	file->ops->close(file);
+	if (!w)
+		return;
+	assert_int_equal(peek.info.clean_end, w->info.clean_end);
+	assert_int_equal(peek.info.sequence, w->info.sequence);
+	assert_memory_equal(&peek.info.boot_id, &w->info.boot_id, sizeof(w->info.boot_id));
+	assert_true(cam_text_equal(peek.info.host, w->info.host));
+	/* Samples that were there and are not: of blocks that are missing between good ones. */
+	assert_true(peek.exact);
+	assert_int_equal(peek.samples, w->info.samples + w->damage.samples);
+	assert_true(peek.used || !w->info.samples);
+	if (w->info.clean_end)
+		assert_int_equal(peek.info.end_ns, w->info.end_ns);
+	free(peek.host);
+}
+
 /* Opens a journal with this content; its file closes with it, the disk is the caller's. */
 static int open_bytes(struct sim_disk *d, const uint8_t *bytes, size_t n, struct cam_window **out)
 {
 	sim_put(d, "x", bytes, n);
-	return journal_open_at(d, "x", out);
+	int err = journal_open_at(d, "x", out);
+	check_peek(d, err ? NULL : *out);
+	return err;
 }
 
 /* Exactly the whole blocks before the cut, and no claim of a clean end. */

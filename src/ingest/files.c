@@ -328,8 +328,13 @@ void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t
 void cam_files_tick(struct cam_files *f, uint64_t now_ns)
 {
 	f->now_ns = now_ns;
-	while (f->oldest && f->oldest->unused_ns + UNUSED_NS < now_ns)
-		drop(f, f->oldest);
+	struct cam_files_row *next;
+	for (struct cam_files_row *row = f->oldest; row; row = next) {
+		next = row->newer;
+		if (row->unused_ns + UNUSED_NS >= now_ns)
+			break;
+		drop(f, row);
+	}
 }
 
 uint32_t cam_files_count(const struct cam_files *f)

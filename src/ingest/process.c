@@ -528,14 +528,14 @@ void cam_processes_inherit(struct cam_processes *t, struct cam_process *p)
 
 void cam_processes_tick(struct cam_processes *t, uint64_t released_ns)
 {
-	while (!cam_link_is_alone(&t->ended_threads)) {
-		struct cam_thread *k =
-			CAM_LINK_OWNER(t->ended_threads.next, struct cam_thread, of_ended);
+	struct cam_link *next;
+	for (struct cam_link *l = t->ended_threads.next; l != &t->ended_threads; l = next) {
+		struct cam_thread *k = CAM_LINK_OWNER(l, struct cam_thread, of_ended);
+		next = l->next;
 		if (k->ended_ns + GRACE_NS > released_ns)
 			break;
 		drop_thread(t, k);
 	}
-	struct cam_link *next;
 	for (struct cam_link *l = t->ended.next; l != &t->ended; l = next) {
 		struct cam_process *p = CAM_LINK_OWNER(l, struct cam_process, of_table);
 		next = l->next;

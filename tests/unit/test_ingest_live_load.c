@@ -326,31 +326,31 @@ static void run(const char *what, const struct load *w, unsigned seconds)
 static void twenty_thousand_threads(void **state)
 {
 	(void)state;
-	run("20,000 threads", &(struct load){9312, 96, 100, 200, 0, false}, 10);
+	run("20,000 threads", &(struct load){9312, 96, 100, 200, 0, false}, 5);
 }
 
 static void twenty_thousand_vforks_a_second(void **state)
 {
 	(void)state;
-	run("20,000 vforks/s", &(struct load){9312, 96, 10, 1, 20000, false}, 5);
+	run("20,000 vforks/s", &(struct load){9312, 96, 10, 1, 20000, false}, 4);
 }
 
 static void a_million_distinct_stacks_a_minute(void **state)
 {
 	(void)state;
-	run("10^6 stacks/min", &(struct load){16667, 172, 50, 4, 0, true}, 8);
+	run("10^6 stacks/min", &(struct load){16667, 172, 50, 4, 0, true}, 4);
 }
 
 static void five_hundred_cpus(void **state)
 {
 	(void)state;
-	run("512 CPUs", &(struct load){49664, 512, 200, 10, 0, false}, 5);
+	run("512 CPUs", &(struct load){49664, 512, 200, 10, 0, false}, 3);
 }
 
 static void all_of_it_at_once(void **state)
 {
 	(void)state;
-	run("all at once", &(struct load){49664, 512, 100, 200, 20000, true}, 4);
+	run("all at once", &(struct load){49664, 512, 100, 200, 20000, true}, 3);
 }
 
 int main(void)

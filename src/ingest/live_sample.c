@@ -181,8 +181,10 @@ static bool find_user_frames(struct cam_live *l, const struct who *w, const stru
 			l->stats.cut_stacks++;
 			return false;
 		}
-		if (!m && l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS)
+		if (!m && l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
+			w->process->incomplete = true;
 			ask_process(l, w->process, r->tid);
+		}
 		struct cam_files_row *f = m ? m->file : NULL;
 		if (f && f->kind != CAM_MODULE_JIT)
 			address += m->offset - m->start;

@@ -338,6 +338,7 @@ static void exec_process(struct cam_processes *t, struct cam_process *p, const s
 	cam_image_release(&t->images, p->image);
 	p->image = NULL;
 	p->known = p->exe_due = true;
+	p->incomplete = false;
 	p->confirmed = false;
 	p->failures = 0;
 	p->exec_ns = r->time_ns;

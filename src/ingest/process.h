@@ -55,10 +55,11 @@ struct cam_process {
 	uint64_t asked_ns; /* when /proc was asked last; 0: never */
 	uint8_t failures;  /* of questions, one after the other */
 	uint64_t sampled_ns;
-	bool exe_due;	/* the next mapping of a file is the program */
-	bool known;	/* image is right, as far as records go */
-	bool confirmed; /* /proc has answered since the last exec: uid and cgroup are right */
-	bool listed;	/* is in the table under its pid */
+	bool exe_due;	 /* the next mapping of a file is the program */
+	bool known;	 /* image is right, as far as records go */
+	bool incomplete; /* …but lacks something: the next answer's mappings are to be taken */
+	bool confirmed;	 /* /proc has answered since the last exec: uid and cgroup are right */
+	bool listed;	 /* is in the table under its pid */
 	enum cam_process_scope scope;
 	struct cam_word *cgroup; /* NULL: not known */
 	struct cam_image *image; /* NULL: nothing is known of it, or it has ended */

@@ -9,6 +9,9 @@
  *    is discarded; else it is ours that is gone, and the answer is about its successor;
  *  - an exec later than maps_read_ns: the mappings may be those of the old program, and those of
  *    the new one are known from records: discarded, but for user and cgroup;
+ *  - a process whose mappings are known keeps them: the answer runs ahead of the records, which are
+ *    released late, so it may be about a program whose exec is still to come. Only of one that is
+ *    unknown or suspect, or that was sampled outside of them, are the mappings taken;
  *  - records later than maps_read_ns are laid over the answer, earlier ones are in it.
  *
  * Since when a mapping is valid: samples are parked while the question is under way, and are older
@@ -86,6 +89,7 @@ static void adopt(struct cam_processes *t, struct cam_process *p,
 	p->draft = NULL;
 	cam_image_release(&t->images, own);
 	p->known = true;
+	p->incomplete = false;
 	p->exe_due = false;
 	p->version++;
 	if (a->maps_read_ns >= t->lost_to_ns)
@@ -168,8 +172,10 @@ static void answer_process(struct cam_processes *t, const struct cam_tidings *a)
 	take_identity(t, p, &a->process);
 	/* One that is about to end has no mappings any more; ours were right. */
 	bool is_leaving = !p->draft->n && p->image && p->image->n;
-	if (p->exec_ns > a->process.maps_read_ns || (p->ended_ns && !p->parked) || is_leaving) {
-		t->stats.discarded++;
+	bool is_known = p->known && !suspect && !p->incomplete;
+	if (is_known || p->exec_ns > a->process.maps_read_ns || (p->ended_ns && !p->parked) ||
+	    is_leaving) {
+		t->stats.discarded += !is_known;
 		drop_draft(t, p);
 	} else {
 		adopt(t, p, &a->process);

@@ -213,6 +213,42 @@ static void mappings_read_before_an_exec_are_discarded(void **state)
 	stage_free(&s);
 }
 
+/*
+ * Records are released late, /proc is read now: an answer can be about a program whose exec has not
+ * been told yet. What is known from records stays.
+ */
+static void an_answer_that_runs_ahead_of_the_records_changes_no_program(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	uint64_t t = 4 * SEC;
+	s.silent = true;
+	stage_fork(&s, t, 10, 20, 20);
+	stage_exec(&s, t + 1 * MS, 20, "a");
+	stage_map(&s, t + 2 * MS, 20, 0x1000, 0x2000, 40, "/bin/a");
+	/* Settled: worth a look into /proc. */
+	stage_sample(&s, t + 300 * MS, 20, 20, USER(0x1010));
+	world_process(&s, 20, "b", "/bin/b");
+	world_map(&s, 20, 0x1000, 0x2000, 41, "/bin/b");
+	s.processes[s.n_processes - 1].start_ns = t;
+	strcpy(s.processes[s.n_processes - 1].cgroup, "/user/sh");
+	s.maps_read_ns = t + 400 * MS;
+	s.silent = false;
+	stage_answer(&s);
+	assert_int_equal(s.asked[CAM_ERRAND_PROCESS], 2);
+	stage_sample(&s, t + 320 * MS, 20, 20, USER(0x1010));
+	stage_exec(&s, t + 330 * MS, 20, "b");
+	stage_map(&s, t + 331 * MS, 20, 0x1000, 0x2000, 41, "/bin/b");
+	stage_sample(&s, t + 340 * MS, 20, 20, USER(0x1010));
+	stage_run(&s, 6 * SEC);
+	stage_close(&s);
+	assert_sample(&s, 1, "a|/bin/a|/user/sh", "a_0");
+	assert_sample(&s, 2, "a|/bin/a|/user/sh", "a_0");
+	assert_sample(&s, 3, "b|/bin/b|/user/sh", "b_0");
+	stage_free(&s);
+}
+
 /* Records after the reading are laid over the answer, those before it are not. */
 static void newer_records_win_over_an_answer(void **state)
 {
@@ -566,6 +602,7 @@ int main(void)
 		cmocka_unit_test(an_answer_about_another_bearer_of_the_pid_is_discarded),
 		cmocka_unit_test(a_bearer_whose_birth_was_lost_is_found_by_its_start),
 		cmocka_unit_test(mappings_read_before_an_exec_are_discarded),
+		cmocka_unit_test(an_answer_that_runs_ahead_of_the_records_changes_no_program),
 		cmocka_unit_test(newer_records_win_over_an_answer),
 		cmocka_unit_test(a_mapping_is_no_place_for_an_older_sample),
 		cmocka_unit_test(a_library_is_known_from_its_mapping_on),

@@ -173,4 +173,62 @@ class Case(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
 
 
-main = tap.main
+def sources():
+    """What can be recorded with here; the plain rings always."""
+    global _sources
+    if _sources is None:
+        place = tempfile.mkdtemp(prefix="perfcam-test-")
+        r = perfcam("record", "--source", "bpf", "-d", "200ms", "--store", os.path.join(place, "s"),
+                    "--control", os.path.join(place, "c"))
+        shutil.rmtree(place)
+        _sources = ("bpf", "perf") if r.returncode == 0 else ("perf",)
+        if r.returncode:
+            not_run("source bpf", (r.stderr.strip().splitlines() or ["?"])[-1])
+    return _sources
+
+
+_sources = None
+_not_run = {}
+_kept = []
+
+
+def not_run(name, why):
+    """Something that this machine cannot do: said by name at the end, never passed over in silence."""
+    _not_run[name] = why
+
+
+def keep_directory():
+    """A directory for a whole file of tests."""
+    path = tempfile.mkdtemp(prefix="perfcam-test-")
+    os.chmod(path, 0o755)
+    _kept.append(path)
+    return path
+
+
+def make_cgroup():
+    """A group of its own: its name as /proc/PID/cgroup has it, and its directory, to be removed."""
+    unified = next(m.split()[1] for m in open("/proc/mounts", encoding="utf-8")
+                   if m.split()[2] == "cgroup2")
+    path = tempfile.mkdtemp(prefix="perfcam-test-", dir=unified)
+    return "/" + os.path.basename(path), path
+
+
+class Both(Case):
+    """A recorder of each source at the same time, each with a store of its own."""
+
+    def both(self, *args):
+        made = {}
+        for source in sources():
+            made[source] = self.recorder("--source", source, *args,
+                                         store=os.path.join(self.dir, source))
+        return {source: r.ready() for source, r in made.items()}
+
+
+def main():
+    try:
+        tap.main()
+    finally:
+        for path in _kept:
+            shutil.rmtree(path, ignore_errors=True)
+        for name, why in _not_run.items():
+            print(f"# not run here: {name}: {why}", flush=True)

@@ -471,14 +471,15 @@ static void code_without_a_file_is_told_apart(void **state)
 	struct stage s;
 	stage_open_shell(&s);
 	world_map(&s, 10, 0x5000, 0x6000, 0, "");
-	world_map(&s, 10, 0x7000, 0x8000, 0, "[vdso]");
+	world_map(&s, 10, 0x7fff00007000, 0x7fff00008000, 0, "[vdso]");
+	world_map(&s, 10, 0xb000, 0xc000, 0, "[vdso]"); /* of a 32-bit program */
 	world_map(&s, 10, 0xffffffffff600000, 0xffffffffff601000, 0, "[vsyscall]");
 	world_map(&s, 10, 0x9000, 0xa000, 12, "/dev/zero (deleted)");
 	stage_sample(&s, 1 * SEC + 1, 10, 10,
-		     USER(0x5010, 0x7311, 0xffffffffff600011, 0x9011, 0x1011));
+		     USER(0x5010, 0x7fff00007311, 0xffffffffff600011, 0x9011, 0xb011, 0x1011));
 	stage_run(&s, 3 * SEC);
 	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 0), "sh_0;[anon];[vsyscall];vdso_3;[anon]");
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0;[anon];[anon];[vsyscall];vdso_3;[anon]");
 	const struct cam_tables *t = &s.windows[0].t;
 	const struct cam_location *leaf =
 		&t->locations[t->places.item[s.windows[0].samples[0].place.v]];

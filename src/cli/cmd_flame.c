@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
-#include "cli/filters.h"
 #include "cli/output.h"
+#include "cli/picking.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -17,6 +17,7 @@
 
 struct flame_arguments {
 	struct cam_reading_options from;
+	struct cam_range_options range;
 	struct cam_filter_options filters;
 	const char *out, *weight, *title, *subtitle;
 	unsigned top, width;
@@ -165,8 +166,7 @@ static int flame(const struct flame_arguments *a)
 	if (a->width && (a->width < 200 || a->width > 20000))
 		return cam_usage("--width takes 200 to 20000 pixels, not %u", a->width);
 	struct cam_selection s;
-	cam_selection_init(&s);
-	int status = cam_filters_apply(&a->filters, &s);
+	int status = cam_picking_select(&a->range, &a->filters, &s);
 	struct cam_reading in = {0};
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {
@@ -194,7 +194,9 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		{"weight", 0, CAM_OPTION_TEXT, &a.weight, "samples|period",
 		 "what widths are (default: period in other tools' files, else samples)"},
 		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL, "the heaviest functions as JSON"},
-		CAM_FILTER_OPTIONS(a.filters),
+		CAM_RANGE_OPTIONS(a.range),
+		CAM_FILTER_OPTIONS(a.filters, "idle CPUs, too", "without them (the default)",
+				   "only this event (default: the first one met; * is all)"),
 		{0},
 	};
 	int n_rest;

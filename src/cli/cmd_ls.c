@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/place.h"
+#include "cli/range.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -19,7 +20,9 @@
 struct listing {
 	struct cam_out *out;
 	struct cam_json *json; /* NULL: text */
-	bool names;
+	bool names, pinned;
+	bool by_time;
+	int64_t from_ns, to_ns;
 	struct cam_window_info before; /* the window before, for the gap between them */
 	bool has_before;
 	int status;
@@ -187,14 +190,25 @@ static void list_window(struct listing *l, struct cam_window *w, const struct ca
 	put_causes(l->out, &a);
 }
 
-static void list_all(struct listing *l, struct cam_source *source, bool pinned)
+/* By the header alone: where the wall clock was stepped within a window, as if it had not been. */
+static bool is_asked_for(const struct listing *l, const struct cam_window_info *w)
+{
+	if (l->pinned && !w->pinned)
+		return false;
+	if (!l->by_time)
+		return true;
+	return w->realtime_ns != INT64_MIN && w->realtime_ns < l->to_ns &&
+	       w->realtime_ns + (int64_t)(w->end_ns - w->start_ns) > l->from_ns;
+}
+
+static void list_all(struct listing *l, struct cam_source *source)
 {
 	size_t n = source->ops->count(source);
 	for (size_t i = 0; i < n; i++) {
 		const struct cam_window_info *info;
 		struct cam_window *w;
 		int err = source->ops->info(source, i, &info);
-		if (!err && pinned && !info->pinned)
+		if (!err && !is_asked_for(l, info))
 			continue;
 		if (!err)
 			err = source->ops->open(source, i, &w);
@@ -211,11 +225,13 @@ static void list_all(struct listing *l, struct cam_source *source, bool pinned)
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_reading_options from = {0};
-	bool json = false, pinned = false;
+	struct cam_range_options range = {0};
+	bool json = false;
 	struct listing l = {0};
 	const struct cam_option options[] = {
 		CAM_READING_OPTIONS(from),
-		{"pinned", 0, CAM_OPTION_FLAG, &pinned, NULL, "only windows that a pin keeps"},
+		CAM_RANGE_OPTIONS(range),
+		{"pinned", 0, CAM_OPTION_FLAG, &l.pinned, NULL, "only windows that a pin keeps"},
 		{"names", 0, CAM_OPTION_FLAG, &l.names, NULL, "with the names of their files"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
@@ -227,6 +243,11 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest)
 		return cam_usage("ls takes no argument '%s'; for a file use -i", argv[0]);
+	l.by_time = !cam_range_is_empty(&range, NULL);
+	if (l.by_time)
+		status = cam_range_resolve(&range, NULL, NULL, &l.from_ns, &l.to_ns);
+	if (status)
+		return status;
 	struct cam_reading in;
 	l.status = cam_reading_open(&from, &in);
 	if (l.status == CAM_EXIT_FAILED || l.status == CAM_EXIT_USAGE)
@@ -242,7 +263,7 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 		cam_out_printf(&out, "%-25s %8s %9s %5s %5s %5s %7s %9s %6s%s\n", "START", "LENGTH",
 			       "SAMPLES", "BUSY%", "IDLE%", "SEEN%", "LOST", "SIZE", "EVENTS",
 			       l.names ? "        WINDOW" : "");
-	list_all(&l, in.source, pinned);
+	list_all(&l, in.source);
 	if (json) {
 		cam_json_close(&j, ']');
 		cam_out_str(&out, "\n");

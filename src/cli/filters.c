@@ -6,14 +6,15 @@
 #include <pwd.h>
 #include <stdio.h>
 
-/* A user's name becomes its number; anything else is passed on as it is. */
-static struct cam_text user_number(const char *value, char *room, size_t room_bytes)
+/* A user's name becomes its number, a number is passed on; NULL: there is no such user. */
+static const char *user_number(const char *value, char *room, size_t room_bytes)
 {
-	struct passwd *user = value[0] >= '0' && value[0] <= '9' ? NULL : getpwnam(value);
-	if (!user)
-		return cam_text_of(value);
-	snprintf(room, room_bytes, "%u", (unsigned)user->pw_uid);
-	return cam_text_of(room);
+	if (value[0] >= '0' && value[0] <= '9')
+		return value;
+	struct passwd *user = getpwnam(value);
+	if (user)
+		snprintf(room, room_bytes, "%u", (unsigned)user->pw_uid);
+	return user ? room : NULL;
 }
 
 int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *s)
@@ -26,6 +27,9 @@ int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *
 		{"pid", CAM_FILTER_PID, &o->pid},
 		{"tid", CAM_FILTER_TID, &o->tid},
 		{"uid", CAM_FILTER_UID, &o->uid},
+		{"user", CAM_FILTER_UID, &o->user},
+		{"cgroup", CAM_FILTER_CGROUP, &o->cgroup},
+		{"exe", CAM_FILTER_EXE, &o->exe},
 		{"cpu", CAM_FILTER_CPU, &o->cpu},
 		{"comm", CAM_FILTER_COMM, &o->comm},
 		{"event-type", CAM_FILTER_ETYPE, &o->event_type},
@@ -36,10 +40,15 @@ int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *
 		for (size_t i = 0; i < kinds[k].list->n; i++) {
 			char why[200] = "", number[16];
 			const char *given = kinds[k].list->values[i];
-			struct cam_text value = kinds[k].filter == CAM_FILTER_UID
-							? user_number(given, number, sizeof(number))
-							: cam_text_of(given);
-			if (cam_selection_add(s, kinds[k].filter, value, why, sizeof(why)))
+			const char *value = kinds[k].filter == CAM_FILTER_UID
+						    ? user_number(given, number, sizeof(number))
+						    : given;
+			if (!value)
+				return cam_usage("--%s '%s': there is no such user here; its "
+						 "number will do",
+						 kinds[k].name, given);
+			if (cam_selection_add(s, kinds[k].filter, cam_text_of(value), why,
+					      sizeof(why)))
 				return cam_usage("--%s '%s': %s", kinds[k].name, given, why);
 		}
 	}

@@ -55,6 +55,7 @@ struct fold {
 	struct cam_folded *f;
 	const struct cam_tables *t;
 	const struct cam_tree *tree;
+	const struct cam_row_filter *filter;
 	struct cam_collapse_rules rules;
 	bool places, has_time;
 	bool weigh;	 /* count weights, not samples */
@@ -408,21 +409,30 @@ static int count_sample(struct fold *d, const struct cam_batch *b, size_t i)
 
 static int count_batch(void *arg, const struct cam_batch *b)
 {
-	int err = 0;
-	for (size_t i = 0; i < b->n && !err; i++)
-		err = count_sample(arg, b, i);
-	return err;
+	struct fold *d = arg;
+	for (size_t i = 0; i < b->n; i++) {
+		int take = d->filter->take ? d->filter->take(d->filter->self, b, i) : 1;
+		if (take > 0)
+			take = count_sample(d, b, i);
+		if (take < 0)
+			return take;
+	}
+	return 0;
 }
 
-static int count_samples(struct fold *d, struct cam_window *w, struct cam_range range)
+static int count_samples(struct fold *d, struct cam_window *w)
 {
-	unsigned columns = CAM_COL_TASK | CAM_COL_ETYPE;
+	const struct cam_row_filter *filter = d->filter;
+	unsigned columns = CAM_COL_TASK | CAM_COL_ETYPE | filter->columns;
 	columns |= d->places ? CAM_COL_PLACE : CAM_COL_STACK;
 	if (d->rules.mode == CAM_COLLAPSE_TEXT)
 		columns |= CAM_COL_DETAIL | CAM_COL_TIME;
 	if (d->weigh)
 		columns |= CAM_COL_WEIGHT;
-	return w->ops->samples(w, range, columns, count_batch, d);
+	int err = 0;
+	for (size_t i = 0; i < filter->n_ranges && !err; i++)
+		err = w->ops->samples(w, filter->ranges[i], columns, count_batch, d);
+	return err;
 }
 
 static int count_total(void *arg, const struct cam_total *t)
@@ -540,20 +550,28 @@ static void release(struct fold *d)
 }
 
 /* The window's own totals answer what depends on neither thread, period, address nor time. */
-static bool totals_suffice(const struct fold *d, struct cam_range range)
+static bool totals_suffice(const struct fold *d)
 {
-	return d->rules.mode == CAM_COLLAPSE_LIVE && !d->places && !d->rules.with_pid &&
-	       !d->rules.with_tid && d->f->o.weight == CAM_FOLDED_SAMPLES && range.from_ns == 0 &&
-	       range.to_ns == UINT64_MAX;
+	const struct cam_row_filter *filter = d->filter;
+	return !filter->take && filter->n_ranges == 1 && d->rules.mode == CAM_COLLAPSE_LIVE &&
+	       !d->places && !d->rules.with_pid && !d->rules.with_tid &&
+	       d->f->o.weight == CAM_FOLDED_SAMPLES && filter->ranges[0].from_ns == 0 &&
+	       filter->ranges[0].to_ns == UINT64_MAX;
 }
 
 int cam_folded_add(struct cam_folded *f, struct cam_window *w, struct cam_range range)
 {
-	struct fold d = {.f = f};
+	return cam_folded_add_rows(f, w, &(struct cam_row_filter){.ranges = &range, .n_ranges = 1});
+}
+
+int cam_folded_add_rows(struct cam_folded *f, struct cam_window *w,
+			const struct cam_row_filter *filter)
+{
+	struct fold d = {.f = f, .filter = filter};
 	int err = prepare(&d, w);
 	if (!err)
-		err = totals_suffice(&d, range) ? w->ops->totals(w, count_total, &d)
-						: count_samples(&d, w, range);
+		err = totals_suffice(&d) ? w->ops->totals(w, count_total, &d)
+					 : count_samples(&d, w);
 	if (d.t && d.first_ns && d.plain) {
 		int late = flush(&d);
 		err = err ? err : late;

@@ -13,7 +13,7 @@
 #pragma once
 #include "base/out.h"
 #include "interop/collapse.h"
-#include "model/cursor.h"
+#include "interop/row_filter.h"
 
 enum cam_folded_weight {
 	CAM_FOLDED_PERIOD,  /* each sample counts its period */
@@ -54,6 +54,9 @@ void cam_folded_free(struct cam_folded *f);
  * -ENOMEM; what was counted before it stays counted.
  */
 int cam_folded_add(struct cam_folded *f, struct cam_window *w, struct cam_range range);
+/* The same of the rows that a filter takes. */
+int cam_folded_add_rows(struct cam_folded *f, struct cam_window *w,
+			const struct cam_row_filter *filter);
 
 /* Writes all lines. The caller finishes `out`. */
 int cam_folded_write(struct cam_folded *f, struct cam_out *out);

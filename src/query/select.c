@@ -33,6 +33,8 @@ void cam_selection_free(struct cam_selection *s)
 	free(s->uids.v);
 	free_patterns(&s->comms);
 	free_patterns(&s->etypes);
+	free_patterns(&s->exes);
+	free_patterns(&s->cgroups);
 	free_expressions(&s->match);
 	free_expressions(&s->exclude);
 	free(s->cpus);
@@ -185,6 +187,12 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 		break;
 	case CAM_FILTER_ETYPE:
 		err = add_pattern(&s->etypes, value);
+		break;
+	case CAM_FILTER_EXE:
+		err = add_pattern(&s->exes, value);
+		break;
+	case CAM_FILTER_CGROUP:
+		err = add_pattern(&s->cgroups, value);
 		break;
 	case CAM_FILTER_MATCH:
 		err = add_expression(&s->match, value, why, why_bytes);

@@ -5,7 +5,8 @@
  * Filters of one kind add up ("pid 1 or 2"), filters of different kinds narrow ("and"); match
  * narrows with every pattern, exclude with any. Patterns are POSIX extended regular expressions,
  * tried on the comm and on each frame's label by itself, unanchored. A comm or event type is
- * compared as a whole: equal, or by shell wildcards (* ? []).
+ * compared as a whole: equal, or by shell wildcards (* ? []). So is a program's path, or without a '/'
+ * its last part; and a cgroup, which also means all below it.
  *
  * Without an event type the selection takes the first one of the first window (in others also
  * under other modifiers: cycles for cycles:u) and counts the rest: samples of different events have
@@ -23,6 +24,8 @@ enum cam_filter {
 	CAM_FILTER_CPU,	 /* 0-3,8 */
 	CAM_FILTER_COMM, /* one name or wildcard */
 	CAM_FILTER_ETYPE,
+	CAM_FILTER_EXE,
+	CAM_FILTER_CGROUP,
 	CAM_FILTER_MATCH, /* one expression */
 	CAM_FILTER_EXCLUDE,
 	CAM_FILTER_MAX,
@@ -65,7 +68,7 @@ struct cam_selection {
 	bool with_idle;
 	/* Only through cam_selection_add(). */
 	struct cam_select_values pids, tids, uids;
-	struct cam_select_patterns comms, etypes;
+	struct cam_select_patterns comms, etypes, exes, cgroups;
 	struct cam_select_expressions match, exclude;
 	uint64_t *cpus; /* bits; NULL: all */
 };

@@ -217,9 +217,54 @@ static bool is_idle_task(const struct cam_task *k)
 	return k->pid == 0 || (k->pid == CAM_PID_NONE && k->tid <= 0);
 }
 
-static int task_bits(struct cam_selector *x, uint32_t id)
+/* "/usr/bin/cc1" by its path; "cc1", a pattern without '/', by its last part. 1, 0 or -ENOMEM. */
+static int exe_taken(struct cam_selector *x, struct cam_text exe)
+{
+	const struct cam_select_patterns *p = &x->selection->exes;
+	const char *path = c_string(x, exe);
+	if (!path)
+		return -ENOMEM;
+	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	for (size_t i = 0; i < p->n; i++) {
+		if (fnmatch(p->v[i], strchr(p->v[i], '/') ? path : last, 0) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* Equal, below, or by wildcards. 1, 0 or -ENOMEM. */
+static int cgroup_taken(struct cam_selector *x, struct cam_text cgroup)
+{
+	const struct cam_select_patterns *p = &x->selection->cgroups;
+	const char *path = c_string(x, cgroup);
+	if (!path)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		size_t n = strlen(p->v[i]);
+		while (n > 1 && p->v[i][n - 1] == '/')
+			n--;
+		bool below = !strncmp(p->v[i], path, n) &&
+			     (!path[n] || path[n] == '/' || p->v[i][n - 1] == '/');
+		if (below || fnmatch(p->v[i], path, 0) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int task_taken(struct cam_selector *x, const struct cam_task *k)
 {
 	const struct cam_selection *s = x->selection;
+	if (!holds(&s->pids, (uint32_t)k->pid) || !holds(&s->tids, (uint32_t)k->tid) ||
+	    !holds(&s->uids, k->uid))
+		return 0;
+	int taken = s->exes.n ? exe_taken(x, cam_string(x->tables, k->exe)) : 1;
+	if (taken > 0 && s->cgroups.n)
+		taken = cgroup_taken(x, cam_string(x->tables, k->cgroup));
+	return taken;
+}
+
+static int task_bits(struct cam_selector *x, uint32_t id)
+{
 	const struct cam_tables *t = x->tables;
 	if (id >= t->n_tasks)
 		return ASKED;
@@ -228,10 +273,10 @@ static int task_bits(struct cam_selector *x, uint32_t id)
 		return -ENOMEM;
 	if (!*v) {
 		const struct cam_task *k = &t->tasks[id];
-		*v = ASKED;
-		if (holds(&s->pids, (uint32_t)k->pid) && holds(&s->tids, (uint32_t)k->tid) &&
-		    holds(&s->uids, k->uid))
-			*v |= TAKEN;
+		int taken = task_taken(x, k);
+		if (taken < 0)
+			return taken;
+		*v = ASKED | (taken ? TAKEN : 0);
 		if (is_idle_task(k))
 			*v |= IDLE;
 	}
@@ -404,7 +449,7 @@ int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, str
 	if (!err)
 		err = find_ranges(x, w);
 	if (!err)
-		x->by_task = s->pids.n || s->tids.n || s->uids.n ||
+		x->by_task = s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n ||
 			     (!s->with_idle && has_false_idle(x->tables));
 	if (err)
 		cam_selector_close(x);

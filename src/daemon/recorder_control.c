@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What others ask of the running recorder: marks, pins, a snapshot, a reload. */
-#include "base/units.h"
 #include "daemon/log.h"
+#include "daemon/moment.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/recorder_status.h"
 
@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
-}
 
 static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 {
@@ -28,20 +20,20 @@ static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
 {
 	struct cam_recorder *r = self;
-	uint64_t now = cam_clock_now(r->clock);
 	if (q->from_ns == CAM_CONTROL_NOW)
-		return cam_live_event(r->live, now, 0, CAM_SEVERITY_NOTICE, CAM_TEXT("mark"),
-				      q->text);
+		return cam_live_event(r->live, cam_clock_now(r->clock), 0, CAM_SEVERITY_NOTICE,
+				      CAM_TEXT("mark"), q->text);
 	/* A mark in the past goes to the annex: its window may be sealed already. */
-	int64_t ago = (int64_t)clock_ns(CLOCK_REALTIME) - q->from_ns;
-	if (ago < 0 || (uint64_t)ago > now) {
-		cam_buf_printf(reply, "that time is not in this boot of the machine");
-		return -ERANGE;
-	}
 	struct cam_store *s = cam_keeper_store(r->keeper);
-	return s ? cam_store_add_event(s, &r->boot_id, now - (uint64_t)ago, 0, CAM_SEVERITY_NOTICE,
-				       CAM_TEXT("mark"), q->text)
-		 : no_store(r, reply);
+	if (!s)
+		return no_store(r, reply);
+	struct cam_moment m;
+	int err = cam_moment_find(cam_keeper_io(r->keeper), q->from_ns, &m);
+	if (err == -ENOENT)
+		cam_buf_printf(reply, "that time is in no window, and not in this boot");
+	return err ? err
+		   : cam_store_add_event(s, &m.boot_id, m.time_ns, m.uncertainty_ns,
+					 CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), q->text);
 }
 
 static int take_pin(void *self, const struct cam_control_request *q, struct cam_buf *reply)

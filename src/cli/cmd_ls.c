@@ -28,12 +28,11 @@ struct listing {
 	int status;
 };
 
-/* Samples by which what was estimated (idle, stolen) may be off, each; 0: nothing was. */
+/* Samples by which what a recorder estimates (idle, stolen) may be off, each. */
 static uint64_t error_of(struct cam_window *w, const struct cam_account *a)
 {
 	const struct cam_tables *t;
-	if (!a->by_cause[CAM_CAUSE_IDLE] || w->info.imported || w->ops->tables(w, &t) ||
-	    !t->n_etypes || !t->etypes[0].period_ns)
+	if (w->info.imported || w->ops->tables(w, &t) || !t->n_etypes || !t->etypes[0].period_ns)
 		return 0;
 	uint64_t period = t->etypes[0].period_ns;
 	return a->cpus * cam_ledger_error((uint32_t)((CAM_NS_PER_SEC + period / 2) / period));

@@ -52,7 +52,7 @@ class Fake:
 
 
 ALL_THERE = 'printf "installed "'
-NO_CLANG = 'case "$*" in *" clang") exit 1;; esac; printf "installed "'
+NO_XMLLINT = 'case "$*" in *" libxml2-utils") exit 1;; esac; printf "installed "'
 NOTE = 'echo "${0##*/} $*" >> "$LOG"'
 SETUP = os.path.join(SOURCE, "tools", "setup")
 
@@ -64,33 +64,33 @@ class Setup(unittest.TestCase):
             self.assertEqual((r.returncode, r.stdout, fake.asked()), (0, "", ""))
 
     def test_root_installs_what_is_missing(self):
-        with Fake(dpkg_query=NO_CLANG, apt_get=NOTE, id="echo 0") as fake:
+        with Fake(dpkg_query=NO_XMLLINT, apt_get=NOTE, id="echo 0") as fake:
             r = fake.run(SETUP, "build", "test")
             self.assertEqual(r.returncode, 0, r.stdout)
-            self.assertIn("  clang  ", r.stdout)
-            self.assertRegex(fake.asked(), r"apt-get install .* clang\n")
+            self.assertIn("  libxml2-utils  ", r.stdout)
+            self.assertRegex(fake.asked(), r"apt-get install .* libxml2-utils\n")
             self.assertNotIn("meson", fake.asked())
 
     def test_a_group_is_a_group(self):
-        with Fake(dpkg_query=NO_CLANG, apt_get=NOTE, id="echo 0") as fake:
+        with Fake(dpkg_query=NO_XMLLINT, apt_get=NOTE, id="echo 0") as fake:
             r = fake.run(SETUP, "build")
             self.assertEqual((r.returncode, fake.asked()), (0, ""))
 
     def test_user_goes_through_sudo(self):
-        with Fake(dpkg_query=NO_CLANG, apt_get="exit 1", sudo=NOTE, id="echo 1000") as fake:
+        with Fake(dpkg_query=NO_XMLLINT, apt_get="exit 1", sudo=NOTE, id="echo 1000") as fake:
             r = fake.run(SETUP, "test")
             self.assertEqual(r.returncode, 0, r.stdout)
-            self.assertRegex(fake.asked(), r"sudo env .*apt-get install .* clang\n")
+            self.assertRegex(fake.asked(), r"sudo env .*apt-get install .* libxml2-utils\n")
 
     def test_user_without_sudo_is_told_what_to_do(self):
-        with Fake(dpkg_query=NO_CLANG, apt_get=NOTE, id="echo 1000") as fake:
+        with Fake(dpkg_query=NO_XMLLINT, apt_get=NOTE, id="echo 1000") as fake:
             r = fake.run(SETUP, "test")
             self.assertEqual(r.returncode, 1)
-            self.assertRegex(r.stdout, r"apt-get install .* clang\n")
+            self.assertRegex(r.stdout, r"apt-get install .* libxml2-utils\n")
             self.assertEqual(fake.asked(), "")
 
     def test_failed_install_fails(self):
-        with Fake(dpkg_query=NO_CLANG, apt_get="exit 100", id="echo 0") as fake:
+        with Fake(dpkg_query=NO_XMLLINT, apt_get="exit 100", id="echo 0") as fake:
             self.assertNotEqual(fake.run(SETUP, "test").returncode, 0)
 
     def test_other_system_is_told_what_is_needed(self):

@@ -10,8 +10,8 @@ class Record(support.Case):
         spin = self.start(support.workload("spin31"), "4")
         spin.wait(support.PATIENCE * 2)
         self.assertEqual(r.stop(), 0, r.said())
-        stacks = self.folded()
-        mine = {s: n for s, n in stacks.items() if s[0].startswith("workload_spin31"[:15])}
+        stacks = self.folded("--with-pid")
+        mine = {s: n for s, n in stacks.items() if s[0] == f"workload_spin31-{spin.pid}"}
         three = sum(n for s, n in mine.items() if s[-1] == "three")
         one = sum(n for s, n in mine.items() if s[-1] == "one")
         self.assertGreater(three + one, 100, mine)

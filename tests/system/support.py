@@ -148,7 +148,7 @@ class Case(unittest.TestCase):
 
     def start(self, *command, **options):
         """Another program of the test's own, killed at its end."""
-        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        p = subprocess.Popen(command, stdin=options.pop("stdin", subprocess.DEVNULL), **options)
         self.running.append(p)
         return p
 

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of less than everything: what is in scope is there, what is not is in the ledger as filtered,
+never as lost; and `record -- CMD` ends as its command does. By both sources at once."""
+import os
+import signal
+import subprocess
+import time
+
+import dump
+import support
+
+# A process of its own kind beside all others, that no scope includes.
+OUTSIDE = "green_work"
+
+
+class Scope(support.Both):
+    def finish(self, recorders):
+        stores = {}
+        for source, r in recorders.items():
+            self.assertEqual(r.stop(), 0, r.said())
+            stores[source] = dump.Store(r.store)
+        return stores
+
+    def assert_scope(self, stores, inside, outside, filtered=50):
+        for source, store in stores.items():
+            for name in inside:
+                self.assertGreater(len(store.with_frame(name)), 20, f"{source} {name}")
+            for name in outside:
+                self.assertEqual(store.with_frame(name), [], f"{source} {name}")
+            self.assertEqual(sum(w["lost"] for w in store.windows), 0, f"{source} {store.losses()}")
+            if filtered:
+                self.assertGreater(store.missing("filtered"), filtered, f"{source} {store.ledger}")
+
+    def family(self, *args):
+        """Records a family by its parent's pid; it has a child already, and gets another."""
+        family = self.start(support.workload("family"), "0.8", stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+        family.stdout.readline()
+        recorders = self.both("-F", "497", "-p", str(family.pid), *args)
+        outside = self.start(support.workload("green"), "0.8")
+        family.stdin.write("\n")
+        family.stdin.flush()
+        family.wait(support.PATIENCE)
+        outside.wait(support.PATIENCE)
+        return self.finish(recorders)
+
+    def test_a_process_and_what_it_forks(self):
+        self.assert_scope(self.family(), ("parent_work", "younger_work", "grand_work"),
+                          ("elder_work", OUTSIDE))
+
+    def test_a_process_and_its_tree(self):
+        self.assert_scope(self.family("--tree"),
+                          ("parent_work", "elder_work", "younger_work", "grand_work"), (OUTSIDE,))
+
+    def run_pair(self, *args, inside, outside):
+        recorders = self.both("-F", "497", *args)
+        pair = [self.start(*inside), self.start(*outside)]
+        for p in pair:
+            self.assertEqual(p.wait(support.PATIENCE), 0)
+        return self.finish(recorders)
+
+    def test_a_user(self):
+        stores = self.run_pair("-u", "nobody", inside=(
+            "setpriv", "--reuid", "nobody", "--clear-groups", support.workload("red"), "0.8"),
+            outside=(support.workload("green"), "0.8"))
+        self.assert_scope(stores, ("red_work",), (OUTSIDE,))
+        for source, store in stores.items():
+            self.assertEqual({s.uid for s in store.samples}, {65534}, source)
+
+    def test_a_cpu(self):
+        stores = self.run_pair("-C", "0", inside=("taskset", "-c", "0", support.workload("red"),
+                                                  "0.8"),
+                               outside=("taskset", "-c", "1", support.workload("green"), "0.8"))
+        # The other CPU was not watched at all: nothing was filtered.
+        self.assert_scope(stores, ("red_work",), (OUTSIDE,), filtered=0)
+        for source, store in stores.items():
+            self.assertEqual({s.cpu for s in store.samples}, {0}, source)
+            self.assertEqual({row["cpu"] for row in store.ledger} - {0}, set(), source)
+
+    def test_a_cgroup(self):
+        name, path = support.make_cgroup()
+        try:
+            stores = self.run_pair("--cgroup", name, inside=(
+                "sh", "-c", f"echo $$ >{path}/cgroup.procs && exec {support.workload('red')} 0.8"),
+                outside=(support.workload("green"), "0.8"))
+        finally:
+            os.rmdir(path)
+        self.assert_scope(stores, ("red_work",), (OUTSIDE,))
+        for source, store in stores.items():
+            self.assertEqual({s.cgroup for s in store.samples}, {name}, source)
+
+    def test_a_command_and_its_children(self):
+        recorders = {}
+        for source in support.sources():
+            recorders[source] = self.recorder(
+                "--source", source, "-F", "497", "--", "sh", "-c",
+                f"{support.workload('forks')} 20 0.03; exit 7",
+                store=os.path.join(self.dir, source))
+        self.start(support.workload("green"), "1").wait(support.PATIENCE)
+        for source, r in recorders.items():
+            self.assertEqual(r.p.wait(support.PATIENCE), 7, r.said())
+        self.assert_scope({s: dump.Store(r.store) for s, r in recorders.items()},
+                          ("even_work", "odd_work"), (OUTSIDE,))
+
+    def test_a_command_ended_by_a_signal(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            r = support.perfcam("record", "--store", self.store, "--control", self.store + ".c", "--",
+                                "sh", "-c", f"kill -{int(number)} $$")
+            self.assertEqual(r.returncode, 128 + number, r.stderr)
+
+    def test_a_command_that_cannot_be_run(self):
+        r = support.perfcam("record", "--store", self.store, "--control", self.store + ".c", "--",
+                            os.path.join(self.dir, "nothing-here"))
+        self.assertIn(r.returncode, (1, 126, 127), r.stderr)
+        self.assertIn("nothing-here", r.stderr)
+
+    def test_a_duration(self):
+        began = time.monotonic()
+        r = support.perfcam("record", "--store", self.store, "--control", self.store + ".c", "-d",
+                            "1s")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertGreater(time.monotonic() - began, 1)
+        windows = self.windows()
+        span = (windows[-1]["end_ns"] - windows[0]["start_ns"]) / 1e9
+        self.assertGreater(span, 0.9)
+        self.assertLess(span, 3)
+
+
+support.main()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One recording, outside of any store: what it leaves behind, where, and that it says so."""
+import os
+import re
+import socket
+import time
+
+import dump
+import support
+
+
+class OneOff(support.Case):
+    def record(self, *args):
+        r = support.perfcam("record", "--control", os.path.join(self.dir, "control"), *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return r
+
+    def leave(self, scope, *args):
+        """Records into a directory; its three files, by kind."""
+        place = os.path.join(self.dir, "out") + "/"
+        began = time.time()
+        r = self.record("-d", "1s", "-o", place, *args)
+        found = os.listdir(place)
+        self.assertEqual(len(found), 3, found)
+        for name in found:
+            self.assertIn(os.path.join(place, name), r.stdout.replace("//", "/"))
+        window = [n for n in found if n.endswith(".pcw")]
+        self.assertEqual(len(window), 1, found)
+        stamp = None
+        for kind in ("flamegraph.svg", "perf-script.txt"):
+            shape = (re.escape(socket.gethostname()) + r"\.(\d{8}_\d{6})_UTC\." + re.escape(scope) +
+                     r"\." + re.escape(kind))
+            match = [m for m in (re.fullmatch(shape, n) for n in found) if m]
+            self.assertEqual(len(match), 1, f"{shape}: {found}")
+            self.assertIn(stamp, (None, match[0][1]))
+            stamp = match[0][1]
+        at = time.mktime(time.strptime(stamp, "%Y%m%d_%H%M%S")) - time.timezone
+        self.assertGreater(at, began - 2)
+        self.assertLess(at, time.time() + 2)
+        return {name.rsplit(".", 2)[-2] if not name.endswith(".pcw") else "window":
+                os.path.join(place, name) for name in found}
+
+    def test_a_process(self):
+        spin = self.start(support.workload("red"), "60")
+        other = self.start(support.workload("green"), "60")
+        files = self.leave(f"pid_{spin.pid}", "-p", str(spin.pid), "-F", "497")
+        store = dump.Store(files["window"])
+        self.assertGreater(len(store.with_frame("red_work")), 50)
+        self.assertEqual({s.pid for s in store.samples}, {spin.pid})
+        self.assertEqual(store.of_pid(other.pid), [])
+        with open(files["perf-script"], encoding="utf-8") as f:
+            text = f.read()
+        # A head line for each sample, as perf script has it; the other verb reads it back.
+        heads = re.findall(rf"^workload_red +(?:{spin.pid}/)?{spin.pid} .*\d+\.\d+: ", text, re.M)
+        self.assertEqual(len(heads), len(store.samples))
+        r = support.perfcam("export", "folded", "-i", files["perf-script"])
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("red_work", r.stdout)
+        with open(files["flamegraph"], encoding="utf-8") as f:
+            drawn = f.read()
+        self.assertIn("<svg", drawn)
+        self.assertIn("red_work", drawn)
+        self.assertNotIn("green_work", drawn)
+
+    def test_a_user(self):
+        self.start("setpriv", "--reuid", "nobody", "--clear-groups", support.workload("red"), "60")
+        files = self.leave("user_nobody", "-u", "nobody", "-F", "497")
+        self.assertEqual({s.uid for s in dump.Store(files["window"]).samples}, {65534})
+
+    def test_the_host(self):
+        spin = self.start(support.workload("red"), "60")
+        files = self.leave("all")
+        store = dump.Store(files["window"])
+        self.assertTrue(store.of_pid(spin.pid))
+        # A second one at the same place disturbs nothing of the first.
+        before = {n: os.stat(n).st_mtime_ns for n in files.values()}
+        time.sleep(1)
+        self.record("-d", "500ms", "-o", os.path.dirname(files["window"]))
+        self.assertEqual(before, {n: os.stat(n).st_mtime_ns for n in before})
+        self.assertEqual(len(os.listdir(os.path.dirname(files["window"]))), 6)
+
+    def test_a_window_by_name(self):
+        self.start(support.workload("red"), "60")
+        path = os.path.join(self.dir, "X.pcw")
+        r = self.record("-d", "500ms", "-o", path)
+        self.assertIn(path, r.stdout)
+        self.assertEqual(os.listdir(self.dir), ["X.pcw"])
+        self.assertTrue(dump.Store(path).with_frame("red_work"))
+        r = support.perfcam("verify", "-i", path)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        # A recording is never overwritten.
+        with open(path, "rb") as f:
+            bytes_before = f.read()
+        r = support.perfcam("record", "-d", "500ms", "-o", path, "--control",
+                            os.path.join(self.dir, "control"))
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("X.pcw", r.stderr)
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), bytes_before)
+
+
+support.main()

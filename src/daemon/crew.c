@@ -8,7 +8,8 @@
  *  3. The symboliser works in the order of arrival. When it dies or hangs, the file of its oldest
  *     errand is poisoned: no symboliser gets it again.
  *  4. The kernel's symbols go to a symboliser once in its life, and again when they changed:
- *     errands for kernel names wait in the table (`sent` false) until the opener has opened them.
+ *     errands for kernel names wait in the table (`sent` false) until the opener has opened them. Old
+ *     symbols name nothing once they may be wrong: a BPF program can lie where another was.
  */
 #include "daemon/crew.h"
 
@@ -25,7 +26,8 @@
 #define MAX_UNDER_WAY	  1024u
 #define OPENER_TIMEOUT_NS (2 * CAM_NS_PER_SEC)
 #define NAMES_TIMEOUT_NS  (10 * CAM_NS_PER_SEC)
-#define KERNEL_RENEW_NS	  (10 * CAM_NS_PER_SEC)
+#define KERNEL_RENEW_NS	  (10 * CAM_NS_PER_SEC) /* reading them takes 45 ms */
+#define KERNEL_RENEWALS	  3u			/* …but some may follow each other */
 #define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
 #define KALLSYMS_TICKET	  UINT32_MAX
 
@@ -65,7 +67,8 @@ struct cam_crew {
 	uint32_t held_files;
 	/* The kernel's symbols. */
 	bool kernel_asked, kernel_sent, kernel_stale;
-	uint64_t kernel_sent_ns;
+	unsigned kernel_renewals; /* that may still follow at once */
+	uint64_t kernel_refilled_ns;
 	struct cam_crew_stats stats;
 	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];
 	uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
@@ -237,9 +240,25 @@ static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *i
 	return e;
 }
 
+/* A few renewals at once, then one every KERNEL_RENEW_NS: who loads BPF programs all day must not make
+ * us read kallsyms all day. */
+static bool may_renew(struct cam_crew *c)
+{
+	uint64_t now = now_ns();
+	while (c->kernel_renewals < KERNEL_RENEWALS &&
+	       now - c->kernel_refilled_ns >= KERNEL_RENEW_NS) {
+		c->kernel_renewals++;
+		c->kernel_refilled_ns += KERNEL_RENEW_NS;
+	}
+	if (c->kernel_renewals == KERNEL_RENEWALS)
+		c->kernel_refilled_ns = now;
+	return c->kernel_renewals > 0;
+}
+
+/* 0 also where it must wait: tick() asks then. */
 static int ask_kallsyms(struct cam_crew *c)
 {
-	if (c->kernel_asked)
+	if (c->kernel_asked || !may_renew(c))
 		return 0;
 	struct cam_errand ask = {.type = CAM_ERRAND_KALLSYMS, .ticket = KALLSYMS_TICKET};
 	struct errand *e = note_errand(c, &ask);
@@ -251,6 +270,7 @@ static int ask_kallsyms(struct cam_crew *c)
 		return err;
 	}
 	e->sent = c->kernel_asked = true;
+	c->kernel_renewals--;
 	return 0;
 }
 
@@ -286,11 +306,8 @@ static int send_names(struct cam_crew *c, const struct cam_errand *in)
 	int err = start_worker(c, &c->symboliser);
 	if (err)
 		return err;
-	if (in->file == CAM_FILE_KERNEL) {
-		bool renew = c->kernel_stale && now_ns() - c->kernel_sent_ns > KERNEL_RENEW_NS;
-		if (!c->kernel_sent || renew)
-			return queue_kernel_names(c, in);
-	}
+	if (in->file == CAM_FILE_KERNEL && (!c->kernel_sent || c->kernel_stale))
+		return queue_kernel_names(c, in);
 	struct errand *e = note_errand(c, in);
 	if (!e)
 		return -EAGAIN;
@@ -372,7 +389,6 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 		if (fd >= 0) {
 			c->kernel_sent = true;
 			c->kernel_stale = false;
-			c->kernel_sent_ns = now_ns();
 			close(fd);
 			fd = -1;
 		}
@@ -479,6 +495,15 @@ void cam_crew_receive(struct cam_crew *c)
 		receive_from(c, ev[i].data.ptr);
 }
 
+static bool waits_for_kernel(const struct cam_crew *c)
+{
+	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		if (c->under_way[i].used && !c->under_way[i].sent)
+			return true;
+	}
+	return false;
+}
+
 void cam_crew_tick(struct cam_crew *c, uint64_t now)
 {
 	bool hung = false;
@@ -495,6 +520,8 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 	}
 	if (hung)
 		lose_worker(c, &c->symboliser, -ETIMEDOUT);
+	if (waits_for_kernel(c) && !c->kernel_asked && c->opener.helper.pid)
+		ask_kallsyms(c);
 	struct worker *workers[] = {&c->opener, &c->symboliser};
 	for (size_t i = 0; i < 2; i++) {
 		int status;
@@ -518,6 +545,8 @@ int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_cre
 	c->deliver = fn;
 	c->arg = arg;
 	c->max_files = max_files;
+	c->kernel_renewals = KERNEL_RENEWALS;
+	c->kernel_refilled_ns = now_ns();
 	c->opener = (struct worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};
 	c->symboliser = (struct worker){.role = CAM_HELPER_SYMBOLISER, .helper = {.socket = -1}};
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

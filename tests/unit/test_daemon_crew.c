@@ -228,6 +228,26 @@ static void the_kernel_s_symbols_go_along_once(void **state)
 	assert_string_equal(wait_for(f, 3)->text, "without");
 }
 
+/* Once they may be wrong, old symbols name nothing; and reading them is not done all day. */
+static void changed_symbols_of_the_kernel_are_read_anew(void **state)
+{
+	struct fixture *f = *state;
+	for (uint32_t i = 0; i < 3; i++) {
+		cam_crew_kernel_changed(f->crew);
+		assert_int_equal(ask_names(f, i, CAM_FILE_KERNEL, 16 + i), 0);
+		assert_string_equal(wait_for(f, i + 1)->text, "with a file");
+	}
+	cam_crew_kernel_changed(f->crew);
+	assert_int_equal(ask_names(f, 7, CAM_FILE_KERNEL, 99), 0);
+	for (int i = 0; i < 10; i++) {
+		usleep(20000);
+		cam_crew_receive(f->crew);
+		cam_crew_tick(f->crew, now_ns());
+	}
+	assert_int_equal(f->n, 3);
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 1);
+}
+
 static void a_file_that_kills_is_given_to_nobody_again(void **state)
 {
 	struct fixture *f = *state;
@@ -250,7 +270,7 @@ static void a_helper_that_hangs_is_replaced(void **state)
 	wait_for(f, 1);
 	assert_int_equal(ask_names(f, 2, CAM_FILE_FIRST, HANG), 0);
 	usleep(50000);
-	cam_crew_tick(f->crew, now_ns() + 11 * CAM_NS_PER_SEC);
+	cam_crew_tick(f->crew, now_ns() + 13 * CAM_NS_PER_SEC);
 	assert_int_equal(f->n, 2);
 	assert_int_equal(f->heard[1].error, -ETIMEDOUT);
 	assert_int_equal(ask_names(f, 3, CAM_FILE_VDSO, 16), 0);
@@ -301,6 +321,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(names_a_file_by_its_number),
 		TEST(the_kernel_s_symbols_go_along_once),
+		TEST(changed_symbols_of_the_kernel_are_read_anew),
 		TEST(a_file_that_kills_is_given_to_nobody_again),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),

@@ -44,11 +44,25 @@ static void make_room(struct cam_synth *s)
 	drop(s, 0);
 }
 
+/*
+ * A loss of the side band goes before the samples of the time in which it happened: whoever resolves
+ * those must know that a mapping may be missing. So it is announced by where it began.
+ */
+static bool goes_first(const struct cam_raw *r)
+{
+	return r->type == CAM_RAW_LOST && r->lost.side_band;
+}
+
+static uint64_t key_of(const struct cam_raw *r)
+{
+	return goes_first(r) ? r->lost.from_ns : r->time_ns;
+}
+
 static bool synth_peek(struct cam_stream *stream, uint64_t *time_ns)
 {
 	const struct cam_synth *s = (const struct cam_synth *)stream;
 	if (s->n)
-		*time_ns = s->records[0].time_ns;
+		*time_ns = key_of(&s->records[0]);
 	return s->n > 0;
 }
 
@@ -70,8 +84,15 @@ void cam_synth_push(struct cam_synth *s, const struct cam_raw *r)
 	if (s->n == CAM_SYNTH_RECORDS)
 		make_room(s);
 	struct cam_raw *to = &s->records[s->n];
-	*to = *r;
-	if (s->n && to->time_ns < to[-1].time_ns)
-		to->time_ns = to[-1].time_ns;
+	if (goes_first(r)) {
+		while (to > s->records && key_of(&to[-1]) > r->lost.from_ns)
+			to--;
+		memmove(to + 1, to, (size_t)(&s->records[s->n] - to) * sizeof(*to));
+		*to = *r;
+	} else {
+		*to = *r;
+		if (s->n && to->time_ns < key_of(&to[-1]))
+			to->time_ns = key_of(&to[-1]);
+	}
 	s->n++;
 }

@@ -90,7 +90,8 @@ static void take(struct fixture *f)
 			assert_true(f->n_taken < MAX_TAKEN);
 			struct cam_raw *r = &f->taken[f->n_taken++];
 			streams[i]->take(streams[i], r);
-			assert_int_equal(r->time_ns, time_ns);
+			bool early = r->type == CAM_RAW_LOST && r->lost.side_band;
+			assert_int_equal(early ? r->lost.from_ns : r->time_ns, time_ns);
 		}
 	cam_rings_end(f->rings);
 }

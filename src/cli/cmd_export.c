@@ -105,8 +105,15 @@ static int add_all(struct cam_reading *in, const struct cam_selection *s, add_fn
 	struct sum sum = {0};
 	size_t n = in->source->ops->count(in->source);
 	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *info, *next = NULL;
 		struct cam_window *w;
-		int err = in->source->ops->open(in->source, i, &w);
+		int err = in->source->ops->info(in->source, i, &info);
+		if (i + 1 < n && in->source->ops->info(in->source, i + 1, &next))
+			next = NULL;
+		if (!err && !cam_selection_may_touch(s, info, next))
+			continue;
+		if (!err)
+			err = in->source->ops->open(in->source, i, &w);
 		if (!err) {
 			err = add_window(w, s, add, to, &sum);
 			w->ops->close(w);

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cli/output.h"
 #include "cli/picking.h"
+#include "cli/place.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -71,6 +72,12 @@ static void put_json(struct cam_out *out, const struct cam_flame *f, const struc
 		cam_json_close(&j, '}');
 	}
 	cam_json_close(&j, ']');
+	cam_json_open(&j, "notes", '[');
+	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
+		if (top->notes >> i & 1)
+			cam_json_text(&j, NULL, cam_text_of(cam_view_note_words(i)));
+	}
+	cam_json_close(&j, ']');
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 }
@@ -103,8 +110,60 @@ static int print_top(const struct flame_arguments *a, const struct cam_flame *f)
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
-static int draw(const struct flame_arguments *a, const struct cam_flame *f)
+/* Host and time as one reads them here: "web1 · 2026-04-15 03:14:07 – 03:15:07 +02:00". */
+static void say_when(const struct cam_seen *seen, char *room, size_t bytes)
 {
+	char from[40], to[40];
+	if (!seen->observed_ns || seen->realtime_from_ns == INT64_MIN ||
+	    seen->realtime_to_ns == INT64_MIN)
+		return;
+	cam_show_realtime(seen->realtime_from_ns, from, sizeof(from));
+	cam_show_realtime(seen->realtime_to_ns, to, sizeof(to));
+	/* "2026-04-15 03:14:07+02:00": the date once, and the zone, where they are the same. */
+	bool one_day = !strncmp(from, to, 11), one_zone = !strcmp(from + 19, to + 19);
+	snprintf(room, bytes, "%.*s%s%.19s%s – %.*s %s", (int)seen->host.n, seen->host.p,
+		 seen->host.n ? " · " : "", from, one_zone ? "" : from + 19, one_day ? 8 : 19,
+		 one_day ? to + 11 : to, to + 19);
+}
+
+static void add_scope(char *room, size_t bytes, const char *name,
+		      const struct cam_option_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		size_t n = strlen(room);
+		snprintf(room + n, bytes - n, "%s%s %s", n ? ", " : "", name, list->values[i]);
+	}
+}
+
+/* What was asked for: "pid 2997, user git". */
+static void say_scope(const struct cam_filter_options *o, char *room, size_t bytes)
+{
+	add_scope(room, bytes, "pid", &o->pid);
+	add_scope(room, bytes, "thread", &o->tid);
+	add_scope(room, bytes, "command", &o->comm);
+	add_scope(room, bytes, "user", &o->user);
+	add_scope(room, bytes, "user", &o->uid);
+	add_scope(room, bytes, "cgroup", &o->cgroup);
+	add_scope(room, bytes, "program", &o->exe);
+	add_scope(room, bytes, "CPU", &o->cpu);
+	add_scope(room, bytes, "with", &o->match);
+	add_scope(room, bytes, "without", &o->exclude);
+	size_t n = strlen(room);
+	if (o->user_only || o->kernel_only)
+		snprintf(room + n, bytes - n, "%s%s", n ? ", " : "",
+			 o->user_only ? "user space" : "kernel");
+	if (!room[0])
+		snprintf(room, bytes, "everything recorded");
+}
+
+static int draw(const struct flame_arguments *a, const struct cam_flame *f, bool foreign)
+{
+	char when[400] = "", scope[400] = "";
+	if (!foreign)
+		say_when(&f->seen, when, sizeof(when));
+	if (!foreign)
+		say_scope(&a->filters, scope, sizeof(scope));
+
 	if (!a->out && a->json)
 		return CAM_EXIT_OK;
 	struct cam_output *output = cam_output_open(a->out);
@@ -113,6 +172,8 @@ static int draw(const struct flame_arguments *a, const struct cam_flame *f)
 	struct cam_svg_flame_options o = {
 		.title = cam_text_of(a->title ? a->title : ""),
 		.subtitle = cam_text_of(a->subtitle ? a->subtitle : ""),
+		.when = cam_text_of(when),
+		.scope = cam_text_of(scope),
 		.icicle = a->inverted,
 		.width = a->width,
 	};
@@ -144,7 +205,7 @@ static int build_and_draw(const struct flame_arguments *a, struct cam_reading *i
 					     in->name, (unsigned long long)f.seen.idle)
 				: cam_failed("%s: no samples in the selection", in->name);
 	} else {
-		status = draw(a, &f);
+		status = draw(a, &f, in->foreign);
 		if (!status)
 			status = print_top(a, &f);
 		if (!status)

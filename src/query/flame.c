@@ -44,6 +44,7 @@
  */
 #include "query/flame.h"
 
+#include "query/landing.h"
 #include "query/merge.h"
 #include "query/selector.h"
 #include "query/sums.h"
@@ -61,6 +62,7 @@ struct build {
 	/* What the selection means by an event type, and the unit that follows from it. */
 	char *main_etype; /* its name in the first window; NULL: not met yet */
 	struct cam_str_id unit, first, last, host; /* in the merge's strings */
+	bool cpu_clock;				   /* a sample shown is of that event */
 	bool differential, has_unit, unit_is_ns, mixed_units, several_hosts;
 	struct cam_boot_id boot_id; /* of the window before */
 	struct cam_seen seen;
@@ -227,6 +229,12 @@ static struct cam_text without_modifiers(struct cam_text name)
 	return (struct cam_text){name.p, (size_t)(colon - name.p)};
 }
 
+static bool is_cpu_clock(const struct cam_tables *t, uint32_t etype)
+{
+	struct cam_text name = cam_string(t, t->etypes[etype].name);
+	return cam_text_equal(without_modifiers(name), CAM_TEXT("cpu-clock"));
+}
+
 /* The unit of what an event type counts, and whether all that are shown agree on it. */
 static int note_unit(struct window_step *s, uint32_t etype)
 {
@@ -289,6 +297,8 @@ static int add_sums(struct window_step *s)
 			err = start_comm(s, comm = sum->comm);
 		if (!err && sum->etype != etype)
 			err = note_unit(s, etype = sum->etype);
+		if (etype < s->selector.tables->n_etypes)
+			b->cpu_clock |= is_cpu_clock(s->selector.tables, etype);
 		if (!err)
 			err = place_stack(s, sum->stack, &node);
 		if (err)
@@ -523,14 +533,6 @@ static int add_window(struct build *b, struct cam_window *w)
 	return err;
 }
 
-/* Whether the window can hold anything of the selection, by its header alone. */
-static bool may_touch(const struct cam_selection *s, const struct cam_window_info *info)
-{
-	if (s->clock != CAM_SELECT_CLOCK || info->clock == CAM_CLOCK_ABSENT)
-		return true;
-	return (__int128)s->from_ns < info->end_ns && (__int128)s->to_ns > info->start_ns;
-}
-
 static void note_gap(struct build *b, const struct cam_window_info *earlier,
 		     const struct cam_window_info *later)
 {
@@ -548,8 +550,11 @@ static int add_source(struct build *b, struct cam_source *source)
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct cam_window_info *info;
 		struct cam_window *w;
+		const struct cam_window_info *next = NULL;
 		err = source->ops->info(source, i, &info);
-		if (!err && !may_touch(b->selection, info))
+		if (i + 1 < n && source->ops->info(source, i + 1, &next))
+			next = NULL;
+		if (!err && !cam_selection_may_touch(b->selection, info, next))
 			continue;
 		uint64_t had = b->seen.windows;
 		if (!err)
@@ -596,6 +601,30 @@ static int finish_seen(struct build *b, struct cam_flame *out)
 	return 0;
 }
 
+const char *cam_view_note_words(unsigned i)
+{
+	static const char *const words[CAM_VIEW_NOTES] = {
+		"cpu-clock cannot see time with interrupts off: it lands on the function that "
+		"switches them on again",
+	};
+	return words[i];
+}
+
+/* Which frames time lands on that was spent elsewhere, and whether the view shows any. */
+static void note_landings(struct cam_flame *f)
+{
+	for (size_t i = 0; i < f->n_frames; i++) {
+		struct cam_flame_frame *frame = &f->frames[i];
+		struct cam_text name = {f->text + frame->name_at, frame->name_n};
+		if (frame->kind == CAM_FRAME_KERNEL && cam_landing_is(name))
+			frame->notes = CAM_VIEW_INTERRUPTS_OFF;
+	}
+	for (size_t i = 0; i < f->n_nodes; i++) {
+		if (f->nodes[i].self)
+			f->notes |= f->frames[f->nodes[i].frame].notes;
+	}
+}
+
 int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		    const struct cam_flame_options *o, struct cam_flame *out)
 {
@@ -610,6 +639,8 @@ int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		err = finish_seen(&b, out);
 	if (!err)
 		err = cam_merge_finish(&b.merge, out);
+	if (!err && b.cpu_clock)
+		note_landings(out);
 	cam_merge_free(&b.merge);
 	free(b.main_etype);
 	if (err)

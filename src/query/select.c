@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define CPU_WORDS ((CAM_SELECT_MAX_CPU + 1) / 64)
+#define STEP_NS	  60000000000
 
 void cam_selection_init(struct cam_selection *s)
 {
@@ -216,4 +217,35 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 		      : filter < CAM_FILTER_COMM ? "not a list of numbers like 1,2"
 						 : "empty, or holds a zero byte",
 		      why, why_bytes);
+}
+
+/*
+ * By wall time. The header has the wall clock at the window's start; how far it was stepped
+ * until the next window's start, the next one's header tells. (Stepped there and back again within one
+ * window, farther than STEP_NS: not seen here.)
+ */
+static bool may_touch_wall(const struct cam_selection *s, const struct cam_window_info *info,
+			   const struct cam_window_info *next)
+{
+	if (info->realtime_ns == INT64_MIN)
+		return true;
+	__int128 from = info->realtime_ns, to = from + (info->end_ns - info->start_ns);
+	__int128 margin = (__int128)info->realtime_uncertainty_ns + STEP_NS;
+	if (next && next->realtime_ns != INT64_MIN && next->start_ns >= info->start_ns &&
+	    memcmp(&next->boot_id, &info->boot_id, sizeof(info->boot_id)) == 0) {
+		__int128 step =
+			next->realtime_ns - from - (__int128)(next->start_ns - info->start_ns);
+		margin += step < 0 ? -step : step;
+	}
+	return s->from_ns < to + margin && s->to_ns > from - margin;
+}
+
+bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_window_info *info,
+			     const struct cam_window_info *next)
+{
+	if (s->clock == CAM_SELECT_ALWAYS || info->clock == CAM_CLOCK_ABSENT)
+		return true;
+	if (s->clock == CAM_SELECT_WALL)
+		return may_touch_wall(s, info, next);
+	return (__int128)s->from_ns < info->end_ns && (__int128)s->to_ns > info->start_ns;
 }

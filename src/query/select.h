@@ -83,3 +83,10 @@ void cam_selection_free(struct cam_selection *s);
  */
 int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
 		      char *why, size_t why_bytes);
+
+/*
+ * Whether a window can hold anything of the selection's times, by its header alone. next: the header
+ * of the window that follows, NULL: none.
+ */
+bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_window_info *info,
+			     const struct cam_window_info *next);

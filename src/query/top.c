@@ -80,6 +80,10 @@ int cam_top_build(const struct cam_flame *flame, size_t limit, struct cam_top *o
 	out->rows = rows;
 	out->n_functions = n;
 	out->n_rows = n < limit ? n : limit;
+	for (size_t i = 0; i < out->n_rows; i++) {
+		if (rows[i].self)
+			out->notes |= flame->frames[rows[i].frame].notes;
+	}
 	return 0;
 }
 

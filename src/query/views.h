@@ -26,6 +26,14 @@ enum cam_frame_kind {
 	CAM_FRAME_KIND_MAX,
 };
 
+/* What a reader must know to read a view right; bits. */
+enum cam_view_note {
+	CAM_VIEW_INTERRUPTS_OFF = 1 << 0, /* names a function that time lands on: landing.h */
+};
+#define CAM_VIEW_NOTES 1
+/* In words, for people: of bit i < CAM_VIEW_NOTES. */
+const char *cam_view_note_words(unsigned i);
+
 /* What a view looked at, and what it could not see. */
 struct cam_seen {
 	uint64_t windows;	  /* that the selection touches */
@@ -53,6 +61,7 @@ struct cam_seen {
 struct cam_flame_frame {
 	uint32_t name_at, name_n; /* in cam_flame.text */
 	uint8_t kind;		  /* enum cam_frame_kind */
+	uint8_t notes;		  /* enum cam_view_note, of a view that names it with a self */
 };
 
 #define CAM_MODULE_SEVERAL UINT32_MAX
@@ -87,6 +96,7 @@ struct cam_flame {
 	bool differential;
 	bool unit_is_ns;      /* self and total are nanoseconds of `unit` */
 	struct cam_text unit; /* "samples", "cycles", "cpu-clock", … */
+	unsigned notes;	      /* enum cam_view_note */
 	struct cam_seen seen;
 	char *strings; /* what unit and seen point into */
 };
@@ -123,6 +133,7 @@ struct cam_top {
 	struct cam_top_row *rows;
 	size_t n_rows;
 	size_t n_functions; /* how many there were to choose from */
+	unsigned notes;	    /* enum cam_view_note, of the functions in the rows */
 };
 
 void cam_top_free(struct cam_top *t);

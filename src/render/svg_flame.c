@@ -296,14 +296,10 @@ static void put_time(struct picture *p)
 	cam_out_printf(p->out, "%s · ", cam_figure_duration(s->observed_ns).s);
 }
 
-static void put_what(struct picture *p)
+/* How much it is. */
+static void put_count(struct picture *p)
 {
 	const struct cam_flame *f = p->flame;
-	if (f->seen.host.n) {
-		put_text(p, f->seen.host, 64);
-		cam_out_str(p->out, " · ");
-	}
-	put_time(p);
 	if (f->differential) {
 		put_value(p, f->nodes[0].before_total);
 		cam_out_str(p->out, " before, ");
@@ -320,10 +316,33 @@ static void put_what(struct picture *p)
 	}
 }
 
+static void put_what(struct picture *p)
+{
+	const struct cam_flame *f = p->flame;
+	if (p->o->scope.n) {
+		put_text(p, p->o->scope, 80);
+		cam_out_str(p->out, " · ");
+	}
+	if (p->o->when.n && !p->o->title.n) {
+		/* The title has host and time. */
+		cam_out_printf(p->out, "%s · ", cam_figure_duration(f->seen.observed_ns).s);
+		put_count(p);
+		return;
+	}
+	if (f->seen.host.n) {
+		put_text(p, f->seen.host, 64);
+		cam_out_str(p->out, " · ");
+	}
+	put_time(p);
+	put_count(p);
+}
+
 static struct cam_text title_of(const struct picture *p)
 {
 	if (p->o->title.n)
 		return p->o->title;
+	if (p->o->when.n)
+		return p->o->when;
 	if (p->flame->differential)
 		return CAM_TEXT("Differential flame graph");
 	return p->o->icicle ? CAM_TEXT("Icicle graph") : CAM_TEXT("Flame graph");
@@ -432,6 +451,12 @@ static void put_footer(struct picture *p, int y)
 	cam_out_printf(p->out, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">", PAD, y + 40);
 	put_notes(p);
 	cam_out_str(p->out, "</text>\n");
+	y += 40;
+	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
+		if (p->flame->notes >> i & 1)
+			cam_out_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n",
+				       PAD, y += ROW, cam_view_note_words(i));
+	}
 }
 
 static void put_frames(struct picture *p)
@@ -473,7 +498,7 @@ int cam_svg_flame_write(const struct cam_flame *flame, const struct cam_svg_flam
 	prepare(&p);
 	bool empty = !flame->nodes[0].total;
 	int foot = TOP + ROW * (int)(empty ? 4 : p.rows) + 8;
-	put_header(&p, foot + 52);
+	put_header(&p, foot + 52 + ROW * __builtin_popcount(flame->notes));
 	if (empty)
 		put_nothing(&p);
 	else

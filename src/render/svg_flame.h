@@ -9,6 +9,8 @@
 
 struct cam_svg_flame_options {
 	struct cam_text title;	  /* empty: "Flame graph" and the like */
+	struct cam_text when;	  /* host and time: the title where there is none, if not empty */
+	struct cam_text scope;	  /* what was asked for, "pid 2997": first in the subtitle */
 	struct cam_text subtitle; /* empty: host, time and count of what was seen */
 	bool icicle;		  /* root on top */
 	unsigned width;		  /* pixels; 0: 1200 */

@@ -414,6 +414,52 @@ static void test_lost_damaged_and_gaps(void **state)
 	source->ops->close(source);
 }
 
+/* The notes of a view of one stack, and of its ten and its one heaviest functions. */
+static void notes_of(const char *stack, const char *other, const char *event, unsigned notes[3])
+{
+	struct fake_window *w = fake_window_new();
+	struct cam_task_id task = fake_task(w, 10, 10, "x");
+	assert_int_equal(cam_string_intern(&w->t, cam_text_of(event), &w->t.etypes[0].name), 0);
+	fake_sample(w, 1 * SEC, 0, task, fake_place(w, stack));
+	fake_sample(w, 2 * SEC, 0, task, fake_place(w, other));
+	fake_sample(w, 3 * SEC, 0, task, fake_place(w, other));
+	struct cam_source *source = fake_source_new(&w, 1);
+	struct cam_selection s = everything();
+	struct cam_flame f = build_of(source, &s, &by_samples);
+	struct cam_top top;
+	notes[0] = f.notes;
+	for (size_t i = 1; i < 3; i++) {
+		assert_int_equal(cam_top_build(&f, i == 1 ? 10 : 1, &top), 0);
+		notes[i] = top.notes;
+		cam_top_free(&top);
+	}
+	cam_flame_free(&f);
+	source->ops->close(source);
+}
+
+static void test_note_where_unseen_time_lands(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *stack, *event;
+		unsigned want[3];
+	} cases[] = {
+		{"main;_raw_spin_unlock_irqrestore@[kernel]", "cpu-clock", {1, 1, 0}},
+		{"main;finish_task_switch.isra.0@[kernel]", "cpu-clock:pppH", {1, 1, 0}},
+		/* Not with an event that sees inside, not in user space, not where only callees ran. */
+		{"main;_raw_spin_unlock_irqrestore@[kernel]", "cycles", {0, 0, 0}},
+		{"main;_raw_spin_unlock_irqrestore", "cpu-clock", {0, 0, 0}},
+		{"main;do_syscall_64@[kernel];ksys_read@[kernel]", "cpu-clock", {0, 0, 0}},
+		{"main;_raw_spin_lock_irqsave@[kernel]", "cpu-clock", {0, 0, 0}},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned notes[3];
+		notes_of(cases[i].stack, "main;work", cases[i].event, notes);
+		assert_memory_equal(notes, cases[i].want, sizeof(notes));
+	}
+	assert_non_null(strstr(cam_view_note_words(0), "interrupts off"));
+}
+
 static void test_memory_is_bounded(void **state)
 {
 	(void)state;
@@ -662,6 +708,7 @@ int main(void)
 		cmocka_unit_test(test_event_modifiers),
 		cmocka_unit_test(test_differential),
 		cmocka_unit_test(test_lost_damaged_and_gaps),
+		cmocka_unit_test(test_note_where_unseen_time_lands),
 		cmocka_unit_test(test_memory_is_bounded),
 		cmocka_unit_test(test_nothing_selected),
 		cmocka_unit_test(test_real_profiles_equal_their_paths),

@@ -88,6 +88,75 @@ static void test_filters(void **state)
 	src->ops->close(src);
 }
 
+/* The task of each sample gets a program and a cgroup. */
+static struct cam_source *placed_source(void)
+{
+	struct fake_window *w = mixed_window();
+	static const char *const exes[] = {"/usr/sbin/web", "/usr/bin/cc1", "/opt/cc1plus"};
+	static const char *const cgroups[] = {"/system.slice/web.service/worker",
+					      "/system.slice/web.services", "/"};
+	for (size_t i = 0; i < 3; i++) {
+		struct cam_task *k = &w->t.tasks[w->t.n_tasks - 3 + i];
+		assert_int_equal(cam_string_intern(&w->t, cam_text_of(exes[i]), &k->exe), 0);
+		assert_int_equal(cam_string_intern(&w->t, cam_text_of(cgroups[i]), &k->cgroup), 0);
+	}
+	return source_of(w);
+}
+
+static void test_programs_and_cgroups(void **state)
+{
+	(void)state;
+	struct cam_source *src = placed_source();
+	assert_int_equal(with(src, CAM_FILTER_EXE, "/usr/bin/cc1"), 4);
+	assert_int_equal(with(src, CAM_FILTER_EXE, "cc1"), 4);
+	assert_int_equal(with(src, CAM_FILTER_EXE, "cc1*"), 5);
+	assert_int_equal(with(src, CAM_FILTER_EXE, "/usr/*"), 7);
+	assert_int_equal(with(src, CAM_FILTER_EXE, "/usr"), 0);
+	assert_int_equal(with(src, CAM_FILTER_EXE, "bin/cc1"), 0);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/system.slice/web.service"), 3);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/system.slice/web.service/"), 3);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/system.slice"), 7);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/system.slice/web*"), 7);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/"), 8);
+	assert_int_equal(with(src, CAM_FILTER_CGROUP, "/system"), 0);
+	struct cam_selection s;
+	cam_selection_init(&s);
+	add(&s, CAM_FILTER_EXE, "cc1*");
+	add(&s, CAM_FILTER_CGROUP, "/system.slice");
+	assert_int_equal(taken(src, &s, NULL), 4);
+	src->ops->close(src);
+}
+
+/* By headers alone: a window is left closed only where no clock that was stepped could bring it in. */
+static void test_windows_that_cannot_matter(void **state)
+{
+	(void)state;
+	struct cam_window_info w = {.clock = CAM_CLOCK_MONOTONIC,
+				    .start_ns = 1000 * SEC,
+				    .end_ns = 1120 * SEC,
+				    .realtime_ns = 500000 * SEC};
+	struct cam_window_info next = w;
+	next.start_ns = w.end_ns;
+	next.realtime_ns += 120 * SEC;
+	struct cam_selection s = {.clock = CAM_SELECT_WALL};
+	s.from_ns = 500030 * SEC;
+	s.to_ns = 500031 * SEC;
+	assert_true(cam_selection_may_touch(&s, &w, &next));
+	s.from_ns = 510000 * SEC;
+	s.to_ns = 510001 * SEC;
+	assert_false(cam_selection_may_touch(&s, &w, &next));
+	assert_false(cam_selection_may_touch(&s, &w, NULL));
+	/* Stepped by 10,000 s within it. */
+	next.realtime_ns += 10000 * SEC;
+	assert_true(cam_selection_may_touch(&s, &w, &next));
+	next.realtime_ns = INT64_MIN;
+	assert_false(cam_selection_may_touch(&s, &w, &next));
+	w.realtime_uncertainty_ns = 14 * 3600 * SEC;
+	assert_true(cam_selection_may_touch(&s, &w, &next));
+	w.realtime_ns = INT64_MIN;
+	assert_true(cam_selection_may_touch(&s, &w, NULL));
+}
+
 static void test_expressions(void **state)
 {
 	(void)state;
@@ -297,6 +366,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_programs_and_cgroups),
+		cmocka_unit_test(test_windows_that_cannot_matter),
 		cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_bad_values),

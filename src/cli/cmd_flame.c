@@ -41,6 +41,9 @@ static int judge(const struct cam_seen *seen)
 			"%llu samples were lost before they could be kept (the ledger has "
 			"them)",
 			(unsigned long long)seen->lost);
+	if (seen->dead_ns)
+		return cam_incomplete("the recorder was not running for %.3f s of that time",
+				      (double)seen->dead_ns / 1e9);
 	if (seen->other_events)
 		cam_note("%llu samples of other events are not in it: --event-type",
 			 (unsigned long long)seen->other_events);

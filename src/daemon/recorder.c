@@ -341,6 +341,8 @@ static int start_drain(struct cam_recorder *r)
 	/* Starting costs: every process and function is met for the first time. */
 	r->shedder.changed_ns = r->start_ns + STARTING_NS;
 	cam_recorder_budget(r);
+	/* The first window needs a wall time, should the recorder live no longer than that. */
+	cam_recorder_clocks(r);
 	const struct cam_drain_options o = {
 		.capture = r->capture,
 		.queue = r->queue,

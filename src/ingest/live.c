@@ -229,8 +229,14 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a)
 {
 	struct cam_live_window *w;
-	int err = cam_live_window_at(l, a->time_ns, &w);
-	if (!err)
+	bool is_first = !l->has_anchor && !l->cur;
+	/* A journal without its end is over where the last of it is: an anchor of later would have it
+	 * overlap the next one, should this be the last that is written. */
+	int err = l->cur && a->time_ns >= l->cur->end_ns ? cam_live_window_turn(l, a->time_ns) : 0;
+	/* The first one waits for the first window, which starts with the first record. */
+	if (!err && !is_first)
+		err = cam_live_window_at(l, a->time_ns, &w);
+	if (!err && !is_first)
 		err = cam_open_window_anchor(&w->w, a);
 	l->anchor = *a;
 	l->has_anchor = true;

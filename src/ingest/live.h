@@ -68,6 +68,7 @@ void cam_live_free(struct cam_live *l);
 
 int cam_live_raw(struct cam_live *l, const struct cam_raw *r);
 int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t);
+/* Give it one before the first record: the first window has a wall time from its start then. */
 int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a);
 int cam_live_counter(struct cam_live *l, const struct cam_counter *c);
 /* A ledger row that another found: disk full, suspended, shed, queue full, … */

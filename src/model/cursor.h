@@ -159,7 +159,8 @@ struct cam_source_ops {
 
 /*
  * What lies unobserved between two windows that follow each other: nothing (false), or a typed
- * row on the clock of the later one: recorder dead, stopped on purpose, or another boot.
+ * row on the clock of the later one: recorder dead, stopped on purpose, or another boot. Behind a
+ * journal that is still being written nothing is told yet.
  */
 bool cam_gap_between(const struct cam_window_info *earlier, const struct cam_window_info *later,
 		     struct cam_ledger_row *out);

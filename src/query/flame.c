@@ -538,8 +538,11 @@ static void note_gap(struct build *b, const struct cam_window_info *earlier,
 {
 	struct cam_ledger_row gap;
 	bool same_boot = memcmp(&earlier->boot_id, &later->boot_id, sizeof(later->boot_id)) == 0;
-	if (same_boot && cam_gap_between(earlier, later, &gap))
-		b->seen.gap_ns += gap.to_ns - gap.from_ns;
+	if (!same_boot || !cam_gap_between(earlier, later, &gap))
+		return;
+	b->seen.gap_ns += gap.to_ns - gap.from_ns;
+	if (cam_cause_is_loss(gap.cause))
+		b->seen.dead_ns += gap.to_ns - gap.from_ns;
 }
 
 static int add_source(struct build *b, struct cam_source *source)

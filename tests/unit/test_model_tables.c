@@ -187,6 +187,9 @@ static void gaps_between_windows_are_typed(void **state)
 	assert_int_equal(row.cause, CAM_CAUSE_NOT_RECORDING);
 	assert_true(row.from_ns == 200 && row.to_ns == 250);
 	a.clean_end = false;
+	/* Still being written: where it ends is not known. */
+	assert_false(cam_gap_between(&a, &b, &row));
+	a.sealed = true;
 	assert_true(cam_gap_between(&a, &b, &row));
 	assert_int_equal(row.cause, CAM_CAUSE_RECORDER_DEAD);
 	/* After a reboot the clock begins anew: unobserved from the boot on. */

@@ -389,6 +389,7 @@ static void test_lost_damaged_and_gaps(void **state)
 	assert_int_equal(f.seen.damaged, 7);
 	assert_int_equal(f.seen.damaged_stacks, 2);
 	assert_int_equal(f.seen.gap_ns, 6 * SEC - 1);
+	assert_int_equal(f.seen.dead_ns, 0); /* it ended on purpose */
 	assert_true(f.seen.one_clock);
 	assert_int_equal(f.seen.observed_ns, 2 * (4 * SEC + 1));
 	assert_int_equal(f.seen.realtime_from_ns, 1000 * SEC);

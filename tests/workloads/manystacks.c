@@ -43,11 +43,16 @@ static KEEP void go(uint64_t *random, int depth)
 		go(random, depth);                             \
 		sink += n;                                     \
 	}
-STEP(0)
-STEP(1)
-STEP(2) STEP(3) STEP(4) STEP(5) STEP(6)
-	STEP(7) static step *const steps[8] = {step_0, step_1, step_2, step_3,
-					       step_4, step_5, step_6, step_7};
+STEP(0);
+STEP(1);
+STEP(2);
+STEP(3);
+STEP(4);
+STEP(5);
+STEP(6);
+STEP(7);
+
+static step *const steps[8] = {step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7};
 
 static void *wander(void *arg)
 {

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is full, read-only or gone; retention at work; readers beside the writer. Whatever the
+disk does the recorder goes on, and what could not be kept is in the accounts."""
+import os
+import shutil
+import subprocess
+import time
+
+import support
+
+SECOND = 1_000_000_000
+
+
+class Disk(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.mounted = []
+
+    def tearDown(self):
+        for p in self.running:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+        for where in reversed(self.mounted):
+            subprocess.run(["umount", "-l", where], check=False)
+        super().tearDown()
+
+    def mount(self, options):
+        os.mkdir(self.store)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0750," + options, "none", self.store],
+                       check=True)
+        self.mounted.append(self.store)
+
+    def remount(self, options):
+        subprocess.run(["mount", "-o", "remount," + options, self.store], check=True)
+
+    def said(self, r, words):
+        self.assertTrue(support.wait_until(lambda: words in r.said(), 20), r.said())
+
+    def check_gap(self, r, from_ns, to_ns, cause="disk_full"):
+        """Samples before and after; between them a gap with a name, and due samples all told."""
+        back = support.wait_until(lambda: "writing again" in r.said(), 20)
+        took = (time.monotonic_ns() - to_ns) / SECOND
+        self.assertTrue(back, r.said())
+        support.note(f"wrote again {took:.1f} s after the disk could be written")
+        time.sleep(2)
+        self.assertIsNone(r.p.poll(), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        dump = support.Dump(self.store)
+        self.assertGreater(sum(s["t"] < from_ns for s in dump.samples), 100)
+        self.assertGreater(sum(s["t"] > to_ns + 2 * SECOND for s in dump.samples), 100)
+        rows = [row for row in dump.ledger if row["cause"] == cause]
+        support.note(f"{sum(row['samples'] for row in rows)} samples in rows of {cause}")
+        self.assertTrue(rows or not dump.samples_missing(from_ns, to_ns), dump.ledger)
+        for row in rows:
+            self.assertGreater(row["to"], from_ns - 10 * SECOND)
+            self.assertLess(row["from"], to_ns + 10 * SECOND)
+        return dump, rows
+
+    def test_a_full_disk_is_survived(self):
+        self.mount("size=12M")
+        self.start(support.workload("manystacks"), "60")
+        r = self.recorder("-F", "4999", "--window", "2s", "--min-free", "0", "--max-cpu", "none",
+                          "--max-bytes", "1G").ready()
+        time.sleep(2)
+        full = time.monotonic_ns()
+        with open(os.path.join(self.store, "ballast"), "wb") as f:
+            try:
+                while True:
+                    f.write(b"x" * 65536)
+                    f.flush()
+            except OSError:
+                pass
+        self.said(r, "cannot write")
+        time.sleep(6)
+        os.unlink(os.path.join(self.store, "ballast"))
+        dump, rows = self.check_gap(r, full, time.monotonic_ns())
+        self.assertTrue(rows)
+        self.assertGreater(sum(w["lost"] for w in dump.windows), 0)
+
+    def test_no_inodes_are_survived(self):
+        self.mount("size=32M,nr_inodes=12")
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "499", "--window", "1s", "--min-free", "0").ready()
+        time.sleep(2.2)
+        full = time.monotonic_ns()
+        extra = []
+        try:
+            for i in range(64):
+                path = os.path.join(self.store, f"extra{i}")
+                open(path, "w").close()
+                extra.append(path)
+        except OSError:
+            pass
+        self.said(r, "cannot write")
+        time.sleep(2)
+        for path in extra:
+            os.unlink(path)
+        self.check_gap(r, full, time.monotonic_ns())
+
+    def test_a_store_that_turns_read_only(self):
+        self.mount("size=32M")
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "499", "--window", "1s").ready()
+        time.sleep(2.2)
+        # The open journal is in the way of a remount: as with a disk that fails, it is forced.
+        subprocess.run(["mount", "--bind", self.store, self.store], check=True)
+        self.mounted.append(self.store)
+        at = time.monotonic_ns()
+        done = subprocess.run(["mount", "-o", "remount,ro", self.store], check=False,
+                              stderr=subprocess.DEVNULL)
+        if done.returncode:
+            subprocess.run(["mount", "-o", "remount,bind,ro", self.store], check=True)
+        time.sleep(4)
+        self.assertIsNone(r.p.poll(), r.said())
+        self.assertTrue(r.status(), r.said())
+        subprocess.run(["mount", "-o", "remount,rw", self.store], check=False,
+                       stderr=subprocess.DEVNULL)
+        subprocess.run(["mount", "-o", "remount,bind,rw", self.store], check=True)
+        time.sleep(3)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        dump = support.Dump(self.store)
+        self.assertGreater(sum(s["t"] < at for s in dump.samples), 100)
+
+    def test_a_store_that_is_read_only_at_the_start(self):
+        self.mount("size=32M")
+        self.remount("ro")
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "499").ready()
+        self.said(r, "cannot write")
+        self.remount("rw")
+        self.said(r, "writing again")
+        time.sleep(1)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        self.assertGreater(sum(w["samples"] for w in self.windows()), 100)
+
+    def test_a_store_that_is_deleted(self):
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "499", "--window", "1s").ready()
+        time.sleep(1.5)
+        shutil.rmtree(self.store)
+        time.sleep(3)
+        self.assertIsNone(r.p.poll(), r.said())
+        self.assertTrue(r.status(), r.said())
+        # It must not end with a lie: what it says at the end, or what it says in between.
+        status = r.stop()
+        support.note(f"store deleted: exit {status}")
+        self.assertIn(status, (0, 1), r.said())
+        self.assertIn("cannot write", r.said())
+
+    def test_the_newest_windows_are_never_deleted(self):
+        """Whatever the limits say: a mistyped one must not cost what just happened."""
+        self.start(support.workload("manystacks"), "60")
+        r = self.recorder("-F", "1999", "--window", "1s", "--keep", "2s", "--max-bytes", "1M",
+                          "--max-cpu", "none").ready()
+        time.sleep(6)
+        self.assertEqual(r.stop(), 0, r.said())
+        dump = support.Dump(self.store)
+        self.assertGreaterEqual(len(dump.windows), 6)
+        for a, b in zip(dump.windows, dump.windows[1:]):
+            self.assertEqual(a["end"], b["start"])
+        self.verify()
+
+    def test_readers_beside_the_writer(self):
+        """Nothing that is read is ever torn, while windows come, are sealed, and go."""
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "997", "--window", "1s", "--keep", "3s").ready()
+        self.assertTrue(support.wait_until(lambda: sum(w["samples"] for w in self.windows())))
+        until = time.monotonic() + 6
+        asked = 0
+        while time.monotonic() < until:
+            for command in (["ls", "--json"], ["verify"], ["flame", "-o", self.dir + "/x.svg"]):
+                done = support.perfcam(*command, "--store", self.store)
+                self.assertEqual(done.returncode, 0, (command, done.stdout[-500:], done.stderr))
+                asked += 1
+        support.note(f"{asked} readings")
+        self.assertEqual(r.status()["by_cause"]["lost_ring"], 0)
+        self.assertEqual(r.stop(), 0, r.said())
+
+
+def samples_missing(self, from_ns, to_ns):
+    """Whether some second in between has no sample at all."""
+    seconds = {s["t"] // SECOND for s in self.samples}
+    return any(n not in seconds for n in range(from_ns // SECOND, to_ns // SECOND))
+
+
+support.Dump.samples_missing = samples_missing
+support.main()

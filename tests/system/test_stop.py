@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Signals, snapshots, the lock of a store."""
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import support
+
+SECOND = 1_000_000_000
+
+
+class Stop(support.Case):
+    def stop_and_look(self, sig):
+        self.start(support.workload("slots"), "30", stdout=-3)
+        r = self.recorder("-F", "499", "--window", "1m").ready()
+        time.sleep(1.2)
+        asked = time.monotonic_ns()
+        self.assertEqual(r.stop(sig), 0, r.said())
+        took = (time.monotonic_ns() - asked) / SECOND
+        support.note(f"signal {sig}: ended after {took:.3f} s")
+        # A second is promised to the journal, of a machine that has a CPU to spare.
+        self.assertLess(took, 2)
+        dump = support.Dump(self.store)
+        self.assertTrue(all(w["clean"] for w in dump.windows))
+        last = max(s["t"] for s in dump.samples)
+        self.assertLess(abs(last - asked), SECOND // 5)
+        self.verify()
+
+    def test_sigterm_leaves_nothing_out(self):
+        self.stop_and_look(signal.SIGTERM)
+
+    def test_sigint_leaves_nothing_out(self):
+        self.stop_and_look(signal.SIGINT)
+
+    def test_a_pause_on_purpose_is_no_loss(self):
+        for _ in range(2):
+            r = self.recorder().ready()
+            time.sleep(0.5)
+            self.assertEqual(r.stop(), 0, r.said())
+        dump = support.Dump(self.store)
+        self.assertEqual([g["cause"] for g in dump.gaps], ["not_recording"])
+        shown = support.perfcam("flame", "--store", self.store, "-o", self.dir + "/x.svg")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_sigusr1_and_snapshot_seal_now(self):
+        r = self.recorder("--window", "1h").ready()
+        time.sleep(1)
+        r.p.send_signal(signal.SIGUSR1)
+        self.assertTrue(support.wait_until(
+            lambda: any(w["sealed"] for w in self.windows()), 10), r.said())
+        time.sleep(0.5)
+        asked = support.perfcam("snapshot", "--store", self.store, "--control",
+                                self.store + ".control")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        name = asked.stdout.strip()
+        sealed = [w["name"] for w in self.windows() if w["sealed"]]
+        self.assertEqual(len(sealed), 2, sealed)
+        self.assertIn(os.path.basename(name), sealed)
+        self.assertEqual(r.stop(), 0, r.said())
+        dump = support.Dump(self.store)
+        for a, b in zip(dump.windows, dump.windows[1:]):
+            self.assertEqual(a["end"], b["start"])
+        self.verify()
+
+    def test_sighup_reads_the_configuration_again(self):
+        conf = os.path.join(self.dir, "perfcam.conf")
+        with open(conf, "w") as f:
+            f.write("max-bytes = 1G\n")
+        r = self.recorder("--config", conf).ready()
+        self.assertEqual(r.status()["max_bytes"], 1 << 30)
+        with open(conf, "w") as f:
+            f.write("max-bytes = 64M\n")
+        r.p.send_signal(signal.SIGHUP)
+        self.assertTrue(support.wait_until(lambda: r.status()["max_bytes"] == 64 << 20), r.said())
+        with open(conf, "w") as f:
+            f.write("max-bytes = many\n")
+        r.p.send_signal(signal.SIGHUP)
+        self.assertTrue(support.wait_until(lambda: "not reloaded" in r.said()), r.said())
+        self.assertEqual(r.status()["max_bytes"], 64 << 20)
+        self.assertEqual(r.stop(), 0, r.said())
+
+    def test_a_second_recorder_says_who_holds_the_store(self):
+        r = self.recorder().ready()
+        began = time.monotonic()
+        second = self.recorder()
+        self.assertNotEqual(second.p.wait(10), 0)
+        self.assertLess(time.monotonic() - began, 2)
+        self.assertIn(f"pid {r.pid}", second.said())
+        self.assertEqual(r.stop(), 0, r.said())
+
+    def test_of_ten_at_once_one_records(self):
+        all_of_them = [self.recorder() for _ in range(10)]
+        self.assertTrue(support.wait_until(
+            lambda: sum(r.p.poll() is None for r in all_of_them) == 1))
+        left = [r for r in all_of_them if r.p.poll() is None]
+        left[0].ready()
+        for r in all_of_them:
+            if r is not left[0]:
+                self.assertNotEqual(r.p.returncode, 0)
+                self.assertIn("one recorder a store", r.said())
+        time.sleep(0.5)
+        self.assertEqual(left[0].stop(), 0, left[0].said())
+        self.assertEqual(len(support.Dump(self.store).windows), 1)
+        self.verify()
+
+    def test_two_stores_are_recorded_at_once(self):
+        other = os.path.join(self.dir, "other")
+        self.start(support.workload("spin31"), "30")
+        both = [self.recorder("-F", "199"), self.recorder("-F", "199", store=other)]
+        for r in both:
+            r.ready()
+        time.sleep(2)
+        for r in both:
+            self.assertEqual(r.stop(), 0, r.said())
+        for store in (self.store, other):
+            self.verify(store)
+            stacks = self.folded(store=store)
+            self.assertGreater(sum(n for s, n in stacks.items()
+                                   if s[-1] in ("one", "three")), 30)
+
+    def test_only_its_owner_and_group_may_read(self):
+        r = self.recorder("--window", "1s").ready()
+        time.sleep(1.5)
+        mode = stat.S_IMODE(os.stat(self.store).st_mode)
+        self.assertEqual(mode, 0o750)
+        for name in os.listdir(self.store):
+            mode = os.stat(os.path.join(self.store, name)).st_mode
+            # The socket by which others of the group may ask.
+            self.assertEqual(stat.S_IMODE(mode), 0o660 if stat.S_ISSOCK(mode) else 0o640, name)
+        # Another user gets no answer from the recorder.
+        os.chmod(self.dir, 0o755)
+        asked = subprocess.run(
+            ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", support.BIN,
+             "mark", "mischief", "--store", self.store, "--control", self.store + ".control"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30)
+        self.assertNotEqual(asked.returncode, 0, asked.stdout)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.assertEqual([e for e in support.Dump(self.store).events if e["source"] == "mark"], [])
+
+
+support.main()

@@ -39,6 +39,30 @@ static int intern_module(struct cam_live_window *w, const struct cam_files_row *
 	return err ? err : cam_module_intern(t, &m, out);
 }
 
+/*
+ * What tells this file from others of its path. Until (or unless) somebody has taken hold of it that is
+ * what its mapping said, and its book: two of one path, in two roots, must not share locations, or one
+ * would get the other's names.
+ */
+static size_t key_of(const struct cam_files_row *f, bool has_key,
+		     uint8_t key[CAM_FILES_KEY_BYTES + 4])
+{
+	if (has_key)
+		return cam_files_key_bytes(&f->key, key);
+	if (f->kind != CAM_MODULE_FILE)
+		return 0;
+	const struct cam_file_key mapped = {
+		.major = f->major,
+		.minor = f->minor,
+		.inode = f->inode,
+		.generation = f->generation,
+	};
+	size_t n = cam_files_key_bytes(&mapped, key);
+	for (unsigned i = 0; i < 4; i++)
+		key[n++] = (uint8_t)(f->book >> 8 * i);
+	return n;
+}
+
 static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct cam_module_id *out)
 {
 	bool has_key = f->kind == CAM_MODULE_FILE &&
@@ -47,8 +71,8 @@ static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct 
 		*out = f->modules[w->slot].module;
 		return 0;
 	}
-	uint8_t key[CAM_FILES_KEY_BYTES];
-	size_t n = has_key ? cam_files_key_bytes(&f->key, key) : 0;
+	uint8_t key[CAM_FILES_KEY_BYTES + 4];
+	size_t n = key_of(f, has_key, key);
 	int err = intern_module(w, f, (struct cam_text){(const char *)key, n}, out);
 	if (err)
 		return err;

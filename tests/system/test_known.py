@@ -145,7 +145,7 @@ class Known(support.Both):
     def test_users_are_told_apart(self):
         for source, store in self.each():
             self.assert_all(store.of_pid(self.scene.nobody_pid), 100,
-                            lambda s: s.uid == NOBODY or s.comm != "green", source)
+                            lambda s: s.uid == NOBODY or s.comm != "workload_green", source)
 
     def test_cpp_names_are_demangled(self):
         oracle = subprocess.run(["c++filt", "-p", "_ZNK4shop4TillIiE4ringERKSt4pairIiPKcE"],

@@ -48,6 +48,32 @@ static void a_replaced_binary_has_its_own_names(void **state)
 	stage_free(&s);
 }
 
+/* Nobody takes hold of either in time: in two roots they have one path, but not one place. */
+static void two_files_of_one_path_are_two_modules_before_they_are_held(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	s.silent = true;
+	for (int32_t pid = 20; pid < 22; pid++) {
+		uint64_t t = 3 * SEC + (uint64_t)pid * MS;
+		stage_fork(&s, t, 10, pid, pid);
+		stage_exec(&s, t + 1, pid, "app");
+		stage_map(&s, t + 2, pid, 0x1000, 0x2000, 30 + (uint64_t)pid, "/opt/app");
+		stage_sample(&s, t + 10000, pid, pid, USER(0x1010));
+	}
+	stage_run(&s, 5 * SEC);
+	stage_close(&s);
+	const struct cam_tables *t = &s.windows[0].t;
+	size_t n = 0;
+	for (size_t i = 0; i < t->n_modules; i++)
+		n += cam_text_equal(cam_string(t, t->modules[i].path), CAM_TEXT("/opt/app"));
+	assert_int_equal(n, 2);
+	assert_int_equal(s.windows[0].n_samples, 3);
+	assert_int_not_equal(s.windows[0].samples[1].place.v, s.windows[0].samples[2].place.v);
+	stage_free(&s);
+}
+
 /* The inode is used again by another file: only the generation tells. */
 static void a_reused_inode_is_another_file(void **state)
 {
@@ -356,6 +382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_replaced_binary_has_its_own_names),
+		cmocka_unit_test(two_files_of_one_path_are_two_modules_before_they_are_held),
 		cmocka_unit_test(a_reused_inode_is_another_file),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),

@@ -81,6 +81,8 @@ static int open_locked(struct cam_store *s)
 	if (err)
 		return err;
 	s->sequence = s->list.last_sequence;
+	for (size_t i = 0; i < s->list.n; i++)
+		s->list.entries[i].seal.found = s->list.entries[i].journal;
 	cam_annex_recover(s->io, &s->annex);
 	return 0;
 }
@@ -109,10 +111,11 @@ int cam_store_open_live(struct cam_io *io, struct cam_store **out, int *holder)
 
 int cam_store_open_write(struct cam_io *io, struct cam_store **out, int *holder)
 {
+	unsigned sealed;
 	int err = cam_store_open_live(io, out, holder);
 	/* Whatever cannot be done now waits, and is counted. */
 	if (!err)
-		cam_store_seal_pending(*out, &(*out)->counts.recovered);
+		cam_store_seal_pending(*out, &sealed);
 	return err;
 }
 

@@ -28,7 +28,7 @@ struct cam_retention {
 
 /* What happened since the store was opened, beyond what was asked. */
 struct cam_store_counts {
-	uint32_t recovered;    /* journals of a crash, sealed when the store was opened */
+	uint32_t recovered;    /* journals that were there when it was opened, sealed since */
 	uint32_t empty;	       /* journals of a crash with nothing in them, removed */
 	uint32_t set_aside;    /* journals without a readable header, renamed to *.bad */
 	uint32_t unsealed;     /* journals that could not be sealed now and wait */

@@ -20,6 +20,7 @@ enum cam_entry_state {
 struct cam_seal_state {
 	uint32_t round;	  /* in which it was last tried */
 	uint8_t failures; /* of sealing itself; the disk's do not count */
+	bool found;	  /* it was there when the store was opened */
 	bool busy;	  /* a job has it */
 	bool unsynced;	  /* it got its name, but the directory could not be synced */
 	bool done;	  /* sealed for good: only the journal could not be removed */

@@ -311,6 +311,7 @@ int cam_store_seal_done(struct cam_store *s, struct cam_seal_job *job, int resul
 	/* If this fails both are there, which is no harm: it is tried again. */
 	e->seal.done = true;
 	e->deleted = cam_store_remove(s->io, e->name) == 0;
+	s->counts.recovered += e->seal.found && job->sealed[0];
 	return 0;
 }
 

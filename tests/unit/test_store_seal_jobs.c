@@ -98,6 +98,7 @@ static void test_live(void **state)
 	}
 	assert_no_job(s);
 	assert_int_equal(cam_store_seal_waiting(s), 0);
+	assert_int_equal(cam_store_counts(s)->recovered, 3);
 	struct numbers found = read_all(sim_io(d), 12);
 	assert_int_equal(found.journals, 0);
 	assert_int_equal(found.windows, 4);

@@ -45,7 +45,8 @@ void cam_perf_put_text(struct cam_buf *out, struct cam_text s)
 		cam_buf_printf(out, "\\x%02x", (unsigned char)s.p[i]);
 		done = i + 1;
 	}
-	cam_buf_put(out, s.p + done, s.n - done);
+	if (done < s.n)
+		cam_buf_put(out, s.p + done, s.n - done);
 }
 
 /* Whether a reader could take what follows this blank for the pid, or the line for something else. */

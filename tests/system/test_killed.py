@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder killed at random moments, and its helpers: what was recorded is there at the next
 start, but for the last second; the rest is a gap with a name."""
+import bisect
 import os
 import random
 import signal
@@ -40,7 +41,8 @@ class Killed(support.Case):
         times = sorted(s["t"] for s in dump.samples)
         tails = []
         for started, at in moments:
-            before = max((t for t in times if t <= at), default=0)
+            n = bisect.bisect_right(times, at)
+            before = times[n - 1] if n else 0
             tails.append((at - max(before, started)) / SECOND)
             if not before:
                 continue  # killed before there was a first window to be followed by a gap

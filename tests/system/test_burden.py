@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that are hard to watch: 20,000 threads, 20,000 vforks a second, hardly ever the same stack
+twice. The recorder starts soon, loses no sample, and stays within its memory."""
+import subprocess
+import time
+
+import support
+
+SECOND = 1_000_000_000
+RESIDENT = 64 << 20
+
+
+class Burden(support.Case):
+    def test_it_starts_within_a_second_beside_20000_threads(self):
+        sleepers = subprocess.Popen([support.workload("sleepers"), "20000"], text=True,
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.running.append(sleepers)
+        threads = int(sleepers.stdout.readline())
+        self.assertGreater(threads, 15000)
+        self.start(support.workload("slots"), "60", stdout=-3)
+        before = time.monotonic_ns()
+        r = self.recorder("-F", "499")
+        r.ready()
+        time.sleep(3)
+        peak = support.peak_bytes(r.pid)
+        self.assertEqual(r.stop(), 0, r.said())
+        first = min(s["t"] for s in support.Dump(self.store).samples)
+        support.note(f"{threads} threads: first sample {(first - before) / SECOND:.3f} s after the "
+                     f"start, resident at most {peak / 2**20:.1f} MiB")
+        self.assertLess(first - before, SECOND)
+        self.assertLess(peak, RESIDENT)
+        self.verify()
+
+    def storm(self, source, seconds):
+        r = self.recorder("--source", source, "--max-cpu", "none").ready()
+        done = subprocess.run([support.workload("vforks"), str(seconds)], stdout=subprocess.PIPE,
+                              text=True, timeout=120)
+        status = r.status()
+        peak = support.peak_bytes(r.pid)
+        self.assertEqual(r.stop(), 0, r.said())
+        support.note(f"{source}: {int(done.stdout) / seconds:.0f} vforks/s, resident at most "
+                     f"{peak / 2**20:.1f} MiB")
+        self.assertGreater(int(done.stdout), 5000 * seconds)
+        self.assertLess(peak, RESIDENT)
+        for cause in ("lost_ring", "lost_queue", "bound"):
+            self.assertEqual(status["by_cause"][cause], 0, cause)
+        self.assertEqual(sum(w["lost"] for w in self.windows()), 0)
+        mine = sum(n for s, n in self.folded().items() if s[0].startswith("workload_vforks"[:15]))
+        self.assertGreater(mine, 20 * seconds)
+        self.verify()
+
+    def test_a_storm_of_vforks_through_bpf(self):
+        self.storm("bpf", 6)
+
+    def test_a_storm_of_vforks_through_plain_rings(self):
+        self.storm("perf", 4)
+
+    def test_hardly_ever_the_same_stack_twice(self):
+        """At 9,973 Hz on each CPU that is a million and more a minute."""
+        r = self.recorder("-F", "9973", "--window", "2m", "--max-cpu", "none").ready()
+        self.start(support.workload("manystacks"), "8").wait(60)
+        status = r.status()
+        peak = support.peak_bytes(r.pid)
+        self.assertEqual(r.stop(), 0, r.said())
+        tables = next(b for b in status["budgets"] if b["name"] == "tables")
+        support.note(f"{status['samples']} samples in {status['uptime_ns'] / SECOND:.1f} s, resident "
+                     f"at most {peak / 2**20:.1f} MiB, tables {tables['used'] / 2**20:.1f} MiB, "
+                     f"bound {status['by_cause']['bound']}")
+        self.assertGreater(status["samples"], 60000)
+        self.assertLess(peak, RESIDENT)
+        self.assertLessEqual(tables["used"], tables["limit"])
+        dump = support.Dump(self.store, samples=False)
+        told = sum(c["busy"] + sum(c["causes"].values()) for c in dump.cells)
+        self.assertGreater(told, 0.95 * status["samples"])
+        self.verify()
+
+
+
+support.main()

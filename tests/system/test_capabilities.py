@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""As nobody, with six capabilities, with five of them, with none: what is lost is said once at the
+start, and the rest works. And in a time namespace of its own."""
+import os
+import subprocess
+import time
+
+import support
+
+ALL = ("perfmon", "bpf", "sys_ptrace", "checkpoint_restore", "syslog", "dac_read_search")
+SECOND = 1_000_000_000
+
+
+def nobody(capabilities):
+    wanted = ",".join("+" + c for c in capabilities) or "-all"
+    return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps",
+            "-all" + ("," + wanted if capabilities else ""), "--ambient-caps", wanted,
+            "--bounding-set", "-all" + ("," + wanted if capabilities else ""), "--"]
+
+
+class Capabilities(support.Case):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.dir, 0o755)
+        self.place = os.path.join(self.dir, "nobody")
+        os.mkdir(self.place, 0o750)
+        os.chown(self.place, 65534, 65534)
+        self.store = os.path.join(self.place, "store")
+
+    def record(self, capabilities, *args, seconds=2.5):
+        """(what it said, its samples) of some seconds beside a spinning process of root's."""
+        spin = self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "199", "--window", "1m", *args, wrap=nobody(capabilities)).ready()
+        time.sleep(seconds)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        spin.kill()
+        spin.wait()
+        return r.said(), support.Dump(self.store).samples
+
+    def named(self, samples):
+        return sum(s["frames"][:1] in (["one"], ["three"]) for s in samples)
+
+    def test_all_six_are_all_it_needs(self):
+        said, samples = self.record(ALL)
+        self.assertIn("source bpf", said)
+        self.assertNotIn("CAP_", said)
+        self.assertNotIn("without kernel stacks", said)
+        self.assertGreater(self.named(samples), 50)
+        # The kernel's functions too: whoever enters it comes through one of these.
+        self.assertTrue(any(f.startswith(("asm_", "do_syscall_64", "entry_SYSCALL", "x64_sys_"))
+                            for s in samples for f in s["frames"]))
+        exe = {s["exe"] for s in samples if s["comm"] == "workload_spin31"[:15]}
+        self.assertEqual(exe, {os.path.realpath(support.workload("spin31"))})
+
+    def test_each_that_is_missing_is_said_and_the_rest_works(self):
+        for missing in ALL:
+            with self.subTest(missing=missing):
+                self.store = os.path.join(self.place, missing)
+                said, samples = self.record([c for c in ALL if c != missing], seconds=1.5)
+                support.note(f"without {missing}: " + next(
+                    (line for line in said.splitlines() if "CAP_" in line), "nothing said"))
+                self.assertEqual(said.count(f"CAP_{missing.upper()} is missing"), 1, said)
+                self.assertEqual(said.count(" is missing"), 1, said)
+                if missing in ("bpf", "syslog", "dac_read_search"):
+                    self.assertGreater(self.named(samples), 20, said)
+                if missing == "bpf":
+                    self.assertIn("source perf", said)
+
+    def test_with_none_of_them_it_records_its_own_command(self):
+        r = subprocess.run(
+            [*nobody(()), support.BIN, "record", "-F", "199", "-o", self.place + "/x.pcw", "--",
+             support.workload("spin31"), "2"], stdout=-1, stderr=-1, text=True, timeout=60)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        r = support.perfcam("export", "folded", "-i", self.place + "/x.pcw")
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        lines = r.stdout.splitlines()
+        named = sum(int(line.rpartition(" ")[2]) for line in lines
+                    if line.rpartition(" ")[0].endswith((";one", ";three")))
+        self.assertGreater(named, 100, r.stdout)
+
+    def test_with_none_of_them_it_records_a_process_of_its_own_user(self):
+        spin = self.start(*nobody(()), support.workload("spin31"), "60")
+        r = self.recorder("-F", "199", "-p", str(spin.pid), wrap=nobody(())).ready()
+        time.sleep(2)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        samples = support.Dump(self.store).samples
+        self.assertEqual({s["pid"] for s in samples}, {spin.pid})
+        self.assertGreater(self.named(samples), 50, r.said())
+
+    def test_in_a_time_namespace(self):
+        spin = self.start(support.workload("spin31"), "60")
+        before = time.monotonic_ns()
+        r = self.recorder("-F", "199", "--window", "1m",
+                          wrap=["unshare", "-T", "--monotonic", "100000", "--"]).ready()
+        time.sleep(2)
+        self.assertEqual(r.stop(), 0, r.said())
+        after = time.monotonic_ns()
+        self.verify()
+        dump = support.Dump(self.store)
+        self.assertGreater(self.named(dump.samples), 50)
+        for s in dump.samples:
+            self.assertTrue(before <= s["t"] <= after, (before, s["t"], after))
+        for w in dump.windows:
+            self.assertLess(abs(w["realtime"] - time.time_ns()), 20 * SECOND)
+        self.assertEqual(sum(w["lost"] for w in dump.windows), 0)
+        spin.kill()
+
+
+support.main()

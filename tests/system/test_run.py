@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`perfcam run`: a recorder and, as another user, a server that answers who has its token."""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+import support
+
+
+class Run(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.out = tempfile.TemporaryFile("w+")
+        self.p = self.start(support.BIN, "run", "--store", self.store, "--control",
+                            self.store + ".control", "--listen", "127.0.0.1:0", "--window", "1s",
+                            stdout=self.out, stderr=subprocess.STDOUT)
+        self.assertTrue(support.wait_until(lambda: re.search(r"http://\S+", self.said())),
+                        self.said())
+        url = re.search(r"http://([^/\s]+)(/\S*)?", self.said())
+        self.host, self.path = url.group(1), url.group(2) or "/"
+        token = re.search(r"[?&/#]token=([^&\s]+)", url.group(0))
+        self.token = token.group(1) if token else ""
+
+    def said(self):
+        self.out.seek(0)
+        return self.out.read()
+
+    def ask(self, path, method="GET", token=True, host=None):
+        c = http.client.HTTPConnection(self.host, timeout=20)
+        headers = {"Host": host} if host else {}
+        if token:
+            path += ("&" if "?" in path else "?") + "token=" + self.token
+        c.request(method, path, headers=headers)
+        answer = c.getresponse()
+        body = answer.read()
+        c.close()
+        return answer.status, body
+
+    def server(self):
+        def ask():
+            r = support.perfcam("status", "--json", "--store", self.store, "--control",
+                                self.store + ".control")
+            processes = json.loads(r.stdout)["processes"] if r.returncode == 0 else []
+            return next((p["pid"] for p in processes if p["name"] == "server"), 0)
+        return support.wait_until(ask)
+
+    def test_it_answers_with_the_token_only(self):
+        self.assertTrue(self.token, self.said())
+        for path in ("/api/windows", "/api/status"):
+            status, body = self.ask(path)
+            self.assertEqual(status, 200, body)
+            json.loads(body)
+            status, body = self.ask(path, token=False)
+            self.assertIn(status, (401, 403), path)
+            self.assertNotIn(b"windows\":[{", body)
+        self.assertIn(self.ask("/api/windows?token=" + "x" * len(self.token), token=False)[0],
+                      (401, 403))
+
+    def test_it_answers_its_own_name_only(self):
+        self.assertEqual(self.ask("/api/windows", host="evil.example")[0], 421)
+        self.assertEqual(self.ask("/api/windows", method="POST")[0], 405)
+
+    def test_the_server_is_somebody_else_and_may_die(self):
+        pid = self.server()
+        self.assertTrue(pid)
+        with open(f"/proc/{pid}/status") as f:
+            status = f.read()
+        uids = re.search(r"^Uid:\s+(.*)$", status, re.M).group(1).split()
+        self.assertNotIn("0", uids)
+        self.assertEqual(re.search(r"^CapEff:\s+(\w+)", status, re.M).group(1), "0" * 16)
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(2)
+        self.assertIsNone(self.p.poll(), self.said())
+        before = sum(w["samples"] for w in self.windows())
+        time.sleep(1.5)
+        self.assertGreater(sum(w["samples"] for w in self.windows()), before)
+        self.p.send_signal(signal.SIGTERM)
+        self.assertEqual(self.p.wait(10), 0, self.said())
+        self.verify()
+
+    def test_both_end_together(self):
+        pid = self.server()
+        self.p.send_signal(signal.SIGTERM)
+        self.assertEqual(self.p.wait(10), 0, self.said())
+        self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
+
+
+support.main()

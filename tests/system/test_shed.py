@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A CPU budget that cannot be kept at the rate asked for: the rate goes down, and that is said."""
+import time
+
+import support
+
+SECOND = 1_000_000_000
+
+
+class Shed(support.Case):
+    def test_it_sheds_to_keep_its_budget(self):
+        self.start(support.workload("manystacks"), "60")
+        r = self.recorder("-F", "4999", "--max-cpu", "0.1%").ready()
+        shed = support.wait_until(lambda: r.status()["shedding"], 60)
+        self.assertTrue(shed, r.said())
+        time.sleep(3)
+        status = r.status()
+        self.assertLess(status["hz"], 4999)
+        self.assertEqual(status["wanted_hz"], 4999)
+        self.assertEqual(r.stop(), 0, r.said())
+        dump = support.Dump(self.store, samples=False)
+        self.assertTrue(any("lowered" in e["text"] for e in dump.events), dump.events)
+        support.note(f"{dump.lost('shed')} samples shed; {shed}, {status['hz']} Hz after "
+                     f"{status['uptime_ns'] / SECOND:.0f} s")
+        self.assertGreater(dump.lost("shed"), 1000)
+        self.verify()
+
+
+support.main()

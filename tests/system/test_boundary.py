@@ -9,6 +9,7 @@ import support
 
 HZ = 997
 SLOT_NS = 20_000_000
+ERROR = 2 * HZ // 100 + 1  # the ledger's own: two ticks of /proc/stat, and rounding
 SECOND = 1_000_000_000
 
 
@@ -72,11 +73,11 @@ class Boundary(support.Case):
         cpus = {k[1] for k in whole}
         for second in range(first, last):
             for cpu in cpus:
-                # What did not fit into its second is carried into the next: one sample each way.
-                self.assertLessEqual(abs(whole.get((second, cpu), 0) - HZ), 3, (second, cpu))
+                # What did not fit into its second is carried into the next.
+                self.assertLessEqual(abs(whole.get((second, cpu), 0) - HZ), ERROR, (second, cpu))
         for cpu in cpus:
             total = sum(n for k, n in whole.items() if k[1] == cpu)
-            self.assertLessEqual(abs(total - HZ * (last - first)), 4)
+            self.assertLessEqual(abs(total - HZ * (last - first)), ERROR)
         busy = {}
         for s in dump.samples:
             busy[s["t"] // SECOND, s["cpu"]] = busy.get((s["t"] // SECOND, s["cpu"]), 0) + 1

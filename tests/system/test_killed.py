@@ -34,6 +34,7 @@ class Killed(support.Case):
             self.start(support.workload("slots"), str(60 + 5 * kills), cpu, stdout=-3)
         moments = [self.kill_once(rng) for _ in range(kills)]
         r = self.recorder("-F", "499", "--window", "2s").ready()
+        self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
         time.sleep(0.5)
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
@@ -108,6 +109,7 @@ class Killed(support.Case):
         self.start(support.workload("spin31"), "3").wait(60)
         self.assertEqual(r.stop(), 0, r.said())
         r = self.recorder().ready()  # seals what was left
+        self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
         dump = support.Dump(self.store)

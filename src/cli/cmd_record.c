@@ -40,9 +40,8 @@ static int record(struct cam_record_request *request, const char *out)
 		return CAM_EXIT_FAILED;
 	if (!out && result.last_window[0])
 		cam_note("%s/%s", request->settings->store, result.last_window);
-	if (result.command_status != -1)
-		return status_of_command(result.command_status);
-	return status;
+	int of_command = result.command_status == -1 ? 0 : status_of_command(result.command_status);
+	return of_command ? of_command : status;
 }
 
 int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)

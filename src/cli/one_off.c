@@ -103,7 +103,10 @@ static int draw(const char *window, const char *stem)
 	const char *const export[] = {"export", "perf-script", "-i", window, "-o", text, NULL};
 	int status = run_verb(cam_cmd_flame, flame);
 	int exported = run_verb(cam_cmd_export, export);
-	printf("Flamegraph:       %s\nRaw stack traces: %s\n", svg, text);
+	if (!access(svg, F_OK))
+		printf("Flamegraph:       %s\n", svg);
+	if (!access(text, F_OK))
+		printf("Raw stack traces: %s\n", text);
 	return status ? status : exported;
 }
 
@@ -142,6 +145,22 @@ static int is_window(const struct dirent *e)
 	return ends_with(e->d_name, ".pcw");
 }
 
+static int holds_samples(const struct dirent *e)
+{
+	return is_window(e) || ends_with(e->d_name, ".pcj");
+}
+
+/* What could not be sealed or moved is not thrown away. */
+static bool is_spent(const struct cam_one_off *o)
+{
+	struct dirent **names = NULL;
+	int n = scandir(o->room, &names, holds_samples, NULL);
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	return n <= 0;
+}
+
 static void remove_room(const struct cam_one_off *o)
 {
 	DIR *dir = opendir(o->room);
@@ -166,6 +185,10 @@ int cam_one_off_end(struct cam_one_off *o, const struct cam_settings *settings, 
 		free(names[i]);
 	}
 	free(names);
+	if (!is_spent(o))
+		return cam_failed("%s: what was recorded is left in there, as a store: perfcam ls "
+				  "--store %s",
+				  o->room, o->room);
 	if (recorded && n <= 0)
 		status = cam_failed("nothing was sampled: nothing ran in that scope");
 	remove_room(o);

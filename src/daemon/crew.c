@@ -10,6 +10,9 @@
  *  4. The kernel's symbols go to a symboliser once in its life, and again when they changed:
  *     errands for kernel names wait in the table (`sent` false) until the opener has opened them. Old
  *     symbols name nothing once they may be wrong: a BPF program can lie where another was.
+ *  5. A file that was written to while it is held is never given to a symboliser, and ingest is told
+ *     within CHECK_TICKS: the names it had are those of something else. A file that is renamed or
+ *     deleted stays what it was: its time of change says nothing, that of its data does.
  */
 #include "daemon/crew.h"
 
@@ -20,16 +23,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_UNDER_WAY	  1024u
+#define MAX_FILE_NUMBERS  32768u
 #define OPENER_TIMEOUT_NS (2 * CAM_NS_PER_SEC)
 #define NAMES_TIMEOUT_NS  (10 * CAM_NS_PER_SEC)
 #define KERNEL_RENEW_NS	  (10 * CAM_NS_PER_SEC) /* reading them takes 45 ms */
 #define KERNEL_RENEWALS	  3u			/* …but some may follow each other */
 #define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
 #define KALLSYMS_TICKET	  UINT32_MAX
+#define CHECK_TICKS	  10u /* each looks at a part of what is held */
 
 struct errand {
 	bool used, sent;
@@ -45,6 +51,9 @@ struct errand {
 struct held {
 	int fd; /* -1: none */
 	bool poisoned;
+	struct cam_file_key key;
+	struct timespec written; /* when it was last, as of when it came */
+	int64_t bytes;
 };
 
 struct worker {
@@ -63,7 +72,7 @@ struct cam_crew {
 	struct errand under_way[MAX_UNDER_WAY];
 	uint64_t order;
 	struct held *files;
-	size_t n_files, max_files;
+	size_t n_files, max_files, next_check;
 	uint32_t held_files;
 	/* The kernel's symbols. */
 	bool kernel_asked, kernel_sent, kernel_stale;
@@ -148,7 +157,7 @@ static struct held *held_file(struct cam_crew *c, uint32_t file)
 static struct held *make_held(struct cam_crew *c, uint32_t file)
 {
 	size_t at = file - CAM_FILE_FIRST;
-	if (file < CAM_FILE_FIRST || at >= 16 * c->max_files)
+	if (file < CAM_FILE_FIRST || at >= MAX_FILE_NUMBERS)
 		return NULL;
 	if (at >= c->n_files) {
 		size_t n = at + 64;
@@ -173,6 +182,37 @@ static void release_file(struct cam_crew *c, uint32_t file)
 		c->held_files--;
 	}
 	*h = (struct held){.fd = -1};
+}
+
+static bool was_written(const struct held *h, struct stat *now)
+{
+	return !fstat(h->fd, now) &&
+	       (now->st_mtim.tv_sec != h->written.tv_sec ||
+		now->st_mtim.tv_nsec != h->written.tv_nsec || now->st_size != h->bytes);
+}
+
+/* Not asked for: ingest forgets the file when it hears another key. */
+static void tell_written(struct cam_crew *c, uint32_t file, const struct held *h,
+			 const struct stat *now)
+{
+	struct cam_tidings t = {.type = CAM_ERRAND_FILE, .file = file, .held.key = h->key};
+	int64_t changed =
+		(int64_t)now->st_ctim.tv_sec * (int64_t)CAM_NS_PER_SEC + now->st_ctim.tv_nsec;
+	t.held.key.ctime_ns = changed != h->key.ctime_ns ? changed : changed + 1;
+	t.held.key.bytes = (uint64_t)now->st_size;
+	c->stats.written_files++;
+	c->deliver(c->arg, &t);
+}
+
+static void check_files(struct cam_crew *c)
+{
+	struct stat now;
+	for (size_t n = (c->n_files + CHECK_TICKS - 1) / CHECK_TICKS; n; n--) {
+		size_t at = c->next_check++ % c->n_files;
+		const struct held *h = &c->files[at];
+		if (h->fd >= 0 && was_written(h, &now))
+			tell_written(c, (uint32_t)at + CAM_FILE_FIRST, h, &now);
+	}
 }
 
 /* A worker is gone: what it had is answered here. */
@@ -299,8 +339,11 @@ static int send_names(struct cam_crew *c, const struct cam_errand *in)
 	int fd = -1;
 	if (in->file >= CAM_FILE_FIRST) {
 		struct held *h = held_file(c, in->file);
+		struct stat now;
 		if (!h || h->fd < 0 || h->poisoned)
 			return -EBADF;
+		if (was_written(h, &now))
+			return -EAGAIN; /* ingest hears why from the tick */
 		fd = h->fd;
 	}
 	int err = start_worker(c, &c->symboliser);
@@ -409,16 +452,26 @@ static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
 	return NULL;
 }
 
-static int keep_file(struct cam_crew *c, const struct errand *e, int fd)
+static int keep_file(struct cam_crew *c, const struct errand *e, const struct cam_file_key *key,
+		     int fd)
 {
+	struct stat now;
 	struct held *h = held_file(c, e->file);
 	if (!h || fd < 0)
 		return -EBADMSG;
+	if (fstat(fd, &now))
+		return -errno;
+	/* Several were under way when the last place was free. */
+	if (h->fd < 0 && c->held_files >= c->max_files)
+		return -EMFILE;
 	if (h->fd >= 0)
 		close(h->fd);
 	else
 		c->held_files++;
 	h->fd = fd;
+	h->key = *key;
+	h->written = now.st_mtim;
+	h->bytes = now.st_size;
 	return 0;
 }
 
@@ -441,7 +494,7 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		}
 	} else {
 		if (e->type == CAM_ERRAND_FILE && !t->error) {
-			t->error = keep_file(c, e, fd);
+			t->error = keep_file(c, e, &t->held.key, fd);
 			fd = t->error ? fd : -1;
 		}
 		bool more = !t->error && ((e->type == CAM_ERRAND_PROCESS && t->process.more) ||
@@ -529,6 +582,7 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 			lose_worker(c, workers[i], -EIO);
 	}
 	start_worker(c, &c->opener);
+	check_files(c);
 }
 
 void cam_crew_kernel_changed(struct cam_crew *c)

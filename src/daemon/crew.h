@@ -19,6 +19,7 @@ struct cam_crew_stats {
 	uint32_t under_way;
 	uint32_t held_files;
 	uint32_t poisoned_files;	/* a symboliser died or hung on them */
+	uint32_t written_files;		/* while they were held */
 	int opener_pid, symboliser_pid; /* 0: not running */
 };
 

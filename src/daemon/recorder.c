@@ -37,6 +37,7 @@
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
 #define STARTING_NS    (30 * CAM_NS_PER_SEC)
+#define SAY_AGAIN_NS   (600 * CAM_NS_PER_SEC)
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -45,7 +46,7 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-void cam_recorder_mishap(struct cam_recorder *r, const char *fmt, ...)
+bool cam_recorder_mishap(struct cam_recorder *r, const char *fmt, ...)
 {
 	char text[sizeof(r->mishaps[0].text)];
 	va_list ap;
@@ -63,10 +64,16 @@ void cam_recorder_mishap(struct cam_recorder *r, const char *fmt, ...)
 		m = &r->mishaps[0];
 		*m = (struct cam_mishap){0};
 		memcpy(m->text, text, sizeof(text));
+	}
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool say = !m->times || now - m->said_ns >= SAY_AGAIN_NS;
+	if (say) {
 		cam_log("%s", text);
+		m->said_ns = now;
 	}
 	m->times++;
 	m->realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME);
+	return say;
 }
 
 static void take_tidings(void *arg, const struct cam_tidings *t)
@@ -77,26 +84,31 @@ static void take_tidings(void *arg, const struct cam_tidings *t)
 		cam_recorder_mishap(r, "an answer of a helper was not taken: %s", strerror(-err));
 }
 
-/* Says a failing store once, and once that it works again. */
+/* Says a failing store, not each time it fails, and as often that it works again. */
 static void note_journal(struct cam_recorder *r, int err)
 {
 	if (err == r->journal_error)
 		return;
 	r->journal_error = err;
 	if (err)
-		cam_recorder_mishap(
+		r->journal_said |= cam_recorder_mishap(
 			r,
 			"%s: cannot write: %s; recording goes on in memory as far as it "
 			"fits, what does not is counted",
 			r->settings->store, strerror(-err));
-	else
+	else if (r->journal_said) {
 		cam_log("%s: writing again", r->settings->store);
+		r->journal_said = false;
+	}
 }
 
-static void drain_queue(struct cam_recorder *r, bool all)
+/* False: there is more. */
+static bool drain_queue(struct cam_recorder *r, bool all)
 {
 	struct cam_raw raw;
-	for (int i = 0; (all || i < RECORDS_A_TURN) && cam_queue_peek(r->queue, &raw); i++) {
+	for (int i = 0; cam_queue_peek(r->queue, &raw); i++) {
+		if (!all && i == RECORDS_A_TURN)
+			return false;
 		if (raw.type == CAM_RAW_KSYMBOL)
 			cam_crew_kernel_changed(r->crew);
 		else if (raw.type == CAM_RAW_SAMPLE)
@@ -106,29 +118,38 @@ static void drain_queue(struct cam_recorder *r, bool all)
 		if (err)
 			cam_recorder_mishap(r, "a record was not taken: %s", strerror(-err));
 	}
+	return true;
 }
 
 static void tick(struct cam_recorder *r)
 {
 	uint64_t now = cam_clock_now(r->clock);
 	struct cam_drain_stats drained = cam_drain_stats(r->drain);
-	drain_queue(r, false);
+	/* What is still queued is older than what the drain thread released: until all is read,
+	 * nobody is told that it is complete. The rest comes after whoever else waits. */
+	if (drain_queue(r, false))
+		r->released_ns = drained.released_ns;
+	else
+		eventfd_write(r->wake_fd, 1);
 	if (now - r->last_tick_ns < TICK_NS)
 		return;
 	r->last_tick_ns = now;
-	r->released_ns = drained.released_ns;
 	if (now / CAM_NS_PER_SEC != r->last_second) {
 		r->last_second = now / CAM_NS_PER_SEC;
 		cam_recorder_second(r, now);
 	}
-	cam_crew_tick(r->crew, now);
-	note_journal(r, cam_live_tick(r->live, now, drained.released_ns));
-	cam_keeper_tick(r->keeper, now);
+	/* Those two keep their own time, which a time namespace may have shifted. */
+	cam_crew_tick(r->crew, clock_ns(CLOCK_MONOTONIC));
+	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
+	cam_keeper_tick(r->keeper, clock_ns(CLOCK_MONOTONIC));
 	cam_recorder_snapshot_poll(r);
 	if (drained.error)
 		cam_recorder_mishap(r, "a CPU could not be watched: %s", strerror(-drained.error));
-	if (r->stop_ns && now >= r->stop_ns)
+	if (r->stop_ns && now >= r->stop_ns) {
+		if (r->child)
+			cam_log("the command goes on as process %d, no longer recorded", r->child);
 		r->stopping = true;
+	}
 }
 
 static void take_signal(struct cam_recorder *r)
@@ -140,6 +161,9 @@ static void take_signal(struct cam_recorder *r)
 		} else if (s.ssi_signo == SIGUSR1) {
 			cam_recorder_snapshot(r);
 		} else {
+			/* One from the terminal went to the command as well. */
+			if (r->child && s.ssi_code == SI_USER)
+				kill(r->child, (int)s.ssi_signo);
 			r->stopping = true;
 		}
 	}
@@ -150,7 +174,7 @@ static void take_child(struct cam_recorder *r)
 	if (waitpid(r->child, &r->child_status, WNOHANG) != r->child)
 		return;
 	r->child = 0;
-	r->stopping = true;
+	r->command_ended = r->stopping = true;
 }
 
 /* The server's question; an answer that does not fit its socket is its loss. */
@@ -249,7 +273,7 @@ static int open_parts(struct cam_recorder *r)
 	if (!err)
 		err = cam_queue_new(CAM_QUEUE_BYTES, &r->queue);
 	if (!err)
-		err = cam_crew_new(CAM_HELD_FILES, take_tidings, r, &r->crew);
+		err = cam_crew_new(cam_recorder_held_files(), take_tidings, r, &r->crew);
 	if (!err)
 		err = cam_recorder_open_live(r);
 	if (!err)
@@ -282,13 +306,14 @@ static void run_loop(struct cam_recorder *r)
 static void finish(struct cam_recorder *r, struct cam_record_result *result)
 {
 	cam_notify_stopping(&r->notify);
+	/* Before the end, so that what it writes down lies within the last window. */
+	cam_recorder_second(r, cam_clock_now(r->clock));
 	uint64_t released = cam_clock_now(r->clock);
 	cam_drain_stop(r->drain);
 	r->drain = NULL;
 	drain_queue(r, true);
 	uint64_t until =
 		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
-	cam_recorder_second(r, cam_clock_now(r->clock));
 	do {
 		note_journal(r, cam_live_tick(r->live, cam_clock_now(r->clock), released));
 		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
@@ -305,7 +330,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	result->samples = s.samples;
 	result->lost = s.lost;
 	snprintf(result->last_window, sizeof(result->last_window), "%s", name);
-	result->command_status = r->request->command ? r->child_status : -1;
+	result->command_status = r->command_ended ? r->child_status : -1;
 }
 
 static void close_parts(struct cam_recorder *r)

@@ -16,7 +16,8 @@ struct cam_record_request {
 	struct cam_settings *settings;		/* changed by a reload */
 	const struct cam_settings_given *given; /* for the reload; NULL: none is possible */
 	uint64_t duration_ns;			/* 0: until stopped */
-	char **command;				/* recorded with its children until it ends; NULL */
+	char **command; /* recorded with its children until it ends; gets a SIGTERM that the
+			 * recorder got, but not its end by duration; NULL */
 	bool one_off; /* a recording of its own: sealed wholly before it returns, no control socket,
 		       * no retention */
 	int server_pid; /* perfcam's server, for the accounts; 0: none */
@@ -25,7 +26,7 @@ struct cam_record_request {
 };
 
 struct cam_record_result {
-	int command_status; /* as of waitpid(); -1: there was no command */
+	int command_status; /* as of waitpid(); -1: no command, or it outlives the recording */
 	uint64_t samples;
 	uint64_t lost; /* by causes that are losses */
 	char last_window[512];

@@ -30,6 +30,7 @@ struct cam_mishap {
 	char text[160];
 	uint64_t times;
 	int64_t realtime_ns;
+	uint64_t said_ns; /* CLOCK_MONOTONIC */
 };
 
 struct cam_recorder {
@@ -60,12 +61,14 @@ struct cam_recorder {
 	int epoll_fd, wake_fd, signal_fd, child_fd;
 	pid_t child;
 	int child_status;
+	bool command_ended;
 	uint64_t start_ns, stop_ns; /* stop_ns: 0, until stopped */
 	int64_t start_realtime_ns;
 	uint64_t last_tick_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;
-	int journal_error; /* of the last tick; said once when it changes */
+	int journal_error; /* of the last tick */
+	bool journal_said;
 	bool snapshot_waiting;
 	struct cam_control_ticket snapshot_ticket;
 	uint32_t snapshot_sealed; /* windows sealed before it */
@@ -77,6 +80,8 @@ struct cam_recorder {
 
 /* recorder_start.c: everything up to the first round. 0, or an error that was said. */
 int cam_recorder_open_capture(struct cam_recorder *r);
+/* Raises the limit of open files; how many of them may be programs that are held. */
+size_t cam_recorder_held_files(void);
 int cam_recorder_open_live(struct cam_recorder *r);
 /* Forks the command, stopped before its exec until cam_recorder_go(). */
 int cam_recorder_fork_command(struct cam_recorder *r, int *go_fd);
@@ -95,6 +100,6 @@ void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);
 int cam_recorder_snapshot(struct cam_recorder *r);
 void cam_recorder_snapshot_poll(struct cam_recorder *r);
 
-/* Said once on stderr, then only counted (`status` shows it). */
-__attribute__((format(printf, 2, 3))) void cam_recorder_mishap(struct cam_recorder *r,
+/* Said on stderr (true), every ten minutes at most; counted each time (`status` shows it). */
+__attribute__((format(printf, 2, 3))) bool cam_recorder_mishap(struct cam_recorder *r,
 							       const char *fmt, ...);

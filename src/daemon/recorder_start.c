@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -98,10 +99,11 @@ static void say_cost(const struct cam_recorder *r)
 	const struct cam_capture_info *i = &r->capture->info;
 	uint64_t rate = (uint64_t)i->hz * i->cpus;
 	char samples[32];
+	double megabytes = (double)rate * 3600 * BYTES_A_SAMPLE / 1e6;
 	cam_log("%u Hz × %u CPUs = %s samples/s when all are busy, about %.2g %% of each CPU, about "
-		"%.2g MB/h",
+		"%.*f MB/h",
 		i->hz, i->cpus, grouped(rate, samples), i->hz * (COST_NS_A_SAMPLE / 1e9) * 100,
-		(double)rate * 3600 * BYTES_A_SAMPLE / 1e6);
+		megabytes < 10, megabytes);
 	char warning[256];
 	cam_rate_warning(r->settings->hz, warning, sizeof(warning));
 	if (warning[0])
@@ -130,6 +132,18 @@ static void say_source(struct cam_recorder *r, const struct cam_bpf_refusal *ref
 	cam_log("%s", r->why_source);
 }
 
+/* A number that was mistyped would record nothing, silently. */
+static int check_pids(const struct cam_settings *s)
+{
+	for (size_t i = 0; i < s->n_pids; i++) {
+		if (kill(s->pids[i], 0) && errno == ESRCH) {
+			cam_log("--pid %d: no such process", s->pids[i]);
+			return -ESRCH;
+		}
+	}
+	return 0;
+}
+
 int cam_recorder_open_capture(struct cam_recorder *r)
 {
 	const struct cam_settings *s = r->settings;
@@ -141,11 +155,17 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	};
 	struct cam_probe probe;
 	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", s->hz}, &probe);
+	int err = check_pids(s);
+	if (err)
+		return err;
 	say_findings(&probe);
 	struct cam_bpf_refusal refusal;
-	int err = open_best(r, &o, &refusal);
+	err = open_best(r, &o, &refusal);
 	if (err) {
-		cam_log("cannot sample: %s", strerror(-err));
+		if (err == -ENODEV && s->n_cpus)
+			cam_log("cannot sample: none of the CPUs asked for (--cpu) is online");
+		else
+			cam_log("cannot sample: %s", strerror(-err));
 		return err;
 	}
 	say_source(r, &refusal);
@@ -155,6 +175,34 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 		.hz = r->capture->info.hz,
 	};
 	return 0;
+}
+
+static size_t files_for(uint64_t limit, size_t cpus)
+{
+	/* Four events a CPU; journals, windows, sockets, clients of the control socket. */
+	uint64_t own = 4 * (uint64_t)cpus + 128;
+	uint64_t held = limit >= 2 * own ? limit - own : limit / 8;
+	return held < CAM_HELD_FILES ? (size_t)held : CAM_HELD_FILES;
+}
+
+/*
+ * Programs that are sampled are held open. Past the limit of open files the recorder could not even
+ * begin the next window, so the limit is raised as far as it goes and the rest of it left alone.
+ */
+size_t cam_recorder_held_files(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return CAM_HELD_FILES / 8;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) || getrlimit(RLIMIT_NOFILE, &files))
+		return CAM_HELD_FILES / 8;
+	size_t held = files_for(files.rlim_cur, (size_t)sysconf(_SC_NPROCESSORS_CONF));
+	if (held < CAM_HELD_FILES)
+		cam_log("at most %llu files may be open (ulimit -Hn): programs beyond the first %zu "
+			"that run at once get no names",
+			(unsigned long long)files.rlim_cur, held);
+	return held;
 }
 
 static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)

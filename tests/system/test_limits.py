@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where the host gives little, and what becomes of a command that is recorded."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+import support
+
+
+class OpenFiles(support.Case):
+    def test_more_programs_than_files_may_be_open(self):
+        """Programs are held open only as far as windows can still be begun, sealed and asked about."""
+        limit, programs = 100, 80
+        # As a limit of the process, before it starts: hard, so that it cannot be raised.
+        r = self.recorder("-F", "997", "--window", "2s",
+                          wrap=("prlimit", f"--nofile={limit}:{limit}")).ready()
+        most = 0
+        for i in range(programs):
+            path = os.path.join(self.dir, f"program{i}")
+            shutil.copy(support.workload("spin31"), path)
+            subprocess.run([path, "0.08"], check=True, stdout=subprocess.DEVNULL)
+            most = max(most, len(os.listdir(f"/proc/{r.pid}/fd")))
+        status = r.status()
+        self.assertIsNotNone(status, r.said())
+        self.assertEqual(status["errors"], [])
+        self.assertLess(most, limit - 5)
+        self.assertEqual(r.stop(), 0, r.said())
+        dump = support.Dump(self.store)
+        self.assertGreaterEqual(sum(w["sealed"] for w in dump.windows), 2)
+        self.assertEqual(dump.lost("disk_full"), 0)
+        mine = [s for s in dump.samples if s["comm"].startswith("program")]
+        named = [s for s in mine if {"three", "one"} & set(s["frames"])]
+        support.note(f"{len(named)} of {len(mine)} samples named, {most} of {limit} files open")
+        self.assertGreater(len(mine), 100)
+
+    def test_the_soft_limit_is_raised_and_the_command_does_not_notice(self):
+        out = os.path.join(self.dir, "x.pcw")
+        soft, hard = 64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        r = subprocess.run(["prlimit", f"--nofile={soft}:{hard}", support.BIN, "record", "-o", out,
+                            "--", "sh", "-c", "ulimit -Sn"], stdout=subprocess.PIPE, text=True,
+                           stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(r.stdout.splitlines()[0], str(soft), r.stderr)
+
+
+class Command(support.Case):
+    def record(self, *args):
+        return support.perfcam("record", "-o", os.path.join(self.dir, "x.pcw"), *args)
+
+    def test_its_status_is_passed_on(self):
+        self.assertEqual(self.record("--", "sh", "-c", "exit 5").returncode, 5)
+
+    def test_it_outlives_a_recording_that_was_to_be_short(self):
+        r = self.record("-d", "1s", "--", "sh", "-c",
+                        f"echo $$ > {self.dir}/pid; exec sleep 60 >/dev/null 2>&1")
+        pid = int(open(self.dir + "/pid").read())
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn(f"goes on as process {pid}", r.stderr)
+
+    def test_who_stops_the_recorder_stops_it_too(self):
+        r = self.recorder("--", "sleep", "61").ready()
+        with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
+            children = f.read().split()
+        mine = [c for c in children if b"sleep" in open(f"/proc/{c}/cmdline", "rb").read()]
+        self.assertEqual(len(mine), 1)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{mine[0]}")))
+
+    def test_nothing_is_thrown_away_that_could_not_be_put_in_its_place(self):
+        """The file appears while it is recorded: it is not overwritten, nor the recording lost."""
+        out = os.path.join(self.dir, "x.pcw")
+        r = self.record("--", "sh", "-c", f"{support.workload('spin31')} 0.3; echo mine > {out}")
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertEqual(open(out).read(), "mine\n")
+        left = r.stderr.splitlines()[-1].split(" --store ")[1]
+        self.assertIn("three", support.perfcam("export", "folded", "--store", left).stdout)
+
+
+class Overwritten(support.Case):
+    def test_a_file_written_in_place_never_has_the_names_of_what_was_there(self):
+        r = self.recorder("-F", "997").ready()
+        path = os.path.join(self.dir, "program")
+        shutil.copy(support.workload("spin31"), path)
+        subprocess.run([path, "1"], check=True, stdout=subprocess.DEVNULL)
+        before = os.stat(path).st_ino
+        with open(support.workload("slots"), "rb") as f, open(path, "r+b") as to:
+            to.truncate()
+            to.write(f.read())
+        self.assertEqual(os.stat(path).st_ino, before)
+        time.sleep(3)  # it is looked at every two seconds
+        subprocess.run([path, "1"], check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(r.stop(), 0, r.said())
+        names = {}
+        for s in support.Dump(self.store).samples:
+            if s["comm"] == "program":
+                for f in set(s["frames"]):
+                    names.setdefault(f.split("_")[0], set()).add(s["pid"])
+        self.assertEqual(len(names["three"]), 1)
+        self.assertEqual(len(names["slot"]), 1)
+        self.assertFalse(names["three"] & names["slot"])
+
+    def test_a_file_that_is_deleted_keeps_its_names(self):
+        r = self.recorder("-F", "997").ready()
+        path = os.path.join(self.dir, "program")
+        shutil.copy(support.workload("slots"), path)
+        p = subprocess.Popen([path, "6"], stdout=subprocess.DEVNULL)
+        self.running.append(p)
+        time.sleep(1)
+        os.unlink(path)
+        p.wait(60)
+        self.assertEqual(r.stop(), 0, r.said())
+        mine = [s for s in support.Dump(self.store).samples if s["comm"] == "program"]
+        half = mine[len(mine) // 2]["t"]
+        late = [s for s in mine if s["t"] > half]
+        named = [s for s in late if any(f.startswith("slot_") for f in s["frames"])]
+        self.assertGreater(len(named), 0.8 * len(late))
+
+
+class Scope(support.Case):
+    def test_a_scope_that_is_not_there_is_refused_in_words(self):
+        out = os.path.join(self.dir, "x.pcw")
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        for args, words in (("-p", str(gone.pid)), "no such process"), (("-C", "900"), "online"):
+            r = support.perfcam("record", "-d", "1s", "-o", out, *args)
+            self.assertEqual(r.returncode, 1)
+            self.assertIn(words, r.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+
+
+support.main()

@@ -181,7 +181,8 @@ static bool find_user_frames(struct cam_live *l, const struct who *w, const stru
 			l->stats.cut_stacks++;
 			return false;
 		}
-		if (!m && l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
+		if (!m && r->time_ns > w->process->exec_ns + SETTLED_NS &&
+		    l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
 			w->process->incomplete = true;
 			ask_process(l, w->process, r->tid);
 		}

@@ -11,7 +11,8 @@
  *    the new one are known from records: discarded, but for user and cgroup;
  *  - a process whose mappings are known keeps them: the answer runs ahead of the records, which are
  *    released late, so it may be about a program whose exec is still to come. Only of one that is
- *    unknown or suspect, or that was sampled outside of them, are the mappings taken;
+ *    unknown or suspect, or that was sampled outside of them, are the mappings taken (of the latter
+ *    only if it is the same program);
  *  - records later than maps_read_ns are laid over the answer, earlier ones are in it.
  *
  * Since when a mapping is valid: samples are parked while the question is under way, and are older
@@ -172,7 +173,9 @@ static void answer_process(struct cam_processes *t, const struct cam_tidings *a)
 	take_identity(t, p, &a->process);
 	/* One that is about to end has no mappings any more; ours were right. */
 	bool is_leaving = !p->draft->n && p->image && p->image->n;
-	bool is_known = p->known && !suspect && !p->incomplete;
+	bool is_other = p->image && p->image->exe && a->process.exe.n &&
+			!cam_text_equal(cam_word_text(p->image->exe), a->process.exe);
+	bool is_known = p->known && !suspect && (!p->incomplete || is_other);
 	if (is_known || p->exec_ns > a->process.maps_read_ns || (p->ended_ns && !p->parked) ||
 	    is_leaving) {
 		t->stats.discarded += !is_known;

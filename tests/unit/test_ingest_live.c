@@ -249,6 +249,36 @@ static void an_answer_that_runs_ahead_of_the_records_changes_no_program(void **s
 	stage_free(&s);
 }
 
+/* In the middle of an exec the CPU is in no mapping yet: that is no reason to take the next program's mappings. */
+static void a_sample_within_an_exec_does_not_bring_another_program(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	/* Nobody has asked for longer than it takes to look again. */
+	uint64_t t = 14 * SEC;
+	s.silent = true;
+	stage_fork(&s, t, 10, 20, 20);
+	stage_exec(&s, t + 1 * MS, 20, "a");
+	stage_map(&s, t + 2 * MS, 20, 0x1000, 0x2000, 40, "/bin/a");
+	stage_sample(&s, t + 3 * MS, 20, 20, USER(0x7010));
+	world_process(&s, 20, "b", "/bin/b");
+	world_map(&s, 20, 0x1000, 0x2000, 41, "/bin/b");
+	s.processes[s.n_processes - 1].start_ns = t;
+	strcpy(s.processes[s.n_processes - 1].cgroup, "/user/sh");
+	s.maps_read_ns = t + 10 * MS;
+	s.silent = false;
+	stage_answer(&s);
+	stage_sample(&s, t + 5 * MS, 20, 20, USER(0x1010));
+	stage_run(&s, 16 * SEC);
+	stage_close(&s);
+	size_t last = s.n_windows - 1;
+	assert_int_equal(s.windows[last].n_samples, 2);
+	assert_string_equal(stage_who(&s, last, 1), "a|/bin/a|/user/sh");
+	assert_string_equal(stage_stack(&s, last, 1), "a_0");
+	stage_free(&s);
+}
+
 /* Records after the reading are laid over the answer, those before it are not. */
 static void newer_records_win_over_an_answer(void **state)
 {
@@ -603,6 +633,7 @@ int main(void)
 		cmocka_unit_test(an_answer_about_another_bearer_of_the_pid_is_discarded),
 		cmocka_unit_test(a_bearer_whose_birth_was_lost_is_found_by_its_start),
 		cmocka_unit_test(mappings_read_before_an_exec_are_discarded),
+		cmocka_unit_test(a_sample_within_an_exec_does_not_bring_another_program),
 		cmocka_unit_test(an_answer_that_runs_ahead_of_the_records_changes_no_program),
 		cmocka_unit_test(newer_records_win_over_an_answer),
 		cmocka_unit_test(a_mapping_is_no_place_for_an_older_sample),

@@ -45,6 +45,8 @@ int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_setting
 		parent_of(out, o->place, sizeof(o->place));
 	} else {
 		snprintf(o->place, sizeof(o->place), "%s", out);
+		for (size_t n = strlen(o->place); n > 1 && o->place[n - 1] == '/'; n--)
+			o->place[n - 1] = '\0';
 		if (mkdir(out, 0750) && errno != EEXIST)
 			return cam_failed("%s: %s", out, strerror(errno));
 	}
@@ -77,7 +79,8 @@ static void scope_name(const struct cam_settings *s, char *room, size_t bytes)
 	snprintf(room, bytes, "all");
 }
 
-/* One of perfcam's own verbs, as if given by hand: the same files come out. */
+/* One of perfcam's own verbs, as if given by hand: the same files come out. What it prints is not wanted:
+ * the paths are printed here. */
 static int run_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words)
 {
 	char *argv[8] = {NULL};
@@ -87,8 +90,17 @@ static int run_verb(int (*run)(const struct cam_verb *, int, char **), const cha
 	const struct cam_verb verb = {.name = words[0], .synopsis = "", .summary = ""};
 	char *owned[8];
 	memcpy(owned, argv, sizeof(owned)); /* the parser moves them about */
-	if (!words[argc])
+	fflush(stdout);
+	int out = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (!words[argc] && out >= 0 && nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0) {
 		status = run(&verb, argc, argv);
+		fflush(stdout);
+		dup2(out, STDOUT_FILENO);
+	}
+	if (out >= 0)
+		close(out);
+	if (nowhere >= 0)
+		close(nowhere);
 	for (int i = 0; i < argc; i++)
 		free(owned[i]);
 	return status;
@@ -103,9 +115,10 @@ static int draw(const char *window, const char *stem)
 	const char *const export[] = {"export", "perf-script", "-i", window, "-o", text, NULL};
 	int status = run_verb(cam_cmd_flame, flame);
 	int exported = run_verb(cam_cmd_export, export);
-	if (!access(svg, F_OK))
+	/* Incomplete is drawn too; failed is not there. */
+	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
 		printf("Flamegraph:       %s\n", svg);
-	if (!access(text, F_OK))
+	if (exported == CAM_EXIT_OK || exported == CAM_EXIT_INCOMPLETE)
 		printf("Raw stack traces: %s\n", text);
 	return status ? status : exported;
 }

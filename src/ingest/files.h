@@ -42,6 +42,7 @@ struct cam_files_row {
 	struct cam_file_key key;
 	struct cam_word *path;
 	struct cam_word *build_id;
+	uint64_t names_asked_ns; /* 0: never */
 	uint8_t name_errors; /* one after the other: how often the symboliser could not read it */
 	/* Its row in the tables of each open window, if window is that window's number. */
 	struct {

@@ -4,7 +4,9 @@
  *
  * A new location of a window is looked up in the book of names; if the book does not have it, it is
  * noted as wanted, asked for at the next tick (by file, at most CAM_ERRAND_MAX_OFFSETS at a time) and
- * named when the answer has come, in whichever of the two windows wants it. What has no name, or
+ * named when the answer has come, in whichever of the two windows wants it. A file is asked about at once,
+ * then at most every ASK_AGAIN_NS: an errand costs the same whether it carries one offset or a hundred,
+ * and with one a tick for every busy file the errands cost more than all else. What has no name, or
  * whose name does not come while its window is open, stays unnamed.
  *
  * Kernel code that comes and goes (BPF programs, trampolines, modules: KSYMBOL records) has other
@@ -34,6 +36,7 @@
 #define MAX_TRIES	 3u
 #define MAX_NAME_ERRORS	 3u
 #define ASKS_A_TICK	 4096u
+#define ASK_AGAIN_NS	 (900 * CAM_NS_PER_MS)
 #define ANSWER_NS	 (15 * CAM_NS_PER_SEC)
 #define KERNEL_PAUSE_NS	 (10 * CAM_NS_PER_SEC)
 #define DYNAMIC_BOOK	 0x80000000u
@@ -109,6 +112,13 @@ static void note_error(struct cam_live *l, struct cam_files_row *f, int error)
 		f->name_errors++;
 	/* There is only one kernel: its symbols may come to be readable. */
 	f->retry_ns = l->now_ns + KERNEL_PAUSE_NS;
+}
+
+/* Whether it is not too early after the last time. */
+static bool is_rested(const struct cam_live *l, const struct cam_files_row *f)
+{
+	uint64_t since = l->now_ns - f->names_asked_ns;
+	return !f->names_asked_ns || !since || since >= ASK_AGAIN_NS;
 }
 
 static bool may_ask(const struct cam_live *l, const struct cam_files_row *f)
@@ -239,7 +249,7 @@ static size_t gather(struct cam_live *l, struct cam_live_window *w, struct cam_l
 	for (size_t i = 0; i < w->n_wants && n < ASKS_A_TICK; i++) {
 		const struct cam_files_row *f =
 			w->wants[i].ticket ? NULL : cam_files_find(l->files, w->wants[i].file);
-		if (f && may_ask(l, f))
+		if (f && may_ask(l, f) && is_rested(l, f))
 			out[n++] = &w->wants[i];
 	}
 	qsort(out, n, sizeof(*out), by_file);
@@ -277,6 +287,9 @@ static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_
 		return covered;
 	}
 	*k = (struct cam_live_ticket){e.ticket, e.file, f->book, l->turn, l->now_ns};
+	/* A full errand was worth its cost, and there may be more. */
+	if (covered < CAM_ERRAND_MAX_OFFSETS)
+		f->names_asked_ns = l->now_ns;
 	for (size_t i = 0; i < covered; i++)
 		wants[i]->ticket = e.ticket;
 	return covered;

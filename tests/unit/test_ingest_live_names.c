@@ -127,6 +127,28 @@ static void an_overwritten_file_loses_its_names(void **state)
 	stage_free(&s);
 }
 
+/* Another offset every tick; names still come within 2 s, and a file is asked about once a second. */
+static void a_busy_file_is_asked_about_once_a_second(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	size_t before = s.asked[CAM_ERRAND_NAMES];
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t t = 4 * SEC + i * 200 * MS;
+		stage_sample(&s, t, 10, 10, USER(0x1110 + 0x10 * i));
+		stage_run(&s, t + 200 * MS);
+	}
+	size_t asked = s.asked[CAM_ERRAND_NAMES] - before;
+	assert_in_range(asked, 4, 6);
+	stage_run(&s, 9500 * MS);
+	assert_in_range(s.asked[CAM_ERRAND_NAMES] - before, asked, asked + 1);
+	stage_close(&s);
+	for (size_t i = 1; i < 21; i++)
+		assert_memory_equal(stage_stack(&s, 0, i), "sh_", 3);
+	stage_free(&s);
+}
+
 /* A BPF program is replaced by another at the same address. */
 static void changed_kernel_code_has_its_new_name(void **state)
 {
@@ -385,6 +407,7 @@ int main(void)
 		cmocka_unit_test(two_files_of_one_path_are_two_modules_before_they_are_held),
 		cmocka_unit_test(a_reused_inode_is_another_file),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
+		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),
 		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
 		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),

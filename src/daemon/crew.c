@@ -75,8 +75,9 @@ struct cam_crew {
 	size_t n_files, max_files, next_check;
 	uint32_t held_files;
 	/* The kernel's symbols. */
-	bool kernel_asked, kernel_sent, kernel_stale;
-	unsigned kernel_renewals; /* that may still follow at once */
+	bool kernel_asked, kernel_sent;
+	uint64_t stale_from, stale_to; /* what changed since; none: from >= to */
+	unsigned kernel_renewals;      /* that may still follow at once */
 	uint64_t kernel_refilled_ns;
 	struct cam_crew_stats stats;
 	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];
@@ -334,6 +335,16 @@ static int queue_kernel_names(struct cam_crew *c, const struct cam_errand *in)
 	return 0;
 }
 
+/* Whether it asks for what has changed since the symboliser got the kernel's symbols. */
+static bool is_stale(const struct cam_crew *c, const struct cam_errand *in)
+{
+	for (uint32_t i = 0; i < in->n_offsets; i++) {
+		if (in->offsets[i] >= c->stale_from && in->offsets[i] < c->stale_to)
+			return true;
+	}
+	return false;
+}
+
 static int send_names(struct cam_crew *c, const struct cam_errand *in)
 {
 	int fd = -1;
@@ -349,7 +360,7 @@ static int send_names(struct cam_crew *c, const struct cam_errand *in)
 	int err = start_worker(c, &c->symboliser);
 	if (err)
 		return err;
-	if (in->file == CAM_FILE_KERNEL && (!c->kernel_sent || c->kernel_stale))
+	if (in->file == CAM_FILE_KERNEL && (!c->kernel_sent || is_stale(c, in)))
 		return queue_kernel_names(c, in);
 	struct errand *e = note_errand(c, in);
 	if (!e)
@@ -431,7 +442,7 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 		e->offsets = NULL;
 		if (fd >= 0) {
 			c->kernel_sent = true;
-			c->kernel_stale = false;
+			c->stale_from = c->stale_to = 0;
 			close(fd);
 			fd = -1;
 		}
@@ -585,9 +596,12 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 	check_files(c);
 }
 
-void cam_crew_kernel_changed(struct cam_crew *c)
+void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to)
 {
-	c->kernel_stale = true;
+	if (c->stale_from >= c->stale_to || from < c->stale_from)
+		c->stale_from = from;
+	if (to > c->stale_to)
+		c->stale_to = to;
 }
 
 int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_crew **out)

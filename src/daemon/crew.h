@@ -33,6 +33,7 @@ int cam_crew_fd(const struct cam_crew *c);
 void cam_crew_receive(struct cam_crew *c);
 /* About every 200 ms: gives up on what took too long, replaces who died. */
 void cam_crew_tick(struct cam_crew *c, uint64_t now_ns);
-/* The kernel's symbols have changed: a module or a BPF program came or went. */
-void cam_crew_kernel_changed(struct cam_crew *c);
+/* The kernel's symbols have changed there: a module or a BPF program came or went. They are read
+ * again, which takes 45 ms, when the next name in the range of all changes is asked for. */
+void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to);
 struct cam_crew_stats cam_crew_stats(const struct cam_crew *c);

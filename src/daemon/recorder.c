@@ -110,7 +110,8 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 		if (!all && i == RECORDS_A_TURN)
 			return false;
 		if (raw.type == CAM_RAW_KSYMBOL)
-			cam_crew_kernel_changed(r->crew);
+			cam_crew_kernel_changed(r->crew, raw.ksymbol.address,
+						raw.ksymbol.address + raw.ksymbol.bytes);
 		else if (raw.type == CAM_RAW_SAMPLE)
 			cam_busiest_count(&r->busiest, raw.pid);
 		int err = cam_live_raw(r->live, &raw);
@@ -138,6 +139,8 @@ static void tick(struct cam_recorder *r)
 		r->last_second = now / CAM_NS_PER_SEC;
 		cam_recorder_second(r, now);
 	}
+	/* Answers are used by the tick: to wake up for each of them would only cost. */
+	cam_crew_receive(r->crew);
 	/* Those two keep their own time, which a time namespace may have shifted. */
 	cam_crew_tick(r->crew, clock_ns(CLOCK_MONOTONIC));
 	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
@@ -214,8 +217,6 @@ static void take_event(struct cam_recorder *r, int fd)
 		take_child(r);
 	} else if (r->request->server_pid && fd == r->request->status_fd) {
 		take_question(r);
-	} else if (fd == cam_crew_fd(r->crew)) {
-		cam_crew_receive(r->crew);
 	} else if (r->control && fd == cam_control_fd(r->control)) {
 		int err = cam_control_handle(r->control);
 		if (err) {
@@ -276,8 +277,6 @@ static int open_parts(struct cam_recorder *r)
 		err = cam_crew_new(cam_recorder_held_files(), take_tidings, r, &r->crew);
 	if (!err)
 		err = cam_recorder_open_live(r);
-	if (!err)
-		err = watch(r, cam_crew_fd(r->crew));
 	if (!err && cam_clock_fd(r->clock) >= 0)
 		err = watch(r, cam_clock_fd(r->clock));
 	if (!err && r->request->server_pid)

@@ -233,11 +233,11 @@ static void changed_symbols_of_the_kernel_are_read_anew(void **state)
 {
 	struct fixture *f = *state;
 	for (uint32_t i = 0; i < 3; i++) {
-		cam_crew_kernel_changed(f->crew);
+		cam_crew_kernel_changed(f->crew, 16, 32);
 		assert_int_equal(ask_names(f, i, CAM_FILE_KERNEL, 16 + i), 0);
 		assert_string_equal(wait_for(f, i + 1)->text, "with a file");
 	}
-	cam_crew_kernel_changed(f->crew);
+	cam_crew_kernel_changed(f->crew, 90, 100);
 	assert_int_equal(ask_names(f, 7, CAM_FILE_KERNEL, 99), 0);
 	for (int i = 0; i < 10; i++) {
 		usleep(20000);
@@ -246,6 +246,24 @@ static void changed_symbols_of_the_kernel_are_read_anew(void **state)
 	}
 	assert_int_equal(f->n, 3);
 	assert_int_equal(cam_crew_stats(f->crew).under_way, 1);
+}
+
+/* What came or went elsewhere is no reason to read them all again. */
+static void symbols_that_have_not_changed_are_good(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_names(f, 1, CAM_FILE_KERNEL, 16), 0);
+	assert_string_equal(wait_for(f, 1)->text, "with a file");
+	cam_crew_kernel_changed(f->crew, 1000, 1010);
+	cam_crew_kernel_changed(f->crew, 2000, 2010);
+	assert_int_equal(ask_names(f, 2, CAM_FILE_KERNEL, 999), 0);
+	assert_string_equal(wait_for(f, 2)->text, "without");
+	assert_int_equal(ask_names(f, 3, CAM_FILE_KERNEL, 2010), 0);
+	assert_string_equal(wait_for(f, 3)->text, "without");
+	assert_int_equal(ask_names(f, 4, CAM_FILE_KERNEL, 2009), 0);
+	assert_string_equal(wait_for(f, 4)->text, "with a file");
+	assert_int_equal(ask_names(f, 5, CAM_FILE_KERNEL, 1000), 0);
+	assert_string_equal(wait_for(f, 5)->text, "without");
 }
 
 static void a_file_that_kills_is_given_to_nobody_again(void **state)
@@ -322,6 +340,7 @@ int main(int argc, char **argv)
 		TEST(names_a_file_by_its_number),
 		TEST(the_kernel_s_symbols_go_along_once),
 		TEST(changed_symbols_of_the_kernel_are_read_anew),
+		TEST(symbols_that_have_not_changed_are_good),
 		TEST(a_file_that_kills_is_given_to_nobody_again),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),

@@ -44,6 +44,7 @@ struct cam_drain {
 	/* Refused by the queue, not yet told: of each CPU samples; then all else. */
 	struct lost samples[MAX_LOST_CPUS];
 	struct lost side_band;
+	bool has_lost;
 	_Atomic uint32_t want_hz;
 	_Atomic uint64_t rounds, released_ns, refused;
 	_Atomic int error;
@@ -67,6 +68,7 @@ static void count_refused(struct cam_drain *d, const struct cam_raw *r)
 	if (r->time_ns >= l->to_ns)
 		l->to_ns = r->time_ns + 1;
 	l->records++;
+	d->has_lost = true;
 	atomic_fetch_add_explicit(&d->refused, 1, memory_order_relaxed);
 }
 
@@ -98,11 +100,13 @@ static bool tell_lost(struct cam_drain *d, struct lost *l, uint32_t cpu, bool si
 
 static void tell_all_lost(struct cam_drain *d)
 {
+	if (!d->has_lost)
+		return;
 	for (uint32_t cpu = 0; cpu < MAX_LOST_CPUS; cpu++) {
 		if (!tell_lost(d, &d->samples[cpu], cpu, false))
 			return;
 	}
-	tell_lost(d, &d->side_band, CAM_CPU_NONE, true);
+	d->has_lost = !tell_lost(d, &d->side_band, CAM_CPU_NONE, true);
 }
 
 static void note_error(struct cam_drain *d, int err)
@@ -154,13 +158,16 @@ static void *drain_main(void *arg)
 		{.fd = d->capture->ops->fd(d->capture), .events = POLLIN},
 	};
 	while (!d->stopping) {
-		const struct timespec least = {.tv_nsec = MIN_ROUND_NS};
-		int n = ppoll(fds, 1, &least, NULL);
 		/* Rounds fall on whole multiples of their length, so that one follows each full
 		 * second closely: the host's counters are read then. */
 		struct timespec rest = {.tv_nsec = (long)(CAM_ROUND_NS - now_ns(d) % CAM_ROUND_NS)};
-		if (n == 0)
-			n = ppoll(fds, 2, &rest, NULL);
+		int n = ppoll(fds, 2, &rest, NULL);
+		/* A ring is filling: not a moment too late, but not at every record either. */
+		uint64_t since = now_ns(d) - d->last_round_ns;
+		if (n > 0 && !(fds[0].revents & POLLIN) && since < MIN_ROUND_NS) {
+			rest.tv_nsec = (long)(MIN_ROUND_NS - since);
+			n = ppoll(fds, 1, &rest, NULL);
+		}
 		d->stopping = n > 0 && (fds[0].revents & POLLIN);
 		change_rate(d);
 		run_round(d);

@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
 MESON = meson
-export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS
+export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -43,6 +43,9 @@ lint:
 
 bench: all
 	@tools/bench
+	@ninja -C $(BUILD) tests/system/system_dump tests/workloads/workload_builds \
+		tests/workloads/workload_kitchen tests/workloads/workload_gaps
+	@tools/bench-record
 
 fuzz:
 	@tools/setup build test

@@ -23,8 +23,8 @@
 
 /* Measured on the machine of docs/benchmarks.md: what a sample costs the CPU it is taken on (the
  * timer's interrupt, the stack), and what it takes on disk. */
-#define COST_NS_A_SAMPLE 20000u
-#define BYTES_A_SAMPLE	 5u
+#define COST_NS_A_SAMPLE 15000u
+#define BYTES_A_SAMPLE	 9u
 
 /* An unprivileged recorder may only watch threads, and only its own user's. */
 static size_t scope_threads(const struct cam_recorder *r, int32_t *tids, size_t max)

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,16 +38,12 @@ static void say_what_next(const struct cam_serving *s)
 static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 {
 	int pair[2];
-	pid_t parent = getpid();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return cam_failed("cannot split: %s", strerror(errno));
 	*server = fork();
 	if (*server < 0)
 		return cam_failed("cannot split: %s", strerror(errno));
 	if (*server == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != parent)
-			_exit(1);
 		/* An interrupt at the terminal is the recorder's to pass on, by its end. */
 		setpgid(0, 0);
 		close(pair[0]);

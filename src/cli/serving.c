@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -103,6 +104,14 @@ void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes)
 		 cam_server_port(s->server), s->token[0] ? "?token=" : "", s->token);
 }
 
+/* The server of `run` ends with its recorder, also with one that is killed. Becoming another user
+ * made the kernel forget what was asked before. false: it has ended already. */
+static bool follow_recorder(const struct cam_serving *s)
+{
+	struct pollfd p = {.fd = s->status_fd, .events = POLLIN};
+	return !prctl(PR_SET_PDEATHSIG, SIGTERM) && poll(&p, 1, 0) == 0;
+}
+
 int cam_serving_run(struct cam_serving *s)
 {
 	struct stat st;
@@ -118,6 +127,8 @@ int cam_serving_run(struct cam_serving *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (s->status_fd >= 0 && !follow_recorder(s))
+		return CAM_EXIT_FAILED;
 	err = cam_server_start(s->server);
 	if (err)
 		return cam_failed("cannot serve: %s", cam_errno_words(err));

@@ -84,6 +84,12 @@ class Run(support.Case):
         self.assertEqual(self.p.wait(10), 0, self.said())
         self.verify()
 
+    def test_a_killed_recorder_takes_its_server_along(self):
+        pid = self.server()
+        self.p.kill()
+        self.p.wait()
+        self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
+
     def test_both_end_together(self):
         pid = self.server()
         self.p.send_signal(signal.SIGTERM)

@@ -53,7 +53,9 @@ class Beside(support.Both):
             if not line:
                 head = None
             elif not line[0].isspace() or head is None:
-                m = re.match(r"\s*(.*?)\s+\d+\s+(\d+)\.(\d{9}):", line)
+                # A task that has ended has tid -1.
+                m = re.match(r"\s*(.*?)\s+-?\d+\s+(\d+)\.(\d{9}):", line)
+                self.assertIsNotNone(m, line)
                 head = (int(m[2]) * 1000000000 + int(m[3]), m[1])
                 leaf = None
             elif leaf is None:

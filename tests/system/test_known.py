@@ -132,8 +132,10 @@ class Known(support.Both):
             self.assertGreater(len({s.pid for s in own}), SHORT / 2, source)
             self.assert_all(own, SHORT, lambda s: s.comm == "red" and s.exe == exe and
                             s.cgroup == self.scene.cgroup and s.uid == 0, source)
-            # While a program is being replaced it has neither the old nor the new image.
+            # While a program is being replaced it has neither the old nor the new image, and none after
+            # its end.
             unnamed = [s for s in mine if s.comm == "red" and not s.has("__x64_sys_execve") and
+                       not s.has("do_exit") and
                        any(f.kind == "user" and not f.name for f in s.frames)]
             self.assertEqual(unnamed, [], source)
             # Each one sampled at all is there under its own pid with its own start.

@@ -101,7 +101,7 @@ class Scope(support.Both):
         for source, r in recorders.items():
             self.assertEqual(r.p.wait(support.PATIENCE), 7, r.said())
         self.assert_scope({s: dump.Store(r.store) for s, r in recorders.items()},
-                          ("even_work", "odd_work"), (OUTSIDE,))
+                          ("even_work", "odd_work"), (OUTSIDE,), filtered=5)
 
     def test_a_command_ended_by_a_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV):

@@ -316,9 +316,13 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	do {
 		note_journal(r, cam_live_tick(r->live, cam_clock_now(r->clock), released));
 		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
-		if (cam_crew_stats(r->crew).under_way && poll(&answered, 1, 50) > 0)
+		if (poll(&answered, 1, 50) > 0)
 			cam_crew_receive(r->crew);
-	} while (cam_crew_stats(r->crew).under_way && cam_clock_now(r->clock) < until);
+		/* Names of a file are asked for once a second: a short one-off must have had its turn. */
+	} while (cam_clock_now(r->clock) < until &&
+		 (cam_crew_stats(r->crew).under_way ||
+		  (r->request->one_off &&
+		   cam_clock_now(r->clock) < released + 1500 * CAM_NS_PER_MS)));
 	note_journal(r, cam_live_cut(r->live, released));
 	char name[CAM_NAME_BYTES] = "";
 	int err = cam_keeper_seal_all(r->keeper, r->request->one_off ? ONE_OFF_NS : STOP_SEAL_NS,

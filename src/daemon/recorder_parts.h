@@ -15,6 +15,8 @@
 #include "ingest/busiest.h"
 #include "ingest/live.h"
 
+#include <limits.h>
+
 /* Budgets of memory; with the rings (24 MiB, the kernel's) they stay below what is promised. */
 #define CAM_QUEUE_BYTES	   (8u << 20)
 #define CAM_TABLE_BYTES	   (12u << 20)
@@ -56,6 +58,7 @@ struct cam_recorder {
 	char control_path[512];
 	char why_source[256];
 	char scope_words[128];
+	char scope_cgroup[PATH_MAX]; /* as /proc/PID/cgroup has it; "": any */
 	char host_name[256];
 
 	int epoll_fd, wake_fd, signal_fd, child_fd;

@@ -4,6 +4,7 @@
 #include "capture/bpf_source.h"
 #include "capture/probe.h"
 #include "capture/rate.h"
+#include "daemon/cgroups.h"
 #include "daemon/descendants.h"
 #include "daemon/log.h"
 #include "daemon/recorder_parts.h"
@@ -132,7 +133,7 @@ static void say_source(struct cam_recorder *r, const struct cam_bpf_refusal *ref
 	cam_log("%s", r->why_source);
 }
 
-/* A number that was mistyped would record nothing, silently. */
+/* A number or a name that was mistyped would record nothing, silently. */
 static int check_pids(const struct cam_settings *s)
 {
 	for (size_t i = 0; i < s->n_pids; i++) {
@@ -142,6 +143,26 @@ static int check_pids(const struct cam_settings *s)
 		}
 	}
 	return 0;
+}
+
+static int check_cgroup(struct cam_recorder *r)
+{
+	static const char mounts[] = "/proc/self/mountinfo";
+	char *found = r->scope_cgroup;
+	const size_t bytes = sizeof(r->scope_cgroup);
+	snprintf(found, bytes, "%s", r->settings->cgroup);
+	if (!found[0] || cam_cgroups_find(mounts, "", found, bytes) != -ENOENT)
+		return 0;
+	cam_cgroups_nearest(mounts, "", found, bytes);
+	if (strcmp(found, "/") != 0)
+		cam_log("--cgroup %s: no such cgroup; %s exists, and takes in what comes to be "
+			"below it",
+			r->settings->cgroup, found);
+	else
+		cam_log("--cgroup %s: no such cgroup; the directories below /sys/fs/cgroup are those "
+			"there are",
+			r->settings->cgroup);
+	return -ENOENT;
 }
 
 int cam_recorder_open_capture(struct cam_recorder *r)
@@ -156,6 +177,8 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	struct cam_probe probe;
 	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", s->hz}, &probe);
 	int err = check_pids(s);
+	if (!err)
+		err = check_cgroup(r);
 	if (err)
 		return err;
 	say_findings(&probe);
@@ -208,7 +231,8 @@ size_t cam_recorder_held_files(void)
 static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)
 {
 	const struct cam_settings *s = r->settings;
-	struct cam_scope scope = {.uid = s->uid, .cgroup = cam_text_of(s->cgroup), .pids = pids};
+	struct cam_scope scope = {
+		.uid = s->uid, .cgroup = cam_text_of(r->scope_cgroup), .pids = pids};
 	if (r->child)
 		pids[scope.n_pids++] = r->child;
 	for (size_t i = 0; i < s->n_pids; i++)

@@ -90,6 +90,19 @@ class Scope(support.Both):
         for source, store in stores.items():
             self.assertEqual({s.cgroup for s in store.samples}, {name}, source)
 
+    def test_a_cgroup_that_does_not_exist(self):
+        name, path = support.make_cgroup()
+        try:
+            for given, hint in (("/perfcam-nope", "/sys/fs/cgroup"),
+                                (name + "/nope", f"{name} exists")):
+                r = support.perfcam("record", "--store", self.store, "--control",
+                                    self.store + ".c", "-d", "1s", "--cgroup", given)
+                self.assertEqual(r.returncode, 1, r.stderr)
+                self.assertIn(f"--cgroup {given}: no such cgroup; ", r.stderr)
+                self.assertIn(hint, r.stderr)
+        finally:
+            os.rmdir(path)
+
     def test_a_command_and_its_children(self):
         recorders = {}
         for source in support.sources():

@@ -21,6 +21,7 @@
  */
 #pragma once
 #include "model/stream.h"
+#include "model/unwinder.h"
 
 #include <sched.h>
 
@@ -38,9 +39,10 @@ struct cam_capture_options {
 	const int32_t *tids; /* only these threads and their children (unprivileged: no CPU-wide
 			      * event is allowed then); NULL: everything */
 	size_t n_tids;
-	bool user_only;	       /* kernel stacks are not allowed */
-	size_t max_ring_bytes; /* all rings together, as mapped; 0: 24 MiB */
-	size_t ring_bytes;     /* tests: one CPU's sample ring; 0: chosen */
+	bool user_only;		     /* kernel stacks are not allowed */
+	enum cam_unwind_mode unwind; /* AUTO: BPF where the source is, else FP */
+	size_t max_ring_bytes;	     /* all rings together, as mapped; 0: 24 MiB */
+	size_t ring_bytes;	     /* tests: one CPU's sample ring; 0: chosen */
 };
 
 /* What was really opened, for the one line at start and for the window's facts. */
@@ -60,6 +62,7 @@ struct cam_capture {
 	const struct cam_capture_ops *ops;
 	struct cam_capture_info info;
 	uint32_t generation;
+	struct cam_unwinder *unwinder; /* NULL: this source does not unwind by tables */
 };
 
 struct cam_capture_ops {

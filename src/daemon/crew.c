@@ -91,9 +91,20 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
+static bool is_symbolisers(enum cam_errand_type type)
+{
+	return type == CAM_ERRAND_NAMES || type == CAM_ERRAND_TABLE || type == CAM_ERRAND_UNWIND;
+}
+
 static struct worker *worker_of(struct cam_crew *c, enum cam_errand_type type)
 {
-	return type == CAM_ERRAND_NAMES ? &c->symboliser : &c->opener;
+	return is_symbolisers(type) ? &c->symboliser : &c->opener;
+}
+
+/* Whether its answer brings a descriptor to be held. */
+static bool brings_file(enum cam_errand_type type)
+{
+	return type == CAM_ERRAND_FILE || type == CAM_ERRAND_JIT;
 }
 
 static int start_worker(struct cam_crew *c, struct worker *w)
@@ -275,8 +286,8 @@ static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *i
 		.pid = in->pid,
 		.tid = in->tid,
 		.order = c->order++,
-		.deadline_ns = now_ns() + (in->type == CAM_ERRAND_NAMES ? NAMES_TIMEOUT_NS
-									: OPENER_TIMEOUT_NS),
+		.deadline_ns = now_ns() +
+			       (is_symbolisers(in->type) ? NAMES_TIMEOUT_NS : OPENER_TIMEOUT_NS),
 	};
 	return e;
 }
@@ -345,10 +356,10 @@ static bool is_stale(const struct cam_crew *c, const struct cam_errand *in)
 	return false;
 }
 
-static int send_names(struct cam_crew *c, const struct cam_errand *in)
+static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 {
 	int fd = -1;
-	if (in->file >= CAM_FILE_FIRST) {
+	if (in->type != CAM_ERRAND_UNWIND && in->file >= CAM_FILE_FIRST) {
 		struct held *h = held_file(c, in->file);
 		struct stat now;
 		if (!h || h->fd < 0 || h->poisoned)
@@ -360,7 +371,8 @@ static int send_names(struct cam_crew *c, const struct cam_errand *in)
 	int err = start_worker(c, &c->symboliser);
 	if (err)
 		return err;
-	if (in->file == CAM_FILE_KERNEL && (!c->kernel_sent || is_stale(c, in)))
+	if (in->type == CAM_ERRAND_NAMES && in->file == CAM_FILE_KERNEL &&
+	    (!c->kernel_sent || is_stale(c, in)))
 		return queue_kernel_names(c, in);
 	struct errand *e = note_errand(c, in);
 	if (!e)
@@ -375,8 +387,7 @@ static int send_names(struct cam_crew *c, const struct cam_errand *in)
 
 static int send_to_opener(struct cam_crew *c, const struct cam_errand *in)
 {
-	if (in->type == CAM_ERRAND_FILE &&
-	    (c->held_files >= c->max_files || !make_held(c, in->file)))
+	if (brings_file(in->type) && (c->held_files >= c->max_files || !make_held(c, in->file)))
 		return -EMFILE;
 	int err = start_worker(c, &c->opener);
 	if (err)
@@ -401,11 +412,14 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 		release_file(c, in->file);
 		return 0;
 	case CAM_ERRAND_NAMES:
-		err = send_names(c, in);
+	case CAM_ERRAND_TABLE:
+	case CAM_ERRAND_UNWIND:
+		err = send_to_symboliser(c, in);
 		break;
 	case CAM_ERRAND_PROCESS:
 	case CAM_ERRAND_THREAD:
 	case CAM_ERRAND_FILE:
+	case CAM_ERRAND_JIT:
 		err = send_to_opener(c, in);
 		break;
 	default:
@@ -504,11 +518,12 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 				fail_errand(c, waiting, error ? error : -EBADMSG);
 		}
 	} else {
-		if (e->type == CAM_ERRAND_FILE && !t->error) {
+		if (brings_file(e->type) && !t->error) {
 			t->error = keep_file(c, e, &t->held.key, fd);
 			fd = t->error ? fd : -1;
 		}
 		bool more = !t->error && ((e->type == CAM_ERRAND_PROCESS && t->process.more) ||
+					  (e->type == CAM_ERRAND_TABLE && t->table.more) ||
 					  (e->type == CAM_ERRAND_NAMES && t->names.more));
 		t->pid = e->pid;
 		t->tid = e->tid;
@@ -577,7 +592,7 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 			continue;
 		c->stats.timed_out++;
 		/* The opener has workers of its own and loses one errand; the symboliser is stuck. */
-		if (e->sent && e->type == CAM_ERRAND_NAMES)
+		if (e->sent && is_symbolisers(e->type))
 			hung = true;
 		else
 			fail_errand(c, e, -ETIMEDOUT);

@@ -60,6 +60,7 @@ struct cam_live_doors {
 	void *self;
 	struct cam_journal *(*door)(void *self);
 	struct cam_errands *errands;
+	struct cam_unwinder *unwinder; /* NULL: there is none */
 };
 
 int cam_live_new(const struct cam_live_options *o, const struct cam_live_doors *doors,

@@ -9,6 +9,9 @@
  *	mapping   u64 start, end, offset, inode, generation, u32 major, minor, text path
  *	name      u64 offset, start, u8 source, text name, text module
  *	text      u16 length, bytes
+ *	map       u64 start, end, offset, u32 file
+ *	rule      u8 cfa, rbp, i16 rbp offset, i32 cfa offset
+ *	row       u32 offset, u16 rule
  *
  * Fixed widths, not varints: what arrives came from a process that parses hostile files, and with
  * fixed widths the number of elements is bounded by the bytes left before anything is written, so
@@ -32,7 +35,7 @@ _Static_assert(sizeof(struct cam_mapping) <= 2 * CAM_ERRAND_MAPPING_BYTES, "scra
 _Static_assert(sizeof(struct cam_name) * CAM_ERRAND_MAX_OFFSETS <= CAM_ERRAND_MAX_BYTES,
 	       "scratch bound");
 
-enum { ERRAND = 'E', TIDINGS = 'T', MAX_ERRNO = 4095 };
+enum { ERRAND = 'E', TIDINGS = 'T', MAX_ERRNO = 4095, MAP_BYTES = 28 };
 
 /* Memory of the caller, given out from its start. */
 struct scratch {
@@ -238,6 +241,160 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 		get_name(r, &n[i]);
 }
 
+static void put_copy(struct cam_buf *b, const struct cam_raw_copy *c)
+{
+	cam_buf_put_u64(b, c->ip);
+	cam_buf_put_u64(b, c->sp);
+	cam_buf_put_u64(b, c->bp);
+	cam_buf_put_u32(b, c->stack_bytes);
+	cam_buf_put(b, c->stack, c->stack_bytes);
+}
+
+static void get_copy(struct cam_rd *r, struct cam_raw_copy *c)
+{
+	c->ip = cam_rd_u64(r);
+	c->sp = cam_rd_u64(r);
+	c->bp = cam_rd_u64(r);
+	c->stack_bytes = cam_rd_u32(r);
+	if (c->stack_bytes > CAM_RAW_MAX_STACK)
+		r->error = -EBADMSG;
+	c->stack = cam_rd_bytes(r, c->stack_bytes);
+}
+
+static bool valid_maps(const struct cam_unwind_mapping *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].start >= m[i].end || (i && m[i].start < m[i - 1].end))
+			return false;
+	}
+	return true;
+}
+
+static void put_unwind(struct cam_buf *b, const struct cam_errand *e)
+{
+	put_copy(b, &e->copy);
+	cam_buf_put_u32(b, e->n_maps);
+	for (uint32_t i = 0; i < e->n_maps; i++) {
+		cam_buf_put_u64(b, e->maps[i].start);
+		cam_buf_put_u64(b, e->maps[i].end);
+		cam_buf_put_u64(b, e->maps[i].offset);
+		cam_buf_put_u32(b, e->maps[i].file);
+	}
+}
+
+static void get_unwind(struct cam_rd *r, struct scratch *s, struct cam_errand *e)
+{
+	get_copy(r, &e->copy);
+	e->n_maps = cam_rd_u32(r);
+	if (e->n_maps > CAM_UNWIND_MAX_MAPS)
+		r->error = -EBADMSG;
+	struct cam_unwind_mapping *m = take(s, r, e->n_maps, sizeof(*m), MAP_BYTES);
+	e->maps = m;
+	for (uint32_t i = 0; m && i < e->n_maps; i++) {
+		m[i].start = cam_rd_u64(r);
+		m[i].end = cam_rd_u64(r);
+		m[i].offset = cam_rd_u64(r);
+		m[i].file = cam_rd_u32(r);
+	}
+	if (m && !cam_rd_error(r) && !valid_maps(m, e->n_maps))
+		r->error = -EBADMSG;
+}
+
+static bool valid_table(const struct cam_table_tidings *t)
+{
+	if (t->n_rules > CAM_UNWIND_MAX_RULES)
+		return false;
+	for (uint32_t i = 0; i < t->n_rules; i++) {
+		if (t->rules[i].cfa >= CAM_CFA_KINDS || t->rules[i].rbp >= CAM_RBP_KINDS)
+			return false;
+	}
+	for (uint32_t i = 0; i < t->n_rows; i++) {
+		if (t->rows[i].rule >= CAM_UNWIND_MAX_RULES ||
+		    (i && t->rows[i].offset <= t->rows[i - 1].offset))
+			return false;
+	}
+	return true;
+}
+
+static void put_table(struct cam_buf *b, const struct cam_table_tidings *t)
+{
+	if (!valid_table(t)) {
+		b->error = -EINVAL;
+		return;
+	}
+	cam_buf_put_u8(b, t->more);
+	cam_buf_put_u32(b, t->n_rules);
+	for (uint32_t i = 0; i < t->n_rules; i++) {
+		cam_buf_put_u8(b, t->rules[i].cfa);
+		cam_buf_put_u8(b, t->rules[i].rbp);
+		cam_buf_put_u16(b, (uint16_t)t->rules[i].rbp_offset);
+		cam_buf_put_u32(b, (uint32_t)t->rules[i].cfa_offset);
+	}
+	cam_buf_put_u32(b, t->n_rows);
+	for (uint32_t i = 0; i < t->n_rows; i++) {
+		cam_buf_put_u32(b, t->rows[i].offset);
+		cam_buf_put_u16(b, (uint16_t)t->rows[i].rule);
+	}
+}
+
+static void get_table(struct cam_rd *r, struct scratch *s, struct cam_table_tidings *t)
+{
+	t->more = get_bool(r);
+	t->n_rules = cam_rd_u32(r);
+	struct cam_unwind_rule *rules =
+		take(s, r, t->n_rules, sizeof(*rules), CAM_ERRAND_RULE_BYTES);
+	for (uint32_t i = 0; rules && i < t->n_rules; i++) {
+		rules[i].cfa = cam_rd_u8(r);
+		rules[i].rbp = cam_rd_u8(r);
+		rules[i].rbp_offset = (int16_t)cam_rd_u16(r);
+		rules[i].cfa_offset = (int32_t)cam_rd_u32(r);
+	}
+	t->n_rows = cam_rd_u32(r);
+	struct cam_unwind_row *rows = take(s, r, t->n_rows, sizeof(*rows), CAM_ERRAND_ROW_BYTES);
+	for (uint32_t i = 0; rows && i < t->n_rows; i++) {
+		rows[i].offset = cam_rd_u32(r);
+		rows[i].rule = cam_rd_u16(r);
+	}
+	t->rules = rules;
+	t->rows = rows;
+	if (!cam_rd_error(r) && !valid_table(t))
+		r->error = -EBADMSG;
+}
+
+static bool valid_unwound(const struct cam_unwind_tidings *t)
+{
+	return t->n_frames <= CAM_RAW_MAX_FRAMES && (unsigned)t->end < CAM_STACK_ENDS &&
+	       (t->lacking == CAM_NONE || t->end == CAM_STACK_PENDING);
+}
+
+static void put_unwound(struct cam_buf *b, const struct cam_unwind_tidings *t)
+{
+	if (!valid_unwound(t)) {
+		b->error = -EINVAL;
+		return;
+	}
+	cam_buf_put_u8(b, (uint8_t)t->end);
+	cam_buf_put_u8(b, t->guessed);
+	cam_buf_put_u32(b, t->lacking);
+	cam_buf_put_u32(b, t->n_frames);
+	for (uint32_t i = 0; i < t->n_frames; i++)
+		cam_buf_put_u64(b, t->frames[i]);
+}
+
+static void get_unwound(struct cam_rd *r, struct scratch *s, struct cam_unwind_tidings *t)
+{
+	t->end = (enum cam_stack_end)cam_rd_u8(r);
+	t->guessed = get_bool(r);
+	t->lacking = cam_rd_u32(r);
+	t->n_frames = cam_rd_u32(r);
+	if (!cam_rd_error(r) && !valid_unwound(t))
+		r->error = -EBADMSG;
+	uint64_t *frames = take(s, r, t->n_frames, sizeof(*frames), 8);
+	t->frames = frames;
+	for (uint32_t i = 0; frames && i < t->n_frames; i++)
+		frames[i] = cam_rd_u64(r);
+}
+
 static struct cam_buf borrow(void *room, size_t bytes)
 {
 	size_t n = bytes < CAM_ERRAND_MAX_BYTES ? bytes : CAM_ERRAND_MAX_BYTES;
@@ -267,9 +424,13 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 {
 	struct cam_buf b = borrow(room, room_bytes);
 	if ((unsigned)e->type >= CAM_ERRAND_TYPES || e->pid < 0 || e->tid < 0 ||
-	    (e->type == CAM_ERRAND_FILE && !valid_mapping(&e->mapping)))
+	    (unsigned)e->format >= CAM_FORMATS ||
+	    (e->type == CAM_ERRAND_FILE && !valid_mapping(&e->mapping)) ||
+	    (e->type == CAM_ERRAND_UNWIND && !valid_maps(e->maps, e->n_maps)))
 		return -EINVAL;
-	if (e->type == CAM_ERRAND_NAMES && e->n_offsets > CAM_ERRAND_MAX_OFFSETS)
+	if ((e->type == CAM_ERRAND_NAMES && e->n_offsets > CAM_ERRAND_MAX_OFFSETS) ||
+	    (e->type == CAM_ERRAND_UNWIND &&
+	     (e->n_maps > CAM_UNWIND_MAX_MAPS || e->copy.stack_bytes > CAM_RAW_MAX_STACK)))
 		return -E2BIG;
 	cam_buf_put_u8(&b, ERRAND);
 	cam_buf_put_u8(&b, (uint8_t)e->type);
@@ -279,7 +440,12 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 	cam_buf_put_u32(&b, e->file);
 	if (e->type == CAM_ERRAND_FILE)
 		put_mapping(&b, &e->mapping);
+	if (e->type == CAM_ERRAND_JIT)
+		cam_buf_put_u64(&b, e->start_ns);
+	if (e->type == CAM_ERRAND_UNWIND)
+		put_unwind(&b, e);
 	if (e->type == CAM_ERRAND_NAMES) {
+		cam_buf_put_u8(&b, (uint8_t)e->format);
 		cam_buf_put_u32(&b, e->n_offsets);
 		for (uint32_t i = 0; i < e->n_offsets; i++)
 			cam_buf_put_u64(&b, e->offsets[i]);
@@ -305,9 +471,14 @@ int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scra
 		return -EBADMSG;
 	if (out->type == CAM_ERRAND_FILE)
 		get_mapping(&r, &out->mapping);
+	if (out->type == CAM_ERRAND_JIT)
+		out->start_ns = cam_rd_u64(&r);
+	if (out->type == CAM_ERRAND_UNWIND)
+		get_unwind(&r, &s, out);
 	if (out->type == CAM_ERRAND_NAMES) {
+		out->format = (enum cam_file_format)cam_rd_u8(&r);
 		out->n_offsets = cam_rd_u32(&r);
-		if (out->n_offsets > CAM_ERRAND_MAX_OFFSETS)
+		if (out->n_offsets > CAM_ERRAND_MAX_OFFSETS || (unsigned)out->format >= CAM_FORMATS)
 			return -EBADMSG;
 		uint64_t *offsets = take(&s, &r, out->n_offsets, sizeof(*offsets), 8);
 		out->offsets = offsets;
@@ -340,8 +511,12 @@ int cam_tidings_pack(const struct cam_tidings *t, void *room, size_t room_bytes)
 		put_process(&b, &t->process);
 	if (!t->error && t->type == CAM_ERRAND_THREAD)
 		put_text(&b, t->comm, CAM_ERRAND_MAX_COMM);
-	if (!t->error && t->type == CAM_ERRAND_FILE)
+	if (!t->error && (t->type == CAM_ERRAND_FILE || t->type == CAM_ERRAND_JIT))
 		put_key(&b, &t->held.key);
+	if (!t->error && t->type == CAM_ERRAND_TABLE)
+		put_table(&b, &t->table);
+	if (!t->error && t->type == CAM_ERRAND_UNWIND)
+		put_unwound(&b, &t->unwound);
 	if (!t->error && t->type == CAM_ERRAND_NAMES)
 		put_names(&b, &t->names);
 	return cam_buf_error(&b) ? cam_buf_error(&b) : (int)b.len;
@@ -368,8 +543,12 @@ int cam_tidings_unpack(const void *from, size_t bytes, void *scratch, size_t scr
 		get_process(&r, &s, &out->process);
 	if (!out->error && out->type == CAM_ERRAND_THREAD)
 		out->comm = get_text(&r, CAM_ERRAND_MAX_COMM);
-	if (!out->error && out->type == CAM_ERRAND_FILE)
+	if (!out->error && (out->type == CAM_ERRAND_FILE || out->type == CAM_ERRAND_JIT))
 		get_key(&r, &out->held.key);
+	if (!out->error && out->type == CAM_ERRAND_TABLE)
+		get_table(&r, &s, &out->table);
+	if (!out->error && out->type == CAM_ERRAND_UNWIND)
+		get_unwound(&r, &s, &out->unwound);
 	if (!out->error && out->type == CAM_ERRAND_NAMES)
 		get_names(&r, &s, &out->names);
 	return finish(&r);

@@ -5,8 +5,8 @@
  * Sides: ingest/live asks (through struct cam_errands, which daemon implements over sockets and
  * tests over nothing); the opener (room proc) and the symboliser (room symbol) answer.
  * Handed over: an errand; later its tidings, with the same ticket. A file descriptor travels
- * beside the packet: opener → daemon with CAM_ERRAND_FILE and CAM_ERRAND_KALLSYMS, daemon →
- * symboliser with CAM_ERRAND_NAMES. ingest never sees descriptors: it knows files by number.
+ * beside the packet: opener → daemon with FILE, JIT and KALLSYMS, daemon → symboliser with NAMES and
+ * TABLE. ingest never sees descriptors: it knows files by number.
  * Ownership: pointers inside are borrowed for the call; packed forms are self-contained.
  * Thread: send() and the delivery of tidings on ingest's thread.
  * Refusals: send(): -EAGAIN, too much is under way (ask again later). No answer is promised: an
@@ -16,6 +16,7 @@
  */
 #pragma once
 #include "model/raw.h"
+#include "model/unwinder.h"
 
 enum cam_errand_type {
 	CAM_ERRAND_PROCESS,  /* → opener: what is this process? */
@@ -24,6 +25,9 @@ enum cam_errand_type {
 	CAM_ERRAND_KALLSYMS, /* → opener: open the kernel's symbols (asked by daemon itself) */
 	CAM_ERRAND_NAMES,    /* → symboliser: names of these offsets of that file */
 	CAM_ERRAND_FORGET, /* → daemon: the file's descriptor is not needed any more; no answer */
+	CAM_ERRAND_JIT,	   /* → opener: take hold of the perf map of this process */
+	CAM_ERRAND_TABLE,  /* → symboliser: the unwind table of that file; it keeps it, too */
+	CAM_ERRAND_UNWIND, /* → symboliser: walk this copy of a stack, with the tables it has */
 	CAM_ERRAND_TYPES,
 };
 
@@ -43,16 +47,31 @@ enum {
 #define CAM_ERRAND_MAX_BUILD_ID	 64u /* a longer one is left out */
 #define CAM_ERRAND_MAPPING_BYTES 50u
 #define CAM_ERRAND_NAME_BYTES	 21u
+#define CAM_ERRAND_RULE_BYTES	 8u
+#define CAM_ERRAND_ROW_BYTES	 6u
 #define CAM_ERRAND_HEAD_BYTES	 (256u + 2 * CAM_RAW_MAX_TEXT)
+
+/* What is inside a held file. */
+enum cam_file_format {
+	CAM_FORMAT_ELF,
+	CAM_FORMAT_PERF_MAP, /* offsets are absolute addresses; it grows */
+	CAM_FORMAT_JITDUMP,  /* as well */
+	CAM_FORMATS,
+};
 
 struct cam_errand {
 	enum cam_errand_type type;
 	uint32_t ticket; /* ingest's; echoed */
 	int32_t pid, tid;
 	uint32_t file;
-	struct cam_mapping mapping; /* FILE: which mapping of pid; all of it must match */
-	const uint64_t *offsets;    /* NAMES: into the file (not addresses of its segments) */
+	uint64_t start_ns;	     /* JIT: of the process, boot clock; 0: not known */
+	enum cam_file_format format; /* NAMES */
+	struct cam_mapping mapping;  /* FILE: which mapping of pid; all of it must match */
+	const uint64_t *offsets;     /* NAMES: into the file (not addresses of its segments) */
 	uint32_t n_offsets;
+	struct cam_raw_copy copy;	       /* UNWIND */
+	const struct cam_unwind_mapping *maps; /* UNWIND: ascending */
+	uint32_t n_maps;		       /* at most CAM_UNWIND_MAX_MAPS */
 };
 
 /* What makes a file itself: of the descriptor that is held. */
@@ -96,6 +115,23 @@ struct cam_names_tidings {
 	struct cam_text build_id; /* raw bytes */
 };
 
+/* TABLE. The rules of all packets make one list; rows ascend over all packets. */
+struct cam_table_tidings {
+	const struct cam_unwind_rule *rules;
+	const struct cam_unwind_row *rows;
+	uint32_t n_rules, n_rows;
+	bool more; /* further packets of the same ticket follow */
+};
+
+struct cam_unwind_tidings {
+	const uint64_t
+		*frames; /* leaf first, at most CAM_RAW_MAX_FRAMES; callers as return addresses */
+	uint32_t n_frames;
+	enum cam_stack_end end;
+	bool guessed;
+	uint32_t lacking; /* with CAM_STACK_PENDING: the file whose table was not there; CAM_NONE */
+};
+
 struct cam_tidings {
 	enum cam_errand_type type;
 	uint32_t ticket;
@@ -106,8 +142,10 @@ struct cam_tidings {
 	union {
 		struct cam_process_tidings process;
 		struct cam_text comm;	      /* THREAD */
-		struct cam_file_tidings held; /* FILE */
+		struct cam_file_tidings held; /* FILE, JIT */
 		struct cam_names_tidings names;
+		struct cam_table_tidings table;
+		struct cam_unwind_tidings unwound;
 	};
 };
 
@@ -125,7 +163,8 @@ struct cam_errands {
  * What unpack promises: type, source and error are of their ranges (a source is one that a
  * symboliser can have), pids are not negative, start < end, mappings ascend without overlap within
  * the packet, a function starts at or before the offset, a name is empty exactly with CAM_NAME_NONE,
- * tidings with an error have no body. Text may be any bytes.
+ * kinds of rules are of their ranges, rows ascend within the packet and their rules are below
+ * CAM_UNWIND_MAX_RULES, tidings with an error have no body. Text may be any bytes.
  */
 int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes);
 int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scratch_bytes,

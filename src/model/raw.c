@@ -46,10 +46,33 @@ size_t cam_raw_packed_bytes(const struct cam_raw *r)
 	if (r->type == CAM_RAW_SAMPLE)
 		return sizeof(*r) +
 		       sizeof(uint64_t) * (at_most(r->sample.n_kernel, CAM_RAW_MAX_FRAMES) +
-					   (size_t)at_most(r->sample.n_user, CAM_RAW_MAX_FRAMES));
+					   (size_t)at_most(r->sample.n_user, CAM_RAW_MAX_FRAMES)) +
+		       round_up(at_most(r->sample.copy.stack_bytes, CAM_RAW_MAX_STACK));
 	struct cam_raw copy = *r;
 	const struct cam_text *text = text_of(&copy);
 	return sizeof(*r) + (text ? round_up(cut_text(*text).n) : 0);
+}
+
+static void pack_sample(const struct cam_raw_sample *from, struct cam_raw_sample *s, char *tail)
+{
+	s->n_kernel = at_most(s->n_kernel, CAM_RAW_MAX_FRAMES);
+	s->n_user = at_most(s->n_user, CAM_RAW_MAX_FRAMES);
+	s->copy.stack_bytes = at_most(s->copy.stack_bytes, CAM_RAW_MAX_STACK);
+	if (s->n_kernel != from->n_kernel || s->n_user != from->n_user)
+		s->flags |= CAM_RAW_TRUNCATED;
+	size_t kernel_bytes = s->n_kernel * sizeof(uint64_t);
+	size_t user_bytes = s->n_user * sizeof(uint64_t);
+	if (kernel_bytes)
+		memcpy(tail, from->kernel, kernel_bytes);
+	if (user_bytes)
+		memcpy(tail + kernel_bytes, from->user, user_bytes);
+	tail += kernel_bytes + user_bytes;
+	size_t stack_bytes = s->copy.stack_bytes;
+	if (stack_bytes)
+		memcpy(tail, from->copy.stack, stack_bytes);
+	memset(tail + stack_bytes, 0, round_up(stack_bytes) - stack_bytes);
+	s->kernel = s->user = NULL;
+	s->copy.stack = NULL;
 }
 
 void cam_raw_pack(const struct cam_raw *r, void *to)
@@ -58,17 +81,7 @@ void cam_raw_pack(const struct cam_raw *r, void *to)
 	char *tail = (char *)to + sizeof(*head);
 	*head = *r;
 	if (r->type == CAM_RAW_SAMPLE) {
-		struct cam_raw_sample *s = &head->sample;
-		s->n_kernel = at_most(s->n_kernel, CAM_RAW_MAX_FRAMES);
-		s->n_user = at_most(s->n_user, CAM_RAW_MAX_FRAMES);
-		if (s->n_kernel != r->sample.n_kernel || s->n_user != r->sample.n_user)
-			s->flags |= CAM_RAW_TRUNCATED;
-		size_t kernel_bytes = s->n_kernel * sizeof(uint64_t);
-		if (kernel_bytes)
-			memcpy(tail, r->sample.kernel, kernel_bytes);
-		if (s->n_user)
-			memcpy(tail + kernel_bytes, r->sample.user, s->n_user * sizeof(uint64_t));
-		s->kernel = s->user = NULL;
+		pack_sample(&r->sample, &head->sample, tail);
 		return;
 	}
 	struct cam_text *text = text_of(head);
@@ -91,10 +104,12 @@ int cam_raw_unpack(const void *from, size_t bytes, struct cam_raw *out)
 		return -EINVAL;
 	if (out->type == CAM_RAW_SAMPLE) {
 		struct cam_raw_sample *s = &out->sample;
-		if (s->n_kernel > CAM_RAW_MAX_FRAMES || s->n_user > CAM_RAW_MAX_FRAMES)
+		if (s->n_kernel > CAM_RAW_MAX_FRAMES || s->n_user > CAM_RAW_MAX_FRAMES ||
+		    s->copy.stack_bytes > CAM_RAW_MAX_STACK || (unsigned)s->end >= CAM_STACK_ENDS)
 			return -EINVAL;
 		s->kernel = (const uint64_t *)tail;
 		s->user = s->kernel + s->n_kernel;
+		s->copy.stack = (const uint8_t *)(s->user + s->n_user);
 		s->comm[CAM_COMM_BYTES - 1] = '\0';
 		return cam_raw_packed_bytes(out) == bytes ? 0 : -EINVAL;
 	}

@@ -17,6 +17,7 @@
 #pragma once
 #include "base/text.h"
 #include "model/nouns.h"
+#include "model/unwind_table.h"
 
 enum cam_raw_type {
 	CAM_RAW_SAMPLE,
@@ -43,12 +44,22 @@ enum cam_raw_sample_flag {
 
 #define CAM_COMM_BYTES 16
 
+/* What is needed to unwind a stack later: registers, and memory from sp upwards. */
+struct cam_raw_copy {
+	uint64_t ip, sp, bp;
+	const uint8_t *stack;
+	uint32_t stack_bytes; /* 0: there is no copy */
+};
+
 /* pid 0 is the idle task: counted, its stack is not kept. */
 struct cam_raw_sample {
 	const uint64_t *kernel;
-	const uint64_t *user;
+	const uint64_t *user; /* with a copy: the leaf alone, or what frame pointers gave */
 	uint32_t n_kernel, n_user;
 	uint32_t flags;
+	enum cam_stack_end end; /* of the user half */
+	uint32_t image; /* which it was unwound with (unwinder.h); 0: none, or by frame pointers */
+	struct cam_raw_copy copy;
 	uint32_t uid;		   /* with CAM_RAW_HAS_COMM */
 	uint64_t start_ns;	   /* …of the process, boot clock */
 	char comm[CAM_COMM_BYTES]; /* …of the thread, NUL-terminated */
@@ -123,12 +134,14 @@ struct cam_raw {
 	};
 };
 
-/* The most a packed record can take: two full stacks, or a path of 4 KiB. */
+/* The most a packed record can take: two full stacks and a copy. */
 #define CAM_RAW_MAX_FRAMES 1024u
 #define CAM_RAW_MAX_TEXT   4096u
-#define CAM_RAW_MAX_BYTES  (sizeof(struct cam_raw) + 2 * CAM_RAW_MAX_FRAMES * sizeof(uint64_t))
+#define CAM_RAW_MAX_STACK  32768u /* of a copy */
+#define CAM_RAW_MAX_BYTES \
+	(sizeof(struct cam_raw) + 2 * CAM_RAW_MAX_FRAMES * sizeof(uint64_t) + CAM_RAW_MAX_STACK)
 
-/* A multiple of 8. Frames and text beyond the bounds are cut (a cut stack gets CAM_RAW_TRUNCATED). */
+/* A multiple of 8. Frames, text and copies beyond the bounds are cut (a cut stack gets CAM_RAW_TRUNCATED). */
 size_t cam_raw_packed_bytes(const struct cam_raw *r);
 /* Writes cam_raw_packed_bytes(r) bytes; `to` is aligned to 8. */
 void cam_raw_pack(const struct cam_raw *r, void *to);

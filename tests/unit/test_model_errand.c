@@ -32,14 +32,36 @@ static const struct cam_name names[] = {
 
 static const uint64_t offsets[] = {0, 1, UINT64_MAX};
 
+static const struct cam_unwind_mapping unwind_maps[] = {
+	{0x1000, 0x2000, 0, 9},
+	{0x2000, UINT64_MAX, 0x3000, CAM_NONE},
+};
+
+static const struct cam_unwind_rule rules[] = {
+	{CAM_CFA_RSP, CAM_RBP_SAME, 0, 8},
+	{CAM_CFA_UNSUPPORTED, CAM_RBP_GONE, INT16_MIN, INT32_MIN},
+};
+
+static const struct cam_unwind_row rows[] = {
+	{0, 1},
+	{1, 0},
+	{UINT32_MAX, CAM_UNWIND_MAX_RULES - 1},
+};
+
 static const struct cam_errand errands[] = {
 	{CAM_ERRAND_PROCESS, 1, 5, 7},
 	{CAM_ERRAND_THREAD, UINT32_MAX, INT32_MAX, 0},
-	{CAM_ERRAND_FILE, 3, 5, 5, 9, {0x1000, 0x3000, 4, 77, 6, 8, 1, CAM_TEXT("/x")}},
+	{CAM_ERRAND_FILE, 3, 5, 5, 9, .mapping = {0x1000, 0x3000, 4, 77, 6, 8, 1, CAM_TEXT("/x")}},
 	{CAM_ERRAND_KALLSYMS, 4},
 	{CAM_ERRAND_NAMES, 5, .file = CAM_FILE_KERNEL, .offsets = offsets, .n_offsets = 3},
 	{CAM_ERRAND_NAMES, 6, .file = CAM_FILE_FIRST},
+	{CAM_ERRAND_NAMES, 6, .format = CAM_FORMAT_JITDUMP, .offsets = offsets, .n_offsets = 1},
 	{CAM_ERRAND_FORGET, 7, .file = UINT32_MAX},
+	{CAM_ERRAND_JIT, 8, 5, 5, 10, UINT64_MAX},
+	{CAM_ERRAND_TABLE, 9, .file = 11},
+	{CAM_ERRAND_UNWIND, 10, 5, 6, .copy = {1, 2, UINT64_MAX, (const uint8_t *)"stack", 5},
+	 .maps = unwind_maps, .n_maps = 2},
+	{CAM_ERRAND_UNWIND, 11, 5, 6},
 };
 
 static const struct cam_tidings tidings[] = {
@@ -54,6 +76,11 @@ static const struct cam_tidings tidings[] = {
 	{CAM_ERRAND_KALLSYMS, 4},
 	{CAM_ERRAND_NAMES, 5, .names = {names, 3, true, CAM_TEXT("\1\2\3\0\5")}},
 	{CAM_ERRAND_NAMES, 5, .error = -EBADMSG},
+	{CAM_ERRAND_JIT, 8, 5, 5, 10, .held = {{8, 1, 77, 5, -1, UINT64_MAX}}},
+	{CAM_ERRAND_TABLE, 9, .file = 11, .table = {rules, rows, 2, 3, true}},
+	{CAM_ERRAND_TABLE, 9, .file = 11},
+	{CAM_ERRAND_UNWIND, 10, 5, 6, .unwound = {offsets, 3, CAM_STACK_COMPLETE, true, CAM_NONE}},
+	{CAM_ERRAND_UNWIND, 10, 5, 6, .unwound = {NULL, 0, CAM_STACK_PENDING, false, 11}},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -98,8 +125,43 @@ static void errands_come_back(void **state)
 		for (uint32_t k = 0; k < e->n_offsets; k++)
 			assert_int_equal(got.offsets[k], e->offsets[k]);
 		assert_mapping(&got.mapping, &e->mapping);
+		assert_int_equal(got.format, e->format);
+		assert_int_equal(got.start_ns, e->start_ns);
+		assert_int_equal(got.copy.ip, e->copy.ip);
+		assert_int_equal(got.copy.sp, e->copy.sp);
+		assert_int_equal(got.copy.bp, e->copy.bp);
+		assert_text((struct cam_text){(const char *)got.copy.stack, got.copy.stack_bytes},
+			    (struct cam_text){(const char *)e->copy.stack, e->copy.stack_bytes});
+		assert_int_equal(got.n_maps, e->n_maps);
+		for (uint32_t k = 0; k < e->n_maps; k++) {
+			assert_int_equal(got.maps[k].start, e->maps[k].start);
+			assert_int_equal(got.maps[k].end, e->maps[k].end);
+			assert_int_equal(got.maps[k].offset, e->maps[k].offset);
+			assert_int_equal(got.maps[k].file, e->maps[k].file);
+		}
 	}
 	free(scratch);
+}
+
+static void assert_table(const struct cam_table_tidings *a, const struct cam_table_tidings *b)
+{
+	assert_int_equal(a->more, b->more);
+	assert_int_equal(a->n_rules, b->n_rules);
+	assert_int_equal(a->n_rows, b->n_rows);
+	if (a->n_rules)
+		assert_memory_equal(a->rules, b->rules, a->n_rules * sizeof(*a->rules));
+	if (a->n_rows)
+		assert_memory_equal(a->rows, b->rows, a->n_rows * sizeof(*a->rows));
+}
+
+static void assert_unwound(const struct cam_unwind_tidings *a, const struct cam_unwind_tidings *b)
+{
+	assert_int_equal(a->end, b->end);
+	assert_int_equal(a->guessed, b->guessed);
+	assert_int_equal(a->lacking, b->lacking);
+	assert_int_equal(a->n_frames, b->n_frames);
+	for (uint32_t i = 0; i < a->n_frames; i++)
+		assert_int_equal(a->frames[i], b->frames[i]);
 }
 
 static void assert_process(const struct cam_process_tidings *a, const struct cam_process_tidings *b)
@@ -152,7 +214,11 @@ static void tidings_come_back(void **state)
 			assert_process(&got.process, &t->process);
 		if (t->type == CAM_ERRAND_THREAD)
 			assert_text(got.comm, t->comm);
-		if (t->type == CAM_ERRAND_FILE && !t->error) {
+		if (t->type == CAM_ERRAND_TABLE && !t->error)
+			assert_table(&got.table, &t->table);
+		if (t->type == CAM_ERRAND_UNWIND && !t->error)
+			assert_unwound(&got.unwound, &t->unwound);
+		if ((t->type == CAM_ERRAND_FILE || t->type == CAM_ERRAND_JIT) && !t->error) {
 			assert_int_equal(got.held.key.inode, 77);
 			assert_int_equal(got.held.key.generation, 5);
 			assert_int_equal(got.held.key.ctime_ns, -1);
@@ -163,6 +229,40 @@ static void tidings_come_back(void **state)
 		if (t->type == CAM_ERRAND_NAMES && !t->error)
 			assert_names(&got.names, &t->names);
 	}
+	free(scratch);
+}
+
+/* What a symboliser gone wrong may claim. */
+static void tables_that_are_none_are_refused(void **state)
+{
+	(void)state;
+	const struct cam_unwind_rule odd[] = {{CAM_CFA_KINDS, 0, 0, 0}, {0, CAM_RBP_KINDS, 0, 0}};
+	const struct cam_unwind_row back[] = {{5, 0}, {5, 0}};
+	const struct cam_unwind_row beyond = {5, CAM_UNWIND_MAX_RULES};
+	const struct cam_tidings bad[] = {
+		{CAM_ERRAND_TABLE, .table = {.rules = &odd[0], .n_rules = 1}},
+		{CAM_ERRAND_TABLE, .table = {.rules = &odd[1], .n_rules = 1}},
+		{CAM_ERRAND_TABLE, .table = {.rows = back, .n_rows = 2}},
+		{CAM_ERRAND_TABLE, .table = {.rows = &beyond, .n_rows = 1}},
+		{CAM_ERRAND_UNWIND, .unwound = {.end = CAM_STACK_ENDS, .lacking = CAM_NONE}},
+		{CAM_ERRAND_UNWIND, .unwound = {.end = CAM_STACK_COMPLETE, .lacking = 3}},
+	};
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_int_equal(cam_tidings_pack(&bad[i], room, sizeof(room)), -EINVAL);
+	/* The same as bytes: a good packet, made bad. */
+	const struct cam_tidings good = {CAM_ERRAND_TABLE, .table = {rules, rows, 2, 3, false}};
+	int n = cam_tidings_pack(&good, room, sizeof(room));
+	void *scratch = scratch_new();
+	struct cam_tidings got;
+	size_t rule_at = 22 + 1 + 4, row_at = rule_at + 2 * CAM_ERRAND_RULE_BYTES + 4;
+	assert_int_equal(n, row_at + 3 * CAM_ERRAND_ROW_BYTES);
+	uint8_t *bytes = (uint8_t *)room;
+	bytes[rule_at] = CAM_CFA_KINDS;
+	assert_int_equal(cam_tidings_unpack(room, (size_t)n, scratch, 4096, &got), -EBADMSG);
+	bytes[rule_at] = CAM_CFA_RSP;
+	assert_int_equal(cam_tidings_unpack(room, (size_t)n, scratch, 4096, &got), 0);
+	bytes[row_at + 3] = 0xff;
+	assert_int_equal(cam_tidings_unpack(room, (size_t)n, scratch, 4096, &got), -EBADMSG);
 	free(scratch);
 }
 
@@ -350,6 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errands_come_back),
 		cmocka_unit_test(tidings_come_back),
+		cmocka_unit_test(tables_that_are_none_are_refused),
 		cmocka_unit_test(the_bytes_are_those_of_the_example),
 		cmocka_unit_test(every_cut_and_every_surplus_is_refused),
 		cmocka_unit_test(corruption_is_refused_or_means_something_else),

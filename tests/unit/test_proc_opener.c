@@ -92,7 +92,7 @@ static struct cam_tidings ask_and_hear(struct cam_helper *h, const struct cam_er
 
 static struct cam_errand file_errand(const struct mapped *p, uint32_t ticket)
 {
-	struct cam_errand e = {CAM_ERRAND_FILE, ticket, p->pid, p->pid, 9, p->m};
+	struct cam_errand e = {CAM_ERRAND_FILE, ticket, p->pid, p->pid, 9, .mapping = p->m};
 	e.mapping.path = cam_text_of(p->path);
 	return e;
 }
@@ -222,7 +222,8 @@ static void many_mappings_come_in_several_packets(void **state)
 
 static struct cam_errand fuse_errand(const struct fuse *f, int mount, uint32_t ticket)
 {
-	return (struct cam_errand){CAM_ERRAND_FILE, ticket, f->pid, f->pid, 9, f->m[mount]};
+	return (struct cam_errand){CAM_ERRAND_FILE, ticket, f->pid,
+				   f->pid,	    9,	    .mapping = f->m[mount]};
 }
 
 static uint64_t now_ms(void)

@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void say_what_next(const struct cam_serving *s)
+static void say_what_next(void *serving)
 {
+	const struct cam_serving *s = serving;
 	char url[256];
 	bool usual = s->settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT;
 	const char *option = usual ? "" : " --store ", *store = usual ? "" : s->settings->store;
@@ -35,26 +37,43 @@ static void say_what_next(const struct cam_serving *s)
 	fflush(stdout);
 }
 
+static void tell_ready(const struct cam_serving *s)
+{
+	if (write(s->ready_fd, "r", 1) != 1)
+		cam_failed("the recorder does not hear: %s", strerror(errno));
+	close(s->ready_fd);
+}
+
+/* Forks the server and waits until it answers: a URL is for printing only then. */
 static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 {
-	int pair[2];
+	int pair[2], ready[2];
+	char word;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return cam_failed("cannot split: %s", strerror(errno));
-	*server = fork();
-	if (*server < 0)
+	*status_fd = pair[0];
+	*server = pipe2(ready, O_CLOEXEC) ? -1 : fork();
+	if (*server < 0) {
+		close(pair[1]);
 		return cam_failed("cannot split: %s", strerror(errno));
+	}
 	if (*server == 0) {
 		/* An interrupt at the terminal is the recorder's to pass on, by its end. */
 		setpgid(0, 0);
 		close(pair[0]);
+		close(ready[0]);
 		s->status_fd = pair[1];
+		s->ready = tell_ready;
+		s->ready_fd = ready[1];
 		int status = cam_serving_run(s);
 		cam_serving_close(s);
 		_exit(status);
 	}
 	close(pair[1]);
-	*status_fd = pair[0];
-	return CAM_EXIT_OK;
+	close(ready[1]);
+	bool serves = read(ready[0], &word, 1) == 1;
+	close(ready[0]);
+	return serves ? CAM_EXIT_OK : CAM_EXIT_FAILED; /* it said why */
 }
 
 static int run(struct cam_settings *settings, const struct cam_settings_given *given,
@@ -80,8 +99,9 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 			.duration_ns = duration_ns,
 			.server_pid = server,
 			.status_fd = status_fd,
+			.ready = say_what_next,
+			.ready_arg = &s,
 		};
-		say_what_next(&s);
 		status = cam_recorder_run(&request, &result) ? CAM_EXIT_FAILED : CAM_EXIT_OK;
 	}
 	if (server > 0) {

@@ -4,7 +4,6 @@
 #include "cli/setting_options.h"
 #include "cli/verbs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv)
@@ -27,13 +26,8 @@ int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv)
 	status = cam_setting_load(&given, settings);
 	if (!status)
 		status = cam_serving_open(&s, settings);
-	if (!status) {
-		char url[256];
-		cam_serving_url(&s, url, sizeof(url));
-		printf("%s\n", url);
-		fflush(stdout);
+	if (!status)
 		status = cam_serving_run(&s);
-	}
 	cam_serving_close(&s);
 	free(settings);
 	return status;

@@ -71,9 +71,25 @@ static int make_token(char token[CAM_TOKEN_BYTES])
 	return 0;
 }
 
+void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes)
+{
+	const char *a = s->settings->listen.address;
+	bool v6 = strchr(a, ':') != NULL;
+	snprintf(room, bytes, "http://%s%s%s:%u/%s%s", v6 ? "[" : "", a, v6 ? "]" : "",
+		 cam_server_port(s->server), s->token[0] ? "?token=" : "", s->token);
+}
+
+static void say_url(const struct cam_serving *s)
+{
+	char url[256];
+	cam_serving_url(s, url, sizeof(url));
+	printf("%s\n", url);
+	fflush(stdout);
+}
+
 int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 {
-	*s = (struct cam_serving){.settings = settings, .status_fd = -1};
+	*s = (struct cam_serving){.settings = settings, .status_fd = -1, .ready = say_url};
 	int err = cam_io_posix_open(settings->store, false, &s->io);
 	if (err)
 		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
@@ -94,14 +110,6 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 			"cannot listen on %s port %u: %s; --listen ADDR:PORT chooses another",
 			settings->listen.address, settings->listen.port, cam_errno_words(err));
 	return CAM_EXIT_OK;
-}
-
-void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes)
-{
-	const char *a = s->settings->listen.address;
-	bool v6 = strchr(a, ':') != NULL;
-	snprintf(room, bytes, "http://%s%s%s:%u/%s%s", v6 ? "[" : "", a, v6 ? "]" : "",
-		 cam_server_port(s->server), s->token[0] ? "?token=" : "", s->token);
 }
 
 /* The server of `run` ends with its recorder, also with one that is killed. Becoming another user
@@ -133,6 +141,7 @@ int cam_serving_run(struct cam_serving *s)
 	if (err)
 		return cam_failed("cannot serve: %s", cam_errno_words(err));
 	cam_note("serving as %s", who);
+	s->ready(s);
 	sigwait(&set, &signal_number);
 	return CAM_EXIT_OK;
 }

@@ -11,9 +11,11 @@ struct cam_serving {
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */
+	void (*ready)(const struct cam_serving *s); /* called once it answers */
+	int ready_fd;				    /* ready()'s */
 };
 
-/* Opens the store and the socket while it still may. An exit status. */
+/* Opens the store and the socket while it still may; ready() prints the URL. An exit status. */
 int cam_serving_open(struct cam_serving *s, struct cam_settings *settings);
 /* "http://127.0.0.1:9797/?token=…" */
 void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes);

@@ -411,6 +411,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 		if (go_fd >= 0 && write(go_fd, "g", 1) != 1)
 			r->stopping = true;
 		cam_notify_ready(&r->notify, r->why_source);
+		if (request->ready)
+			request->ready(request->ready_arg);
 		run_loop(r);
 		finish(r, result);
 	} else if (r->child) {

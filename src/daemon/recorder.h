@@ -23,6 +23,8 @@ struct cam_record_request {
 	int server_pid; /* perfcam's server, for the accounts; 0: none */
 	int status_fd;	/* a SOCK_SEQPACKET socket: each packet is a question for the status; with
 			 * server_pid only */
+	void (*ready)(void *arg); /* called once, when sampling has begun; NULL */
+	void *ready_arg;
 };
 
 struct cam_record_result {

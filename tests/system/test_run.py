@@ -14,6 +14,11 @@ import support
 
 
 class Run(support.Case):
+    def test_the_url_comes_when_both_are_up(self):
+        """What it says first is good for use: the status is the recorder's."""
+        status, body = self.ask("/api/status")
+        self.assertEqual((status, json.loads(body)["store"]), (200, self.store), self.said())
+
     def setUp(self):
         super().setUp()
         self.out = tempfile.TemporaryFile("w+")
@@ -95,6 +100,21 @@ class Run(support.Case):
         self.p.send_signal(signal.SIGTERM)
         self.assertEqual(self.p.wait(10), 0, self.said())
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
+
+
+class Refused(support.Case):
+    def test_a_start_that_fails_prints_no_url(self):
+        """Not by the recorder's fault, and not by the server's: nobody may be become."""
+        for what, wrap, more in (
+                ("the recorder", (), ("-p", "4194303")),
+                ("the server", ("setpriv", "--bounding-set", "-setuid", "--inh-caps", "-setuid"),
+                 ())):
+            r = subprocess.run([*wrap, support.BIN, "run", "--store", self.store, "--control",
+                                self.store + ".control", "--listen", "127.0.0.1:0", "-d", "1s",
+                                *more], stdout=-1, stderr=-1, text=True, timeout=60)
+            self.assertEqual(r.returncode, 1, what + r.stderr)
+            self.assertEqual(r.stdout, "", what)
+            self.assertTrue(r.stderr, what)
 
 
 support.main()

@@ -60,7 +60,7 @@ static int open_best(struct cam_recorder *r, struct cam_capture_options *o,
 		     struct cam_bpf_refusal *why)
 {
 	int err = open_source(r, o, why);
-	if (err != -EACCES && err != -EPERM)
+	if ((err != -EACCES && err != -EPERM) || r->settings->source == CAM_SOURCE_BPF)
 		return err;
 	o->user_only = true;
 	err = open_source(r, o, why);
@@ -133,6 +133,20 @@ static void say_source(struct cam_recorder *r, const struct cam_bpf_refusal *ref
 	cam_log("%s", r->why_source);
 }
 
+static void say_refused(const struct cam_settings *s, const struct cam_bpf_refusal *refusal,
+			int err)
+{
+	char why[160];
+	if (err == -ENODEV && s->n_cpus)
+		cam_log("cannot sample: none of the CPUs asked for (--cpu) is online");
+	else if (s->source == CAM_SOURCE_BPF && refusal->error)
+		cam_log("cannot sample with --source bpf: %s; --source perf needs less, --source auto "
+			"takes what there is",
+			cam_bpf_refusal_text(refusal, why, sizeof(why)));
+	else
+		cam_log("cannot sample: %s", strerror(-err));
+}
+
 /* A number or a name that was mistyped would record nothing, silently. */
 static int check_pids(const struct cam_settings *s)
 {
@@ -185,10 +199,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	struct cam_bpf_refusal refusal;
 	err = open_best(r, &o, &refusal);
 	if (err) {
-		if (err == -ENODEV && s->n_cpus)
-			cam_log("cannot sample: none of the CPUs asked for (--cpu) is online");
-		else
-			cam_log("cannot sample: %s", strerror(-err));
+		say_refused(s, &refusal, err);
 		return err;
 	}
 	say_source(r, &refusal);

@@ -68,6 +68,17 @@ class Capabilities(support.Case):
                 if missing == "bpf":
                     self.assertIn("source perf", said)
 
+    def test_a_source_that_is_forced_and_refused_is_not_replaced(self):
+        for wrap, why in (
+                (nobody([c for c in ALL if c != "bpf"]), "a BPF ring buffer: not allowed (EPERM)"),
+                (["unshare", "-p", "-f", "--mount-proc", "--"], "pid namespace")):
+            r = self.recorder("--source", "bpf", "-d", "300ms", wrap=wrap)
+            self.assertEqual(r.p.wait(support.PATIENCE), 1, r.said())
+            last = r.said().splitlines()[-1]
+            self.assertIn("cannot sample with --source bpf: ", last)
+            self.assertIn(why, last)
+            self.assertIn("--source perf needs less", last)
+
     def test_with_none_of_them_it_records_its_own_command(self):
         r = subprocess.run(
             [*nobody(()), support.BIN, "record", "-F", "199", "-o", self.place + "/x.pcw", "--",

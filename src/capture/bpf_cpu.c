@@ -101,9 +101,10 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 		return;
 	look(c);
 	tell_lost(c, round_ns);
-	if (round_ns - c->counts_ns >= COUNTS_EVERY_NS) {
+	if (c->asked || round_ns - c->counts_ns >= COUNTS_EVERY_NS) {
 		check_alive(c);
 		tell_counts(c, round_ns);
+		c->asked = false;
 	}
 	c->round_ns = round_ns;
 }

@@ -28,6 +28,7 @@ struct cam_bpf_cpu {
 	uint64_t kernel_enabled_ns; /* as last read */
 	bool gone;		    /* no events any more: what is left is read */
 	bool dead;		    /* the kernel has killed the event */
+	bool asked;		    /* COUNTS are due in the next round, whatever the time */
 };
 
 struct cam_bpf_cpu_options {

@@ -109,6 +109,13 @@ static void source_end(struct cam_capture *c)
 			cam_bpf_ring_end(&s->rings[i]);
 }
 
+static void source_count(struct cam_capture *c)
+{
+	struct source *s = (struct source *)c;
+	for (size_t i = 0; i < s->n_cpus; i++)
+		s->cpus[i]->asked = true;
+}
+
 /* The lists were changed: makes one list of all streams. */
 static int relist(struct source *s)
 {
@@ -371,6 +378,7 @@ static const struct cam_capture_ops ops = {
 	.fd = source_fd,
 	.begin_round = source_begin,
 	.end_round = source_end,
+	.count = source_count,
 	.rescan = source_rescan,
 	.set_rate = source_set_rate,
 	.filter_pids = source_filter_pids,

@@ -71,6 +71,9 @@ struct cam_capture_ops {
 	int (*begin_round)(struct cam_capture *c, uint64_t round_ns, struct cam_stream ***streams,
 			   size_t *n);
 	void (*end_round)(struct cam_capture *c);
+	/* The next round brings COUNTS of every CPU, whenever their last ones were: after the last
+	 * round nothing is left to tell. */
+	void (*count)(struct cam_capture *c);
 	/* Once a second: opens CPUs that came, closes those that went. */
 	int (*rescan)(struct cam_capture *c);
 	/* Changes the rate of all CPUs (to shed load). */

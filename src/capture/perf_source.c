@@ -84,6 +84,11 @@ static void source_end(struct cam_capture *c)
 	cam_rings_end(s->samples);
 }
 
+static void source_count(struct cam_capture *c)
+{
+	cam_rings_ask(((struct source *)c)->samples);
+}
+
 /* The lists of streams were changed: makes one list of them. */
 static int relist(struct source *s)
 {
@@ -190,6 +195,7 @@ static const struct cam_capture_ops ops = {
 	.fd = source_fd,
 	.begin_round = source_begin,
 	.end_round = source_end,
+	.count = source_count,
 	.rescan = source_rescan,
 	.set_rate = source_set_rate,
 	.filter_pids = source_filter_pids,

@@ -215,6 +215,12 @@ void cam_rings_begin(struct cam_rings *s, uint64_t round_ns)
 		cam_slot_begin(s->slots[i], round_ns);
 }
 
+void cam_rings_ask(struct cam_rings *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->slots[i]->asked = true;
+}
+
 void cam_rings_end(struct cam_rings *s)
 {
 	for (size_t i = 0; i < s->n; i++)

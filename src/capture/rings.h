@@ -73,6 +73,8 @@ void cam_rings_streams(struct cam_rings *s, struct cam_stream **out);
 void cam_rings_woken(int epoll_fd);
 void cam_rings_begin(struct cam_rings *s, uint64_t round_ns);
 void cam_rings_end(struct cam_rings *s);
+/* The next begin() tells COUNTS of each CPU, whenever their last ones were. */
+void cam_rings_ask(struct cam_rings *s);
 
 /*
  * PERF_EVENT_IOC_PERIOD on all, and for CPUs that come. `value` is what the attribute's union holds: a

@@ -133,7 +133,8 @@ void cam_slot_begin(struct cam_slot *s, uint64_t round_ns)
 	cam_ring_begin(&s->ring, round_ns);
 	if (s->gone)
 		return;
-	bool due = s->watch && round_ns - s->counts_ns >= COUNTS_EVERY_NS;
+	bool due = s->watch && (s->asked || round_ns - s->counts_ns >= COUNTS_EVERY_NS);
+	s->asked = false;
 	if (s->ring.tight || due) {
 		s->ring.tight = false;
 		read_counts(s, round_ns);

@@ -16,8 +16,9 @@ struct cam_slot {
 	uint32_t cpu;
 	uint32_t hz;
 	bool side_band, watch, of_tids;
-	bool gone; /* no events any more: what is left is read */
-	bool dead; /* the kernel has killed the events */
+	bool gone;  /* no events any more: what is left is read */
+	bool dead;  /* the kernel has killed the events */
+	bool asked; /* COUNTS are due in the next round, whatever the time */
 
 	int *fds; /* the first one's ring is everyone's */
 	size_t n_fds;

@@ -9,6 +9,8 @@
  *  2. A record that the queue refuses is counted for its CPU, and the count is queued, as a lost
  *     record of the queue, before anything else of a later round.
  *  3. Nothing here waits for another thread.
+ *  4. The last round takes everything, and has COUNTS up to its own time: whatever was due, filtered
+ *     or lost until then is accounted for.
  */
 #include "daemon/drain.h"
 
@@ -123,6 +125,8 @@ static void run_round(struct cam_drain *d)
 	struct cam_stream **streams;
 	size_t n;
 	tell_all_lost(d);
+	if (d->stopping)
+		d->capture->ops->count(d->capture);
 	int err = d->capture->ops->begin_round(d->capture, t, &streams, &n);
 	note_error(d, err);
 	if (!err) {

@@ -5,6 +5,7 @@
 #   make run        installs what is missing, builds, records this machine until Ctrl-C
 #   make test       installs what is missing, builds twice, runs every test but the long ones
 #   make test-long  the tests that take more than a minute each
+#   make test-kernels  the recorder on Debian's own kernel, in a virtual machine without KVM
 #   make lint       style, static checks, layers, sizes
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
 #   make fuzz       each fuzzer for FUZZ_SECONDS (30)
@@ -16,6 +17,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
 MESON = meson
+KERNEL_WORKLOADS = spin31 kernel
 export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES
 
 all: $(BUILD)/build.ninja
@@ -36,6 +38,13 @@ test:
 test-long:
 	@tools/setup build test
 	@tools/run-tests --long
+
+# CASES: parts of the names of the cases to run, by default all
+test-kernels:
+	@tools/setup build kernels
+	@$(MAKE) --no-print-directory all
+	@ninja -C $(BUILD) tests/system/dump_store $(KERNEL_WORKLOADS:%=tests/workloads/workload_%)
+	@tests/kernels/run.py $(CASES)
 
 lint:
 	@tools/setup build test
@@ -58,4 +67,4 @@ install: all
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz
 
-.PHONY: all run test test-long lint bench fuzz install clean
+.PHONY: all run test test-long test-kernels lint bench fuzz install clean

@@ -73,7 +73,11 @@ class _Result(unittest.TestResult):
 
 
 def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    run(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+
+
+def run(suite):
+    """Prints the results of a suite, and exits."""
     result = _Result()
     suite.run(result)
     print(f"1..{result.number}", flush=True)

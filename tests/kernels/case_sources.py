@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sources on this kernel: known programs have their names and shares, kernel functions are the
+kernel's own."""
+import unittest
+
+import machine
+
+
+class Sources(unittest.TestCase):
+    """One recording of each source, side by side; each test looks at it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.vm = machine.get().shared()
+        cls.made = machine.Recorders(cls.vm, "sources")
+        cls.vm.must("taskset 2 /work/spin31 3 & taskset 1 /work/kernel 2; wait")
+        cls.ended = cls.made.stop()
+        cls.stores = {s: cls.made.store(s) for s in machine.SOURCES}
+        cls.kallsyms = {line.split()[2] for line in cls.vm.must("cat /proc/kallsyms").splitlines()}
+
+    def test_they_start_and_stop(self):
+        self.assertEqual(self.ended, {s: 0 for s in machine.SOURCES})
+        for source in machine.SOURCES:
+            said = self.made.said(source)
+            self.assertIn(f"perfcam: source {source} (as asked for), event cpu-clock\n", said)
+            self.assertIn("perfcam: 97 Hz × 2 CPUs = 194 samples/s", said)
+
+    def test_a_known_program_has_its_shares(self):
+        for source, store in self.stores.items():
+            mine = [s for s in store.samples if s.comm == "spin31"]
+            self.assertGreater(len(mine), 150, source)
+            self.assertEqual({s.cpu for s in mine}, {1}, source)
+            self.assertEqual({s.exe for s in mine}, {"/work/spin31"}, source)
+            three, one = (sum(s.has(n) for s in mine) for n in ("three", "one"))
+            self.assertGreater(three + one, 0.9 * len(mine), source)
+            self.assertTrue(0.67 < three / (three + one) < 0.83, f"{source}: {three} and {one}")
+
+    def test_kernel_functions_are_this_kernels(self):
+        for source, store in self.stores.items():
+            mine = store.with_frame("zero_work")
+            self.assertGreater(len(mine), 50, source)
+            self.assertGreater(sum(s.has("read_zero") for s in mine), 0.5 * len(mine), source)
+            named = {f.name for s in store.samples for f in s.frames
+                     if f.module.startswith("[kernel") and f.name}
+            self.assertGreater(len(named), 20, source)
+            self.assertEqual(named - self.kallsyms, set(), source)
+
+    def test_both_give_the_same_profile(self):
+        share = {}
+        for source, store in self.stores.items():
+            spin, kernel = (sum(s.comm == n for s in store.samples) for n in ("spin31", "kernel"))
+            share[source] = spin / (spin + kernel)
+        self.assertLess(abs(share["bpf"] - share["perf"]), 0.1, share)
+
+    def test_every_sample_has_a_process(self):
+        for source, store in self.stores.items():
+            nameless = [s for s in store.samples if not s.comm]
+            self.assertLess(len(nameless), 0.01 * len(store.samples), f"{source}: {nameless[:5]}")
+
+    def test_doctor_finds_nothing_in_the_way_of_root(self):
+        status, text = self.vm.run("perfcam doctor")
+        self.assertEqual((status, text),
+                         (0, "No recorder runs on this store: only the host was looked at.\n"))

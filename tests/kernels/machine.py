@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine the cases share: booted once; recorders of both sources in it, and what they stored."""
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("PERFCAM_BUILD") or os.path.join(ROOT, "build")
+os.environ.setdefault("PERFCAM_BIN", os.path.join(BUILD, "perfcam"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "system"), os.path.join(ROOT, "tests", "cli")]
+import dump  # noqa: E402
+import guest  # noqa: E402
+import image  # noqa: E402
+
+SOURCES = ("bpf", "perf")
+WORKLOADS = ("spin31", "kernel")
+
+# Waits until a file exists, or fails after 20 s.
+SHELL = """
+await() {
+	n=0
+	until [ -e "$1" ]; do
+		n=$((n + 1))
+		[ $n -lt 200 ] || { echo "no $1"; exit 1; }
+		sleep 0.1
+	done
+}
+"""
+
+
+class Machine:
+    """Where the kernel and the initramfs are; the shared guest."""
+
+    def __init__(self):
+        place = os.path.join(BUILD, "kernels")
+        self.vmlinuz, modules = image.kernel(place)
+        self.initramfs = os.path.join(place, "initramfs")
+        programs = {"usr/bin/perfcam": os.path.join(BUILD, "perfcam")}
+        for name in WORKLOADS:
+            programs["work/" + name] = os.path.join(BUILD, "tests", "workloads", "workload_" + name)
+        image.initramfs(self.initramfs, modules, programs)
+        self._shared = None
+
+    def boot(self, **options):
+        return guest.Guest(self.vmlinuz, self.initramfs, **options)
+
+    def shared(self):
+        if self._shared is None:
+            self._shared = self.boot()
+            print(f"# booted {self._shared.must('uname -rv').strip()} in "
+                  f"{self._shared.boot_seconds:.0f} s", flush=True)
+        return self._shared
+
+    def close(self):
+        if self._shared:
+            self._shared.close()
+
+
+_machine = None
+
+
+def get():
+    global _machine
+    if _machine is None:
+        _machine = Machine()
+    return _machine
+
+
+def close():
+    if _machine:
+        _machine.close()
+
+
+class Recorders:
+    """Both sources at the same time, each with its store below /tmp/NAME."""
+
+    def __init__(self, vm, name, *args):
+        self.vm, self.name, self.place = vm, name, "/tmp/" + name
+        vm.must(f"mkdir -p {self.place}")
+        for source in SOURCES:
+            store = f"{self.place}/{source}"
+            vm.must(SHELL + f"""
+(sh -c 'echo $$ >{store}.pid; exec perfcam record --source {source} --store {store} \
+	--control {store}.control {' '.join(args)}' >{store}.said 2>&1; echo $? >{store}.status) &
+n=0
+until perfcam status --store {store} --control {store}.control >/dev/null 2>&1; do
+	n=$((n + 1))
+	[ $n -lt 100 ] && [ ! -e {store}.status ] || {{ cat {store}.said; exit 1; }}
+	sleep 0.1
+done
+""")
+
+    def stop(self):
+        """{source: exit status}, and they are gone."""
+        ended = {}
+        for source in SOURCES:
+            store = f"{self.place}/{source}"
+            self.vm.must(f"kill $(cat {store}.pid)")
+        for source in SOURCES:
+            status = f"{self.place}/{source}.status"
+            ended[source] = int(self.vm.must(SHELL + f"await {status}; cat {status}"))
+        self.here = self.vm.fetch(self.place, self.name)
+        return ended
+
+    def said(self, source):
+        with open(os.path.join(self.here, source + ".said"), encoding="utf-8") as f:
+            return f.read()
+
+    def path(self, source):
+        return os.path.join(self.here, source)
+
+    def store(self, source):
+        """What it stored."""
+        return dump.Store(self.path(source))

@@ -24,6 +24,44 @@ struct cam_asking *cam_asking_new(const struct cam_settings_given *given, int *s
 	return a;
 }
 
+struct cam_asking *cam_asking_parse(const struct cam_verb *verb, int argc, char **argv, bool *json,
+				    int *status)
+{
+	struct cam_settings_given given = {0};
+	const struct cam_option options[] = {
+		{"json", 0, CAM_OPTION_FLAG, json, NULL, "as JSON"},
+		CAM_ASK_OPTIONS(given),
+		{0},
+	};
+	int n_rest;
+	bool done;
+	*status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return NULL;
+	if (n_rest) {
+		*status = cam_usage("%s takes no argument '%s'", verb->name, argv[0]);
+		return NULL;
+	}
+	return cam_asking_new(&given, status);
+}
+
+int cam_asking_run(const struct cam_verb *verb, int argc, char **argv, enum cam_control_verb ask,
+		   cam_asking_show_fn *show)
+{
+	bool json = false;
+	int status;
+	struct cam_asking *a = cam_asking_parse(verb, argc, argv, &json, &status);
+	if (!a)
+		return status;
+	status = cam_asking_ask(a, ask, &(struct cam_control_request){0});
+	if (a->nobody)
+		status = cam_asking_say_nobody(a);
+	else if (!status)
+		status = show(a, json);
+	cam_asking_free(a);
+	return status;
+}
+
 void cam_asking_free(struct cam_asking *a)
 {
 	if (!a)

@@ -32,6 +32,15 @@ struct cam_asking {
 	struct cam_store *store;
 };
 
+/* For a verb with no arguments and no option of its own but --json. NULL: *status is the exit status, after
+ * saying why, or after --help. */
+struct cam_asking *cam_asking_parse(const struct cam_verb *verb, int argc, char **argv, bool *json,
+				    int *status);
+/* Such a verb, whole: asks, and shows the reply. An exit status. */
+typedef int cam_asking_show_fn(const struct cam_asking *a, bool json);
+int cam_asking_run(const struct cam_verb *verb, int argc, char **argv, enum cam_control_verb ask,
+		   cam_asking_show_fn *show);
+
 /* NULL after saying why; *status is the exit status then. */
 struct cam_asking *cam_asking_new(const struct cam_settings_given *given, int *status);
 void cam_asking_free(struct cam_asking *a);

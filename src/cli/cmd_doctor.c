@@ -106,20 +106,9 @@ static unsigned show_recorder(struct cam_out *out, struct cam_json *j, struct ca
 
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv)
 {
-	struct cam_settings_given given = {0};
-	bool json = false, done;
-	const struct cam_option options[] = {
-		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
-		CAM_ASK_OPTIONS(given),
-		{0},
-	};
-	int n_rest, status;
-	status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
-		return status;
-	if (n_rest)
-		return cam_usage("doctor takes no argument '%s'", argv[0]);
-	struct cam_asking *a = cam_asking_new(&given, &status);
+	bool json = false;
+	int status;
+	struct cam_asking *a = cam_asking_parse(verb, argc, argv, &json, &status);
 	if (!a)
 		return status;
 	struct cam_out out;

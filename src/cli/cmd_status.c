@@ -66,51 +66,98 @@ static void put_of(struct cam_out *out, uint64_t used, uint64_t limit)
 	}
 }
 
+/* "2 h 3 min", "2 min", "40 ms" */
 static void put_span(struct cam_out *out, uint64_t ns)
 {
-	unsigned long long s = ns / CAM_NS_PER_SEC;
-	if (s >= 86400)
-		cam_out_printf(out, "%llu d %llu h", s / 86400, s / 3600 % 24);
-	else if (s >= 3600)
-		cam_out_printf(out, "%llu h %llu min", s / 3600, s / 60 % 60);
-	else if (s >= 60)
-		cam_out_printf(out, "%llu min %llu s", s / 60, s % 60);
-	else
-		cam_out_printf(out, "%llu s", s);
+	static const struct {
+		unsigned long long ns;
+		const char *name;
+	} units[] = {
+		{86400 * CAM_NS_PER_SEC, "d"}, {3600 * CAM_NS_PER_SEC, "h"},
+		{60 * CAM_NS_PER_SEC, "min"},  {CAM_NS_PER_SEC, "s"},
+		{CAM_NS_PER_MS, "ms"},
+	};
+	size_t i = 0;
+	while (i < 4 && ns < units[i].ns)
+		i++;
+	cam_out_printf(out, "%llu %s", ns / units[i].ns, units[i].name);
+	if (i < 3 && ns % units[i].ns / units[i + 1].ns)
+		cam_out_printf(out, " %llu %s", ns % units[i].ns / units[i + 1].ns,
+			       units[i + 1].name);
+}
+
+/* Most of what is averaged is so over a minute, if there was one. */
+static const char *lately(struct cam_json_value v)
+{
+	return number(v, "uptime_ns") < 60 * CAM_NS_PER_SEC ? "since the start"
+							    : "in the last minute";
+}
+
+static void put_count(struct cam_out *out, uint64_t n, const char *noun)
+{
+	cam_out_printf(out, "%llu %s%s", (unsigned long long)n, noun, n == 1 ? "" : "s");
+}
+
+/* The line of the start says the source and why it was taken: "source bpf (allowed here), event …". */
+static void put_source(struct cam_out *out, struct cam_json_value v)
+{
+	static const struct cam_text prefix = CAM_TEXT("source ");
+	struct cam_json_value m;
+	char room[1024];
+	cam_out_str(out, "  source   ");
+	if (!has_text(v, "why_source") || !cam_json_value_get(v, "why_source", &m) ||
+	    !cam_json_value_string(m, room, sizeof(room))) {
+		put_text(out, v, "source");
+		cam_out_str(out, ", event ");
+		put_text(out, v, "event");
+		return;
+	}
+	struct cam_text line = cam_text_of(room);
+	size_t skip = cam_text_starts(line, prefix) ? prefix.n : 0;
+	cam_out_printable(out, (struct cam_text){line.p + skip, line.n - skip});
 }
 
 static void put_recording(struct cam_out *out, struct cam_json_value v)
 {
+	unsigned long long hz = number(v, "hz"), wanted = number(v, "wanted_hz");
 	cam_out_str(out, "recording since ");
 	put_time(out, v, "since_realtime_ns");
 	cam_out_str(out, " (");
 	put_span(out, number(v, "uptime_ns"));
 	cam_out_str(out, ") into ");
 	put_text(out, v, "store");
-	cam_out_str(out, "\n  source   ");
-	put_text(out, v, "source");
-	cam_out_str(out, ", ");
-	put_text(out, v, "event");
-	cam_out_printf(out, ", %llu Hz × %llu CPUs, %s", (unsigned long long)number(v, "hz"),
-		       (unsigned long long)number(v, "cpus"),
-		       flag(v, "kernel_stacks") ? "user and kernel stacks" : "user stacks only");
-	if (number(v, "hz") != number(v, "wanted_hz"))
-		cam_out_printf(out, " (%llu Hz wanted)",
-			       (unsigned long long)number(v, "wanted_hz"));
-	cam_out_str(out, "; scope: ");
+	cam_out_str(out, "\n");
+	put_source(out, v);
+	cam_out_printf(out, "\n  rate     %llu Hz × ", hz);
+	put_count(out, number(v, "cpus"), "CPU");
+	if (hz != wanted)
+		cam_out_printf(out, " (%llu Hz wanted)", wanted);
+	cam_out_str(out, flag(v, "kernel_stacks") ? "; user and kernel stacks\n"
+						  : "; user stacks only\n");
+	cam_out_str(out, "  scope    ");
 	if (has_text(v, "scope"))
 		put_text(out, v, "scope");
 	else
 		cam_out_str(out, "all");
-	if (has_text(v, "why_source")) {
-		cam_out_str(out, "\n           ");
-		put_text(out, v, "why_source");
-	}
-	cam_out_str(out, "\n");
+	cam_out_printf(out, "\n  samples  %llu, %llu a second %s\n",
+		       (unsigned long long)number(v, "samples"),
+		       (unsigned long long)number(v, "samples_per_second"), lately(v));
 }
 
-/* "lost      12: ring full 10, queue full 2": the causes that are a loss, or those that are not. */
-static void put_causes(struct cam_out *out, struct cam_json_value v, const char *label, bool loss)
+/* What became of samples that are not in the store: gone; seen, and not worth keeping; never taken,
+ * which is nobody's loss, but was due. */
+enum fate { LOST, NOT_KEPT, NOT_TAKEN };
+
+static enum fate fate_of(enum cam_cause cause)
+{
+	if (cam_cause_is_loss(cause))
+		return LOST;
+	return cause == CAM_CAUSE_IDLE || cause == CAM_CAUSE_FILTERED ? NOT_KEPT : NOT_TAKEN;
+}
+
+/* "lost      12: ring full 10, queue full 2"; but for what is lost, nothing where there is nothing. */
+static void put_causes(struct cam_out *out, struct cam_json_value v, const char *label,
+		       enum fate fate)
 {
 	struct cam_json_value causes = {0};
 	unsigned long long sum = 0, n;
@@ -119,14 +166,16 @@ static void put_causes(struct cam_out *out, struct cam_json_value v, const char 
 		return;
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
 		enum cam_cause cause = (enum cam_cause)i;
-		if (cam_cause_is_loss(cause) == loss)
+		if (fate_of(cause) == fate)
 			sum += number(causes, cam_cause_key(cause));
 	}
+	if (!sum && fate != LOST)
+		return;
 	cam_out_printf(out, "  %-8s %llu", label, sum);
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
 		enum cam_cause cause = (enum cam_cause)i;
 		n = number(causes, cam_cause_key(cause));
-		if (n && cam_cause_is_loss(cause) == loss) {
+		if (n && fate_of(cause) == fate) {
 			cam_out_printf(out, "%s%s %llu", gap, cam_cause_words(cause), n);
 			gap = ", ";
 		}
@@ -139,41 +188,52 @@ static void put_percent(struct cam_out *out, uint64_t ppm)
 	cam_out_printf(out, "%.3g %%", (double)ppm / 10000);
 }
 
+static void put_process(struct cam_out *out, struct cam_json_value p)
+{
+	cam_out_str(out, "           ");
+	put_text(out, p, "name");
+	cam_out_str(out, " ");
+	put_percent(out, number(p, "cpu_ppm"));
+	cam_out_str(out, ", ");
+	put_span(out, number(p, "cpu_ns"));
+	cam_out_str(out, " in all");
+	if (number(p, "pid")) {
+		cam_out_printf(out, ", pid %llu, ", (unsigned long long)number(p, "pid"));
+		put_bytes(out, number(p, "resident_bytes"));
+		cam_out_str(out, " resident");
+	}
+	if (number(p, "restarts")) {
+		cam_out_str(out, ", restarted ");
+		put_count(out, number(p, "restarts"), "time");
+	}
+	cam_out_str(out, "\n");
+}
+
+/* All in parts of one CPU, as top has it; the limit is set as a part of the host's. */
 static void put_cpu(struct cam_out *out, struct cam_json_value v)
 {
 	struct cam_json_value list, p;
-	uint64_t sum = 0;
+	uint64_t sum = 0, limit = number(v, "max_cpu_ppm"), cpus = number(v, "cpus");
 	if (!cam_json_value_get(v, "processes", &list))
 		return;
 	for (size_t i = 0; cam_json_value_at(list, i, &p); i++)
 		sum += number(p, "cpu_ppm");
 	cam_out_str(out, "  own CPU  ");
 	put_percent(out, sum);
-	cam_out_str(out, " of one CPU in the last minute; limit: ");
-	if (number(v, "max_cpu_ppm")) {
-		put_percent(out, number(v, "max_cpu_ppm"));
-		cam_out_str(out, " of the host\n");
+	cam_out_printf(out, " of one CPU %s; limit: ", lately(v));
+	if (limit) {
+		put_percent(out, limit * cpus);
+		cam_out_str(out, " (");
+		put_percent(out, limit);
+		cam_out_str(out, " of ");
+		put_count(out, cpus, "CPU");
+		cam_out_str(out, ")\n");
 	} else {
 		cam_out_str(out, "none\n");
 	}
 	for (size_t i = 0; cam_json_value_at(list, i, &p); i++) {
-		if (!number(p, "pid") && !number(p, "cpu_ns"))
-			continue;
-		cam_out_str(out, "           ");
-		put_text(out, p, "name");
-		cam_out_str(out, " ");
-		put_percent(out, number(p, "cpu_ppm"));
-		cam_out_printf(out, ", %.1f s since the start",
-			       (double)number(p, "cpu_ns") / (double)CAM_NS_PER_SEC);
-		if (number(p, "pid")) {
-			cam_out_printf(out, ", pid %llu, ", (unsigned long long)number(p, "pid"));
-			put_bytes(out, number(p, "resident_bytes"));
-			cam_out_str(out, " resident");
-		}
-		if (number(p, "restarts"))
-			cam_out_printf(out, ", restarted %llu times",
-				       (unsigned long long)number(p, "restarts"));
-		cam_out_str(out, "\n");
+		if (number(p, "pid") || number(p, "cpu_ns"))
+			put_process(out, p);
 	}
 	if (has_text(v, "shedding")) {
 		cam_out_str(out, "  shedding ");
@@ -191,14 +251,13 @@ static void put_memory(struct cam_out *out, struct cam_json_value v)
 		put_text(out, b, "name");
 		cam_out_str(out, " ");
 		put_of(out, number(b, "used"), number(b, "limit"));
-		if (number(b, "refused"))
-			cam_out_printf(out, ", full %llu times",
-				       (unsigned long long)number(b, "refused"));
+		if (number(b, "refused")) {
+			cam_out_str(out, ", full ");
+			put_count(out, number(b, "refused"), "time");
+		}
 		cam_out_str(out, "\n");
 	}
-	cam_out_str(out, "  rings    ");
-	put_bytes(out, number(v, "ring_bytes"));
-	cam_out_str(out, " in all; a CPU: ");
+	cam_out_str(out, "  rings    a CPU: ");
 	put_bytes(out, number(v, "sample_ring_bytes"));
 	cam_out_str(out, " for samples, ");
 	put_bytes(out, number(v, "side_ring_bytes"));
@@ -212,12 +271,14 @@ static void put_store(struct cam_out *out, struct cam_json_value v)
 {
 	cam_out_str(out, "  written  ");
 	put_bytes(out, number(v, "bytes_written"));
-	cam_out_printf(out, ", %llu windows sealed, %llu waiting; a window: ",
-		       (unsigned long long)number(v, "windows_sealed"),
+	cam_out_str(out, ", ");
+	put_count(out, number(v, "windows_sealed"), "window");
+	cam_out_printf(out, " sealed, %llu waiting; a window: ",
 		       (unsigned long long)number(v, "windows_waiting"));
 	put_span(out, number(v, "window_ns"));
-	cam_out_printf(out, "\n  store    %llu windows, ",
-		       (unsigned long long)number(v, "store_windows"));
+	cam_out_str(out, "\n  store    ");
+	put_count(out, number(v, "store_windows"), "window");
+	cam_out_str(out, ", ");
 	put_of(out, number(v, "store_bytes"), number(v, "max_bytes"));
 	cam_out_str(out, ", oldest ");
 	put_time(out, v, "oldest_realtime_ns");
@@ -239,9 +300,11 @@ static void put_errors(struct cam_out *out, struct cam_json_value v)
 		put_time(out, e, "realtime_ns");
 		cam_out_str(out, " ");
 		put_text(out, e, "text");
-		if (number(e, "times") > 1)
-			cam_out_printf(out, " (%llu times)",
-				       (unsigned long long)number(e, "times"));
+		if (number(e, "times") > 1) {
+			cam_out_str(out, " (");
+			put_count(out, number(e, "times"), "time");
+			cam_out_str(out, ")");
+		}
 		cam_out_str(out, "\n");
 	}
 }
@@ -259,11 +322,9 @@ static int show(const struct cam_asking *a, bool json)
 		cam_out_str(&out, "\n");
 	} else {
 		put_recording(&out, v);
-		cam_out_printf(&out, "  samples  %llu, %llu a second in the last minute\n",
-			       (unsigned long long)number(v, "samples"),
-			       (unsigned long long)number(v, "samples_per_second"));
-		put_causes(&out, v, "lost", true);
-		put_causes(&out, v, "not due", false);
+		put_causes(&out, v, "lost", LOST);
+		put_causes(&out, v, "not kept", NOT_KEPT);
+		put_causes(&out, v, "untaken", NOT_TAKEN);
 		put_cpu(&out, v);
 		put_memory(&out, v);
 		put_store(&out, v);
@@ -275,27 +336,5 @@ static int show(const struct cam_asking *a, bool json)
 
 int cam_cmd_status(const struct cam_verb *verb, int argc, char **argv)
 {
-	struct cam_settings_given given = {0};
-	bool json = false, done;
-	const struct cam_option options[] = {
-		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
-		CAM_ASK_OPTIONS(given),
-		{0},
-	};
-	int n_rest, status;
-	status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
-		return status;
-	if (n_rest)
-		return cam_usage("status takes no argument '%s'", argv[0]);
-	struct cam_asking *a = cam_asking_new(&given, &status);
-	if (!a)
-		return status;
-	status = cam_asking_ask(a, CAM_CONTROL_STATUS, &(struct cam_control_request){0});
-	if (a->nobody)
-		status = cam_asking_say_nobody(a);
-	else if (!status)
-		status = show(a, json);
-	cam_asking_free(a);
-	return status;
+	return cam_asking_run(verb, argc, argv, CAM_CONTROL_STATUS, show);
 }

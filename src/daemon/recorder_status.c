@@ -79,12 +79,21 @@ static void fill_store(struct cam_recorder *r, struct cam_status *s)
 	source->ops->close(source);
 }
 
-static uint64_t samples_a_second(const struct cam_recorder *r, uint64_t samples, uint64_t uptime_ns)
+/* Of whole seconds: what has come of this one yet says nothing. */
+static uint64_t samples_a_second(const struct cam_recorder *r)
 {
-	uint64_t span = uptime_ns / CAM_NS_PER_SEC < 59 ? uptime_ns / CAM_NS_PER_SEC : 59;
-	/* The slot behind this second's holds what there was 59 s ago. */
-	uint64_t then = r->minute_samples[(r->last_second + 60 - span) % 60];
-	return span ? (samples - then) / span : 0;
+	uint64_t span = r->last_second - r->start_ns / CAM_NS_PER_SEC;
+	if (!span)
+		return 0;
+	/* The first second is not a whole one. */
+	uint64_t ns = r->last_second * CAM_NS_PER_SEC - r->start_ns;
+	if (span > 59) {
+		span = 59;
+		ns = span * CAM_NS_PER_SEC;
+	}
+	uint64_t now = r->minute_samples[r->last_second % 60];
+	uint64_t then = r->minute_samples[(r->last_second - span) % 60];
+	return (uint64_t)((double)(now - then) * (double)CAM_NS_PER_SEC / (double)ns + 0.5);
 }
 
 void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
@@ -125,7 +134,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.errors = errors,
 		.n_errors = r->n_mishaps,
 	};
-	s.samples_per_second = samples_a_second(r, l.samples, s.uptime_ns);
+	s.samples_per_second = samples_a_second(r);
 	memcpy(s.by_cause, l.by_cause, sizeof(s.by_cause));
 	fill_processes(r, processes);
 	fill_budgets(r, &l, budgets);

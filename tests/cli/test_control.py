@@ -21,7 +21,8 @@ STATUS_JSON = {
     "uptime_ns": 7384000000000, "source": "bpf", "why_source": "bpf: allowed", "event": "cycles",
     "hz": 49, "wanted_hz": 97, "cpus": 96, "kernel_stacks": True, "scope": "all",
     "samples": 123456789, "samples_per_second": 9312,
-    "by_cause": {"idle": 500, "lost_ring": 10, "lost_queue": 2, "stolen": 7},
+    "by_cause": {"idle": 500, "lost_ring": 10, "lost_queue": 2, "stolen": 7,
+                 "unexplained": 14},
     "shedding": "the rate", "max_cpu_ppm": 10000,
     "processes": [
         {"name": "recorder", "pid": 41, "cpu_ns": 1500000000, "cpu_ppm": 1200,
@@ -72,18 +73,32 @@ class Status(WithStore):
         text = self.status(STATUS_JSON).decode()
         self.check_terminal(text.encode())
         for words in (
-            "(2 h 3 min)", "into /var/lib/perfcam", "bpf, cycles, 49 Hz × 96 CPUs",
-            "(97 Hz wanted)", "scope: all", "123456789, 9312 a second",
-            "lost     12: ring full 10, queue full 2", "not due  507: idle 500",
-            "stolen by the hypervisor 7", "0.15 % of one CPU", "limit: 1 % of the host",
-            "recorder 0.12 %", "pid 41, 20.0 MiB resident", "restarted 2 times",
+            "(2 h 3 min)", "into /var/lib/perfcam", "source   bpf: allowed\n",
+            "rate     49 Hz × 96 CPUs (97 Hz wanted); user and kernel stacks\n",
+            "scope    all\n", "123456789, 9312 a second in the last minute\n",
+            "lost     12: ring full 10, queue full 2\n", "not kept 500: idle 500\n",
+            "untaken  21: stolen by the hypervisor 7, unexplained 14\n", "0.15 % of one CPU",
+            "limit: 96 % (1 % of 96 CPUs)", "recorder 0.12 %, 1 s in all, pid 41, 20.0 MiB resident", "restarted 2 times",
             "shedding the rate", "resident 20.0 MiB of 64.0 MiB",
-            "names 1.0 MiB of 4.0 MiB, full 5 times", "24.0 MiB in all",
-            "locked memory is limited", "61 windows sealed, 1 waiting; a window: 2 min",
+            "names 1.0 MiB of 4.0 MiB, full 5 times",
+            "rings    a CPU: 256.0 KiB for samples",
+            "locked memory is limited", "61 windows sealed, 1 waiting; a window: 2 min\n",
             "360 windows, 1.0 GiB of 2.0 GiB", "100.0 GiB free", "2, 1.0 MiB of 1.0 GiB",
             "disk full (3 times)",
         ):
             self.assertIn(words, text)
+
+    def test_of_a_young_recorder(self):
+        text = self.status(dict(
+            STATUS_JSON, uptime_ns=6_900_000_000, cpus=1, store_windows=1, max_cpu_ppm=0,
+            by_cause={"unexplained": 3}, hz=97, why_source="source perf (as asked for), event x",
+            processes=[{"name": "recorder", "pid": 1, "cpu_ns": 40_000_000}])).decode()
+        for words in ("(6 s)", "source   perf (as asked for), event x\n", "97 Hz × 1 CPU; user",
+                      "a second since the start\n", "lost     0\n", "untaken  3: unexplained 3\n",
+                      "of one CPU since the start; limit: none", "0 %, 40 ms in all, pid 1",
+                      "store    1 window, "):
+            self.assertIn(words, text)
+        self.assertNotIn("not kept", text)
 
     def test_a_recorder_that_says_less(self):
         self.assertIn(b"errors   none", self.status({"store": "x"}))

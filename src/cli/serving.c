@@ -15,14 +15,30 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATUS_MS 5000
 
+static int open_store(struct cam_serving *s)
+{
+	struct cam_io *io;
+	int err = cam_io_posix_open(s->settings->store, false, &io);
+	if (err)
+		return err;
+	if (s->io)
+		cam_io_posix_close(s->io);
+	s->io = io;
+	return stat(s->settings->store, &s->directory) ? -errno : 0;
+}
+
+/* Somebody may have deleted or moved the store: a recorder makes another one in its place. */
 static int open_windows(void *self, struct cam_source **out)
 {
 	struct cam_serving *s = self;
+	struct stat now;
+	if (!stat(s->settings->store, &now) &&
+	    (now.st_dev != s->directory.st_dev || now.st_ino != s->directory.st_ino))
+		open_store(s);
 	return cam_store_open_read(s->io, out);
 }
 
@@ -90,7 +106,7 @@ static void say_url(const struct cam_serving *s)
 int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 {
 	*s = (struct cam_serving){.settings = settings, .status_fd = -1, .ready = say_url};
-	int err = cam_io_posix_open(settings->store, false, &s->io);
+	int err = open_store(s);
 	if (err)
 		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
 				  cam_errno_words(err));

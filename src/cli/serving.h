@@ -5,9 +5,12 @@
 #include "daemon/settings.h"
 #include "serve/server.h"
 
+#include <sys/stat.h>
+
 struct cam_serving {
 	struct cam_settings *settings;
 	struct cam_io *io;
+	struct stat directory; /* the store's, when it was opened */
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */

@@ -7,6 +7,7 @@
  *  1. A door that ingest holds is always good to call: it answers an error while there is no store.
  *  2. The store is never closed while a door is inside a window or a sealing runs.
  *  3. Retention runs after every window that ended, and when the disk was found full.
+ *  4. A door that is inside a window when its store is given up refuses until its next begin().
  */
 #include "daemon/keeper.h"
 
@@ -18,9 +19,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +56,12 @@ struct cam_keeper {
 	bool sealing, seal_tried;
 	uint64_t seal_started_ns;
 	char last_sealed[CAM_NAME_BYTES];
+	char last_ended[CAM_NAME_BYTES]; /* a journal */
+	struct {
+		char journal[CAM_NAME_BYTES], window[CAM_NAME_BYTES];
+		int result;
+	} watched;
+	struct stat directory; /* the store's, when it was opened */
 	struct cam_keeper_stats stats;
 };
 
@@ -83,6 +92,8 @@ static int open_store(struct cam_keeper *k, int *holder)
 		err = cam_store_open_live(k->io, &k->store, holder);
 	if (err)
 		return err;
+	if (stat(k->settings->store, &k->directory))
+		k->directory = (struct stat){0};
 	k->stats.error = 0;
 	k->retain_now = true;
 	cam_keeper_limits(k, k->settings);
@@ -113,10 +124,14 @@ static int door_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
 	struct door *d = j->self;
 	if (!d->inner)
 		return -EROFS;
-	int err = note(d->keeper, d->inner->end(d->inner, end_ns, keep_empty));
-	if (!err)
-		d->keeper->retain_now = true;
-	return err;
+	struct cam_keeper *k = d->keeper;
+	int err = note(k, d->inner->end(d->inner, end_ns, keep_empty));
+	if (err)
+		return err;
+	snprintf(k->last_ended, sizeof(k->last_ended), "%s", cam_store_journal_name(d->inner));
+	k->stats.ended++;
+	k->retain_now = true;
+	return 0;
 }
 
 struct cam_journal *cam_keeper_door(void *keeper)
@@ -184,10 +199,20 @@ static int hand_over(struct cam_keeper *k)
 	return err;
 }
 
+static void settle_watched(struct cam_keeper *k, int result, const char *window)
+{
+	if (k->watched.result != -EINPROGRESS)
+		return;
+	k->watched.result = result;
+	snprintf(k->watched.window, sizeof(k->watched.window), "%s", window);
+}
+
 static void finish_job(struct cam_keeper *k, int result)
 {
 	int err = cam_store_seal_done(k->store, &k->job, result);
 	k->sealing = false;
+	if (!strcmp(k->job.name, k->watched.journal))
+		settle_watched(k, err, k->job.sealed);
 	if (!err && k->job.sealed[0]) {
 		k->stats.sealed++;
 		memcpy(k->last_sealed, k->job.sealed, sizeof(k->last_sealed));
@@ -201,8 +226,11 @@ static void start_sealing(struct cam_keeper *k, uint64_t now)
 	int got = cam_store_seal_next(k->store, &k->job);
 	if (got < 0)
 		note(k, got);
-	if (got <= 0)
+	if (got <= 0) {
+		/* All were tried, and it was not among them: it was empty, or could not be begun. */
+		settle_watched(k, got, "");
 		return;
+	}
 	k->sealing = true;
 	k->seal_started_ns = now;
 	int err = cam_helper_start(&k->sealer, CAM_HELPER_SEALER, -1, NULL);
@@ -286,10 +314,9 @@ int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NA
 	return k->store ? 0 : k->stats.error;
 }
 
-void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
+/* Waits for a sealing that runs, wait_ns at most. */
+static void close_store(struct cam_keeper *k, uint64_t wait_ns)
 {
-	if (!k)
-		return;
 	uint64_t until = now_ns() + wait_ns;
 	while (k->sealing) {
 		int status;
@@ -302,16 +329,52 @@ void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
 			poll(&(struct pollfd){.fd = k->sealer.pidfd, .events = POLLIN}, 1, 20);
 		}
 	}
+	settle_watched(k, -ECANCELED, "");
+	for (unsigned i = 0; i < DOORS; i++)
+		k->doors[i].inner = NULL;
 	if (k->store)
 		cam_store_close(k->store);
 	if (k->io)
 		cam_io_posix_close(k->io);
+	k->store = NULL;
+	k->io = NULL;
+}
+
+void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
+{
+	if (!k)
+		return;
+	close_store(k, wait_ns);
 	free(k);
 }
 
-const char *cam_keeper_last_sealed(const struct cam_keeper *k)
+void cam_keeper_watch(struct cam_keeper *k)
 {
-	return k->last_sealed;
+	memcpy(k->watched.journal, k->last_ended, sizeof(k->watched.journal));
+	k->watched.result = -EINPROGRESS;
+}
+
+int cam_keeper_watched(const struct cam_keeper *k, const char **name)
+{
+	*name = k->watched.window;
+	return k->watched.result;
+}
+
+bool cam_keeper_is_gone(const struct cam_keeper *k)
+{
+	struct stat now;
+	if (!k->store || !k->directory.st_ino)
+		return false;
+	if (stat(k->settings->store, &now))
+		return errno == ENOENT || errno == ENOTDIR;
+	return now.st_dev != k->directory.st_dev || now.st_ino != k->directory.st_ino;
+}
+
+int cam_keeper_renew(struct cam_keeper *k)
+{
+	int holder;
+	close_store(k, 0);
+	return note(k, open_store(k, &holder));
 }
 
 struct cam_store *cam_keeper_store(struct cam_keeper *k)

@@ -19,6 +19,7 @@ struct cam_keeper_stats {
 	uint64_t failures; /* as often as that happened */
 	uint32_t sealed, recovered;
 	size_t waiting; /* closed, not yet sealed */
+	uint64_t ended; /* windows that were closed */
 	uint32_t deleted;
 	uint32_t sealer_starts;
 	int sealer_pid;
@@ -42,8 +43,15 @@ void cam_keeper_tick(struct cam_keeper *k, uint64_t now_ns);
 void cam_keeper_limits(struct cam_keeper *k, const struct cam_settings *s);
 /* Seals everything that is closed, wait_ns at most; the name of the last window sealed, or "". */
 int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NAME_BYTES]);
-/* The name of the window sealed last; "": none yet. */
-const char *cam_keeper_last_sealed(const struct cam_keeper *k);
+/* Watches the window that was closed last… */
+void cam_keeper_watch(struct cam_keeper *k);
+/* …-EINPROGRESS: is not sealed yet; 0: *name is what it became, "": there was nothing in it; or why it could
+ * not be sealed (its journal stays, readable). */
+int cam_keeper_watched(const struct cam_keeper *k, const char **name);
+/* The store's directory is not where it was: somebody has deleted or moved it. */
+bool cam_keeper_is_gone(const struct cam_keeper *k);
+/* Gives the store up and makes another one in that place. Windows should have been ended before. */
+int cam_keeper_renew(struct cam_keeper *k);
 /* The store, for marks and pins; NULL while it is not open. */
 struct cam_store *cam_keeper_store(struct cam_keeper *k);
 struct cam_io *cam_keeper_io(struct cam_keeper *k);

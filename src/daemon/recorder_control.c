@@ -78,10 +78,15 @@ static int take_snapshot(void *self, const struct cam_control_request *q, struct
 	}
 	if (!cam_keeper_store(r->keeper))
 		return no_store(r, reply);
-	r->snapshot_sealed = cam_keeper_stats(r->keeper).sealed;
+	uint64_t ended = cam_keeper_stats(r->keeper).ended;
 	int err = cam_recorder_snapshot(r);
 	if (err)
 		return err;
+	if (cam_keeper_stats(r->keeper).ended == ended) {
+		cam_buf_printf(reply, "nothing was recorded since the last window was closed");
+		return -ENODATA;
+	}
+	cam_keeper_watch(r->keeper);
 	r->snapshot_ticket = q->ticket;
 	r->snapshot_waiting = true;
 	return CAM_CONTROL_LATER;
@@ -91,15 +96,21 @@ void cam_recorder_snapshot_poll(struct cam_recorder *r)
 {
 	if (!r->snapshot_waiting)
 		return;
-	struct cam_keeper_stats s = cam_keeper_stats(r->keeper);
-	bool done = s.waiting == 0 && s.sealed > r->snapshot_sealed;
-	bool failed = s.error && s.waiting && !s.sealer_pid;
-	if (!done && !failed)
+	const char *name;
+	char words[256];
+	int err = cam_keeper_watched(r->keeper, &name);
+	if (err == -EINPROGRESS)
 		return;
 	r->snapshot_waiting = false;
-	cam_control_answer(r->control, r->snapshot_ticket, failed ? s.error : 0,
-			   cam_text_of(failed ? strerror(-s.error)
-					      : cam_keeper_last_sealed(r->keeper)));
+	if (!err && !name[0])
+		err = -ENODATA;
+	if (err == -ENODATA)
+		snprintf(words, sizeof(words),
+			 "nothing was recorded since the last window was closed");
+	else if (err)
+		snprintf(words, sizeof(words), "the window was closed, but not sealed: %s",
+			 strerror(-err));
+	cam_control_answer(r->control, r->snapshot_ticket, err, cam_text_of(err ? words : name));
 }
 
 static int take_status(void *self, const struct cam_control_request *q, struct cam_buf *reply)

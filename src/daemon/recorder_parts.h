@@ -74,7 +74,6 @@ struct cam_recorder {
 	bool journal_said;
 	bool snapshot_waiting;
 	struct cam_control_ticket snapshot_ticket;
-	uint32_t snapshot_sealed; /* windows sealed before it */
 	struct cam_boot_id boot_id;
 	uint64_t minute_samples[60]; /* samples so far, second by second */
 	struct cam_mishap mishaps[CAM_RECORDER_ERRORS];

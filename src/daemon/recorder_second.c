@@ -83,8 +83,22 @@ static void measure_self(struct cam_recorder *r, uint64_t now_ns)
 	note(r, "own CPU", cam_live_counter(r->live, &own));
 }
 
+/* A user who deletes a store means what is in it, not that nothing be recorded any more. */
+static void look_after_store(struct cam_recorder *r)
+{
+	if (!cam_keeper_is_gone(r->keeper))
+		return;
+	/* Ended, it is whole where it was only moved. */
+	cam_live_cut(r->live, r->released_ns);
+	int err = cam_keeper_renew(r->keeper);
+	cam_recorder_mishap(r, "%s: was deleted or moved away; %s%s", r->settings->store,
+			    err ? "it cannot be made again: " : "recording goes on in a new one",
+			    err ? strerror(-err) : "");
+}
+
 void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 {
+	look_after_store(r);
 	cam_recorder_clocks(r);
 	note(r, "host counters", cam_host_read(r->host, now_ns));
 	/* Who waits is asked of those who run most. */

@@ -71,6 +71,8 @@ const struct cam_store_counts *cam_store_counts(const struct cam_store *s);
  * sealed as it is.
  */
 struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns);
+/* The file that such a door writes, or has written last; "": none yet. */
+const char *cam_store_journal_name(const struct cam_journal *door);
 /* Goes on after an error, with the next journal; answers the first one. */
 int cam_store_seal_pending(struct cam_store *s, unsigned *sealed);
 

@@ -373,6 +373,12 @@ struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns)
 	return &d->journal;
 }
 
+const char *cam_store_journal_name(const struct cam_journal *door)
+{
+	const struct cam_store_door *d = door->self;
+	return d->name;
+}
+
 bool cam_store_is_open(const struct cam_store *s, const char *name)
 {
 	for (const struct cam_store_door *d = s->doors; d; d = d->next) {

@@ -181,6 +181,24 @@ class Disk(support.Case):
         self.assertEqual(r.status()["by_cause"]["lost_ring"], 0)
         self.assertEqual(r.stop(), 0, r.said())
 
+    def test_a_store_that_is_moved_away_or_deleted_is_made_anew(self):
+        r = self.recorder("-F", "499", "--window", "1m").ready()
+        self.start(support.workload("spin31"), "60")
+        time.sleep(1.5)
+        moved = self.store + ".moved"
+        os.rename(self.store, moved)
+        self.said(r, "was deleted or moved away; recording goes on in a new one")
+        time.sleep(1.5)
+        shutil.rmtree(self.store)
+        self.assertTrue(support.wait_until(lambda: os.path.isdir(self.store), 5), r.said())
+        time.sleep(2)
+        self.assertEqual(r.stop(), 0, r.said())
+        for place in (moved, self.store):
+            self.verify(store=place)
+            dump = support.Dump(place)
+            self.assertGreater(len(dump.samples), 300, place)
+            self.assertEqual(sum(w["lost"] for w in dump.windows), 0, place)
+
 
 def samples_missing(self, from_ns, to_ns):
     """Whether some second in between has no sample at all."""
@@ -189,4 +207,5 @@ def samples_missing(self, from_ns, to_ns):
 
 
 support.Dump.samples_missing = samples_missing
+
 support.main()

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -94,6 +95,13 @@ class Run(support.Case):
         self.p.kill()
         self.p.wait()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
+
+    def test_a_store_that_is_deleted_is_made_anew_and_served(self):
+        os.chmod(self.dir, 0o711)  # the server is somebody else
+        shutil.rmtree(self.store)
+        self.assertTrue(support.wait_until(
+            lambda: json.loads(self.ask("/api/windows")[1])["windows"], 10), self.said())
+        self.assertIn("was deleted or moved away", self.said())
 
     def test_both_end_together(self):
         pid = self.server()

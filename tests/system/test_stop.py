@@ -65,6 +65,21 @@ class Stop(support.Case):
             self.assertEqual(a["end"], b["start"])
         self.verify()
 
+    def test_a_snapshot_is_about_itself(self):
+        """Something of old that can never be sealed is in the way of nothing."""
+        os.mkdir(self.store, 0o750)
+        os.mkdir(os.path.join(self.store, "open-00000001.pcj"))
+        r = self.recorder("--window", "1h", "-F", "499").ready()
+        self.start(support.workload("spin31"), "60")
+        for n in (1, 2):
+            time.sleep(0.7)
+            asked = support.perfcam("snapshot", "--store", self.store, "--control",
+                                    self.store + ".control")
+            self.assertEqual(asked.returncode, 0, asked.stderr)
+            sealed = [w["name"] for w in self.windows() if w["sealed"]]
+            self.assertEqual((len(sealed), asked.stdout.strip()), (n, sealed[-1]), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
+
     def test_sighup_reads_the_configuration_again(self):
         conf = os.path.join(self.dir, "perfcam.conf")
         with open(conf, "w") as f:

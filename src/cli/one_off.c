@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,14 @@ static void parent_of(const char *path, char *room, size_t bytes)
 		snprintf(room, bytes, "%.*s", (int)(slash - path), path);
 }
 
+/* As the store's: of the group perfcam where there is one and its maker may give it. */
+static void give_to_group(const char *path)
+{
+	const struct group *g = getgrnam("perfcam");
+	if (g && chown(path, (uid_t)-1, g->gr_gid) && errno != EPERM)
+		cam_note("%s: stays with its maker's group: %s", path, strerror(errno));
+}
+
 int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_settings *settings)
 {
 	*o = (struct cam_one_off){0};
@@ -47,7 +56,9 @@ int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_setting
 		snprintf(o->place, sizeof(o->place), "%s", out);
 		for (size_t n = strlen(o->place); n > 1 && o->place[n - 1] == '/'; n--)
 			o->place[n - 1] = '\0';
-		if (mkdir(out, 0750) && errno != EEXIST)
+		if (!mkdir(out, 0750))
+			give_to_group(out);
+		else if (errno != EEXIST)
 			return cam_failed("%s: %s", out, strerror(errno));
 	}
 	if (snprintf(o->room, sizeof(o->room), "%s/.perfcam-XXXXXX", o->place) >=
@@ -113,13 +124,20 @@ static int draw(const char *window, const char *stem)
 	snprintf(text, sizeof(text), "%.*s.perf-script.txt", (int)sizeof(text) - 32, stem);
 	const char *const flame[] = {"flame", "-i", window, "-o", svg, NULL};
 	const char *const export[] = {"export", "perf-script", "-i", window, "-o", text, NULL};
+	/* They tell as much as the window does: for those who may read that. */
+	mode_t mask = umask(027);
 	int status = run_verb(cam_cmd_flame, flame);
 	int exported = run_verb(cam_cmd_export, export);
+	umask(mask);
 	/* Incomplete is drawn too; failed is not there. */
-	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
+	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE) {
+		give_to_group(svg);
 		printf("Flamegraph:       %s\n", svg);
-	if (exported == CAM_EXIT_OK || exported == CAM_EXIT_INCOMPLETE)
+	}
+	if (exported == CAM_EXIT_OK || exported == CAM_EXIT_INCOMPLETE) {
+		give_to_group(text);
 		printf("Raw stack traces: %s\n", text);
+	}
 	return status ? status : exported;
 }
 
@@ -136,6 +154,7 @@ static int place_window(struct cam_one_off *o, const struct cam_settings *settin
 		snprintf(to, sizeof(to), "%.*s.%u.pcw", (int)strlen(o->file) - 4, o->file, number);
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return cam_failed("%s: %s", to, strerror(errno));
+	give_to_group(to);
 	printf("Window:           %s\n", to);
 	if (o->file[0])
 		return CAM_EXIT_OK;

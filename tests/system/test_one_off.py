@@ -3,7 +3,9 @@
 """One recording, outside of any store: what it leaves behind, where, and that it says so."""
 import os
 import re
+import shutil
 import socket
+import subprocess
 import time
 
 import dump
@@ -79,6 +81,24 @@ class OneOff(support.Case):
         self.record("-d", "500ms", "-o", os.path.dirname(files["window"]))
         self.assertEqual(before, {n: os.stat(n).st_mtime_ns for n in before})
         self.assertEqual(len(os.listdir(os.path.dirname(files["window"]))), 6)
+
+    def test_who_may_read_it(self):
+        """As of the store: its maker and the group perfcam, where there is one."""
+        groups = os.path.join(self.dir, "group")
+        with open(groups, "w", encoding="utf-8") as f:
+            f.write("root:x:0:\nperfcam:x:64123:\n")
+        place = os.path.join(self.dir, "out")
+        for wrap, gid in (([], 0), (["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/group && '
+                                     'exec "$@"', groups], 64123)):
+            r = subprocess.run([*wrap, support.BIN, "record", "-d", "300ms", "-o", place],
+                               stdout=-1, stderr=-1, text=True, timeout=60)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            made = [os.path.join(place, n) for n in os.listdir(place)]
+            self.assertEqual(len(made), 3)
+            for path, mode in [(place, 0o40750)] + [(p, 0o100640) for p in made]:
+                st = os.stat(path)
+                self.assertEqual((oct(st.st_mode), st.st_gid), (oct(mode), gid), path)
+            shutil.rmtree(place)
 
     def test_a_window_by_name(self):
         self.start(support.workload("red"), "60")

@@ -1,24 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What keeps perfcam from doing better on this host, each with its cost and the remedy: what this process
- * may not do, and what the running recorder has met. */
-#include "base/json.h"
+/*
+ * The host as perfcam sees it, how good the stacks of the last minutes are, and what keeps perfcam from
+ * doing better, each with its cost and the remedy: what this process may not do, what the running recorder
+ * has met, what processes could do for their stacks.
+ */
 #include "base/json_value.h"
-#include "capture/probe.h"
-#include "cli/asking.h"
+#include "cli/doctor.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "model/nouns.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-struct finding {
-	const char *missing, *cost, *remedy;
-};
+struct cam_finding *cam_findings_add(struct cam_findings *f)
+{
+	struct cam_finding *last =
+		&f->v[f->n < CAM_DOCTOR_FINDINGS - 1 ? f->n : CAM_DOCTOR_FINDINGS - 1];
+	f->n += f->n < CAM_DOCTOR_FINDINGS;
+	*last = (struct cam_finding){0};
+	return last;
+}
 
 /* Causes of the recorder's ledger that somebody can do something about. */
 static const struct {
 	enum cam_cause cause;
-	struct finding says;
+	struct {
+		const char *missing, *cost, *remedy;
+	} says;
 } treatable[] = {
 	{CAM_CAUSE_BLOCKED,
 	 {"Other BPF programs keep perfcam's from running.",
@@ -44,36 +55,45 @@ static const struct {
 	  "A lower -F, or a scope (-p, -u, --cgroup)."}},
 };
 
-static void show(struct cam_out *out, struct cam_json *j, const struct finding *f, uint64_t samples)
+static void show_json(struct cam_json *j, const struct cam_finding *f)
 {
-	if (j) {
-		cam_json_open(j, NULL, '{');
-		cam_json_text(j, "finding", cam_text_of(f->missing));
-		cam_json_text(j, "cost", cam_text_of(f->cost));
-		cam_json_text(j, "remedy", cam_text_of(f->remedy));
-		if (samples)
-			cam_json_u64(j, "samples", samples);
-		cam_json_close(j, '}');
-		return;
-	}
-	cam_out_printf(out, "%s\n", f->missing);
-	if (samples)
-		cam_out_printf(out, "  cost    %s (%llu so far)\n", f->cost,
-			       (unsigned long long)samples);
-	else
-		cam_out_printf(out, "  cost    %s\n", f->cost);
-	cam_out_printf(out, "  remedy  %s\n", f->remedy);
+	cam_json_open(j, NULL, '{');
+	cam_json_text(j, "finding", cam_text_of(f->missing));
+	cam_json_text(j, "cost", cam_text_of(f->cost));
+	cam_json_text(j, "remedy", cam_text_of(f->remedy));
+	if (f->samples)
+		cam_json_u64(j, "samples", f->samples);
+	cam_json_close(j, '}');
 }
 
-static unsigned show_host(struct cam_out *out, struct cam_json *j, uint32_t hz)
+static void show_text(struct cam_out *out, const struct cam_finding *f)
 {
-	struct cam_probe probe;
-	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", hz}, &probe);
-	for (uint32_t i = 0; i < probe.n_findings; i++) {
-		const struct cam_probe_finding *p = &probe.findings[i];
-		show(out, j, &(struct finding){p->missing, p->cost, p->remedy}, 0);
+	cam_out_printf(out, "%s\n  cost    %s", f->missing, f->cost);
+	if (f->samples)
+		cam_out_printf(out, " (%llu so far)", (unsigned long long)f->samples);
+	cam_out_printf(out, "\n  remedy  %s\n", f->remedy);
+}
+
+static void show_findings(const struct cam_doctor *d, bool nobody)
+{
+	if (d->json)
+		cam_json_open(d->json, "findings", '[');
+	else
+		cam_out_str(d->out, "\n");
+	for (size_t i = 0; i < d->found.n; i++) {
+		if (d->json)
+			show_json(d->json, &d->found.v[i]);
+		else
+			show_text(d->out, &d->found.v[i]);
 	}
-	return probe.n_findings;
+	if (d->json) {
+		cam_json_close(d->json, ']');
+		return;
+	}
+	if (!d->found.n)
+		cam_out_str(d->out, "Nothing is in perfcam's way.\n");
+	if (nobody)
+		cam_out_str(d->out, "No recorder runs on this store.\n");
 }
 
 static uint64_t lost_by(struct cam_json_value status, enum cam_cause cause)
@@ -87,46 +107,73 @@ static uint64_t lost_by(struct cam_json_value status, enum cam_cause cause)
 		       : 0;
 }
 
-static unsigned show_recorder(struct cam_out *out, struct cam_json *j, struct cam_asking *a)
+static void look_at_recorder(struct cam_doctor *d, struct cam_asking *a)
 {
 	struct cam_json_value status;
-	unsigned found = 0;
 	if (cam_asking_ask(a, CAM_CONTROL_STATUS, &(struct cam_control_request){0}) ||
 	    cam_json_value_parse(cam_text_of((char *)a->reply.data), &status))
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(treatable) / sizeof(treatable[0]); i++) {
 		uint64_t samples = lost_by(status, treatable[i].cause);
-		if (samples) {
-			show(out, j, &treatable[i].says, samples);
-			found++;
-		}
+		if (!samples)
+			continue;
+		struct cam_finding *f = cam_findings_add(&d->found);
+		snprintf(f->missing, sizeof(f->missing), "%s", treatable[i].says.missing);
+		snprintf(f->cost, sizeof(f->cost), "%s", treatable[i].says.cost);
+		snprintf(f->remedy, sizeof(f->remedy), "%s", treatable[i].says.remedy);
+		f->samples = samples;
 	}
-	return found;
+}
+
+static int examine(struct cam_asking *a, bool json, const char *last)
+{
+	struct cam_out out;
+	struct cam_json j = {&out, false};
+	struct cam_doctor *d = calloc(1, sizeof(*d));
+	if (!d)
+		return cam_failed("%s", cam_errno_words(-ENOMEM));
+	d->out = &out;
+	d->json = json ? &j : NULL;
+	cam_out_to_fd(&out, 1);
+	if (json)
+		cam_json_open(&j, NULL, '{');
+	cam_doctor_host(d, &a->settings);
+	int status = CAM_EXIT_OK;
+	/* A store that is not there has nothing to be judged. */
+	if (access(a->settings.store, R_OK | X_OK) == 0)
+		status = cam_doctor_stacks(d, a, last);
+	look_at_recorder(d, a);
+	show_findings(d, a->nobody);
+	if (json) {
+		cam_json_close(&j, '}');
+		cam_out_str(&out, "\n");
+	}
+	int err = cam_out_finish(&out);
+	free(d);
+	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
 }
 
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv)
 {
-	bool json = false;
-	int status;
-	struct cam_asking *a = cam_asking_parse(verb, argc, argv, &json, &status);
+	struct cam_settings_given given = {0};
+	const char *last = "10m";
+	bool json = false, done;
+	const struct cam_option options[] = {
+		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
+		{"last", 0, CAM_OPTION_TEXT, &last, "10m", "judge the stacks of this long"},
+		CAM_ASK_OPTIONS(given),
+		{0},
+	};
+	int n_rest, status;
+	status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return status;
+	if (n_rest)
+		return cam_usage("doctor takes no argument '%s'", argv[0]);
+	struct cam_asking *a = cam_asking_new(&given, &status);
 	if (!a)
 		return status;
-	struct cam_out out;
-	struct cam_json j = {&out, false};
-	cam_out_to_fd(&out, 1);
-	if (json)
-		cam_json_open(&j, NULL, '[');
-	unsigned found = show_host(&out, json ? &j : NULL, a->settings.hz);
-	found += show_recorder(&out, json ? &j : NULL, a);
-	if (json)
-		cam_json_close(&j, ']');
-	else if (a->nobody)
-		cam_out_str(&out, "No recorder runs on this store: only the host was looked at.\n");
-	else if (!found)
-		cam_out_str(&out, "Nothing is in perfcam's way.\n");
-	if (json)
-		cam_out_str(&out, "\n");
-	int err = cam_out_finish(&out);
+	status = examine(a, json, last);
 	cam_asking_free(a);
-	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
+	return status;
 }

@@ -67,7 +67,7 @@ static void tell_lost(struct cam_bpf_cpu *c, uint64_t now_ns)
 	c->told = lost;
 }
 
-static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns)
+static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns, uint64_t alive_ns)
 {
 	c->counts_ns = now_ns;
 	c->told_fired = c->now.fired;
@@ -77,7 +77,7 @@ static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns)
 					 .emitted = c->now.emitted - c->malformed,
 					 .lost = c->told,
 					 .filtered = c->now.filtered,
-					 .enabled_ns = now_ns - c->opened_ns,
+					 .enabled_ns = alive_ns - c->opened_ns,
 					 .control = control_count(c),
 					 .control_hz = c->control ? CAM_BPF_CONTROL_HZ : 0,
 					 .hz = c->hz}});
@@ -99,11 +99,14 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 {
 	if (c->gone)
 		return;
+	uint64_t fired = c->now.fired;
 	look(c);
+	if (c->now.fired != fired)
+		c->fired_ns = round_ns;
 	tell_lost(c, round_ns);
 	if (c->asked || round_ns - c->counts_ns >= COUNTS_EVERY_NS) {
 		check_alive(c);
-		tell_counts(c, round_ns);
+		tell_counts(c, round_ns, round_ns);
 		c->asked = false;
 	}
 	c->round_ns = round_ns;
@@ -123,13 +126,16 @@ static void close_events(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 	c->control_fd = c->fd = -1;
 }
 
+/* It went with its CPU: since when is not known better than by when it last gave a sign of life. */
 void cam_bpf_cpu_retire(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 {
+	uint64_t alive_ns = c->fired_ns > c->counts_ns ? c->fired_ns : c->counts_ns;
+	uint64_t fired = c->now.fired;
 	c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_DISABLE, 0);
 	uint64_t now_ns = c->kernel->now_ns(c->kernel);
 	look(c);
 	tell_lost(c, now_ns);
-	tell_counts(c, now_ns);
+	tell_counts(c, now_ns, c->now.fired != fired ? now_ns : alive_ns);
 	push(c, now_ns, (struct cam_raw){.type = CAM_RAW_CPU, .cpu_state = {.online = false}});
 	close_events(c, budget);
 	c->gone = true;

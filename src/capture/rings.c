@@ -109,7 +109,7 @@ static void retire(struct cam_rings *s, struct cam_slot *slot, uint64_t now_ns)
 	cam_slot_retire(slot, now_ns);
 }
 
-static int add_slot(struct cam_rings *s, uint32_t cpu, uint64_t now_ns)
+static int add_slot(struct cam_rings *s, uint32_t cpu)
 {
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 16;
@@ -119,7 +119,7 @@ static int add_slot(struct cam_rings *s, uint32_t cpu, uint64_t now_ns)
 		s->slots = slots;
 		s->cap = cap;
 	}
-	int err = cam_slot_open(&s->options, cpu, now_ns, &s->slots[s->n]);
+	int err = cam_slot_open(&s->options, cpu, &s->slots[s->n]);
 	if (err)
 		return err;
 	s->n++;
@@ -172,7 +172,7 @@ int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t 
 	for (uint32_t cpu = 0; cpu < CAM_CPUS_MAX; cpu++) {
 		if (!cam_cpus_has(wanted, cpu) || cam_cpus_has(&open, cpu))
 			continue;
-		int err = add_slot(s, cpu, now_ns);
+		int err = add_slot(s, cpu);
 		/* What a CPU that went still holds is free at the next call. */
 		bool later = err == -ENOMEM && has_gone(s);
 		if (err && err != -ENODEV && !later)

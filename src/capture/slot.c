@@ -279,7 +279,7 @@ static int open_events(struct cam_slot *s, struct cam_rings_options *o)
 	return s->n_fds ? 0 : -ESRCH;
 }
 
-int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, uint64_t now_ns, struct cam_slot **out)
+int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, struct cam_slot **out)
 {
 	struct cam_slot *s = calloc(1, sizeof(*s));
 	if (!s)
@@ -292,7 +292,6 @@ int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, uint64_t now_ns, st
 	s->watch = o->watch || !o->side_band;
 	s->of_tids = o->tids != NULL;
 	s->hz = o->hz;
-	s->round_ns = s->counts_ns = now_ns;
 	cam_synth_init(&s->synth);
 	s->fds = calloc(o->tids ? o->n_tids : 1, sizeof(*s->fds));
 	int err = s->fds ? open_events(s, o) : -ENOMEM;
@@ -300,7 +299,9 @@ int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, uint64_t now_ns, st
 		cam_slot_close(s, o->budget);
 		return err;
 	}
-	s->ring.round_ns = now_ns;
+	/* The clock is read here, not by the caller: putting the ring in place may have taken a second. */
+	uint64_t now_ns = o->kernel->now_ns(o->kernel);
+	s->round_ns = s->counts_ns = s->ring.round_ns = now_ns;
 	if (!s->side_band)
 		push(s, now_ns,
 		     (struct cam_raw){.type = CAM_RAW_CPU, .cpu_state = {.online = true}});

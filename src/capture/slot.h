@@ -36,8 +36,7 @@ struct cam_slot {
  * Opens, maps and enables. o->attr is reduced to what the kernel knows. Errors as cam_rings_cpus();
  * -ENODEV and -ESRCH included.
  */
-int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, uint64_t now_ns,
-		  struct cam_slot **out);
+int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, struct cam_slot **out);
 void cam_slot_begin(struct cam_slot *s, uint64_t round_ns);
 /* The last counts, then no events any more. */
 void cam_slot_retire(struct cam_slot *s, uint64_t now_ns);

@@ -73,7 +73,7 @@ static int cpu_of(struct cam_ledger *l, uint32_t number, struct cam_ledger_cpu *
 		if (!c)
 			return -ENOMEM;
 		c->number = number;
-		c->throttled_since = c->offline_since = CAM_TIME_NONE;
+		c->throttled_since = c->offline_since = c->still_since = CAM_TIME_NONE;
 		c->carry.due = c->carry.offline = CAM_NS_PER_SEC / 2; /* rounds to nearest */
 		l->cpus[number] = c;
 		l->stats.cpus++;
@@ -265,6 +265,23 @@ static void forget_counts(struct cam_ledger_cpu *c)
 	c->counts_ns = 0;
 	c->lost_seen = c->lost_given = 0;
 	c->lost_from_ns = 0;
+	c->still_since = CAM_TIME_NONE;
+}
+
+/*
+ * Until when the event was enabled. It ends with its CPU, and that is found out up to two counts later:
+ * a CPU of which we hear then that it is offline has been since its time stood still.
+ */
+static uint64_t enabled_until(const struct cam_ledger *l, struct cam_ledger_cpu *c, uint64_t from,
+			      uint64_t to, uint64_t enabled)
+{
+	if (l->o.of_threads || enabled >= to - from - (to - from) / 16) {
+		c->still_since = CAM_TIME_NONE;
+		return to;
+	}
+	if (c->still_since == CAM_TIME_NONE || enabled)
+		c->still_since = from + enabled;
+	return from + enabled;
 }
 
 static int take_counts(struct cam_ledger *l, struct cam_ledger_cpu *c, const struct cam_raw *r)
@@ -292,7 +309,8 @@ static int take_counts(struct cam_ledger *l, struct cam_ledger_cpu *c, const str
 	uint64_t most = (r->time_ns - from) + (r->time_ns - from) / 512;
 	if (delta.enabled_ns > most)
 		delta.enabled_ns = most;
-	lay_rates(l, c, from, r->time_ns, delta.enabled_ns, now->hz);
+	uint64_t until = enabled_until(l, c, from, r->time_ns, delta.enabled_ns);
+	lay_rates(l, c, from, until, delta.enabled_ns, now->hz);
 	lay(l, c, from, r->time_ns, delta.filtered,
 	    FIELD(fate) + CAM_LEDGER_FILTERED * sizeof(uint64_t));
 	cam_control_add(&c->control, &l->o, &delta);
@@ -310,7 +328,9 @@ static void take_cpu(struct cam_ledger *l, struct cam_ledger_cpu *c, const struc
 	lay_ongoing(l, c, r->time_ns);
 	c->throttled_since = CAM_TIME_NONE;
 	bool away = !r->cpu_state.online && !l->o.of_threads;
-	c->offline_since = away ? r->time_ns : CAM_TIME_NONE;
+	c->offline_since = !away			 ? CAM_TIME_NONE
+			   : c->still_since < r->time_ns ? c->still_since
+							 : r->time_ns;
 	if (r->cpu_state.online)
 		forget_counts(c);
 }

@@ -40,8 +40,9 @@ struct cam_ledger_cpu {
 	uint64_t counts_ns, counters_ns;
 	uint64_t lost_from_ns, lost_seen, lost_given;
 	uint64_t throttled_since, offline_since; /* CAM_TIME_NONE: it is not */
-	struct cam_ledger_row run;		 /* wholly idle or offline seconds, not given yet */
-	uint64_t run_each;			 /* samples of each of its seconds; 0: no run */
+	uint64_t still_since;	   /* its time enabled has stood still; CAM_TIME_NONE: it has not */
+	struct cam_ledger_row run; /* wholly idle or offline seconds, not given yet */
+	uint64_t run_each;	   /* samples of each of its seconds; 0: no run */
 	uint32_t number;
 	bool sampled; /* else only its counters came */
 };

@@ -55,6 +55,8 @@ class Machine:
             self._shared.close()
 
 
+# Seconds since the boot, for a script: CLOCK_BOOTTIME, in hundredths.
+NOW = "$(cut -d' ' -f1 /proc/uptime)"
 _machine = None
 
 
@@ -88,6 +90,19 @@ until perfcam status --store {store} --control {store}.control >/dev/null 2>&1; 
 	sleep 0.1
 done
 """)
+
+    def await_names(self, *names, patience=30):
+        """Until each store has them: a symboliser is slow without hardware help."""
+        for source in SOURCES:
+            for name in names:
+                self.vm.must(f"""
+n=0
+until perfcam export folded --store {self.place}/{source} 2>/dev/null | grep -q '{name}'; do
+	n=$((n + 1))
+	[ $n -lt {patience} ] || {{ echo "{source} has no {name}"; exit 1; }}
+	sleep 0.5
+done
+""", patience=4 * patience)
 
     def stop(self):
         """{source: exit status}, and they are gone."""

@@ -134,6 +134,27 @@ static void a_cpu_that_is_offline_is_not_idle(void **state)
 	free(b);
 }
 
+/* It went at 20.5 s; the next counts, at 21 s, show half a second, those at 22 s none, and then it is told. */
+static void a_cpu_is_offline_since_its_time_stood_still(void **state)
+{
+	(void)state;
+	struct book *b = book_new();
+	struct cam_ledger *l = book_ledger(b, true, false);
+	for (uint64_t s = 11; s <= 20; s++) {
+		feed_counts(l, 2, s * S, (struct cam_raw_counts){.enabled_ns = (s - 10) * S});
+		assert_int_equal(cam_ledger_tick(l, s * S + S / 4, s * S + S / 4), 0);
+	}
+	for (uint64_t s = 21; s <= 22; s++)
+		feed_counts(l, 2, s * S, (struct cam_raw_counts){.enabled_ns = 10 * S + S / 2});
+	feed_state(l, 2, 22 * S, CAM_RAW_CPU, false);
+	assert_int_equal(cam_ledger_flush(l, 30 * S), 0);
+	assert_in_range(b->sum[CAM_CAUSE_OFFLINE], HZ * 95 / 10, HZ * 95 / 10 + 1);
+	assert_in_range(b->sum[CAM_CAUSE_UNEXPLAINED], HZ * 105 / 10, HZ * 105 / 10 + 1);
+	assert_int_equal(b->cell[2][21][CAM_CAUSE_OFFLINE], HZ);
+	cam_ledger_free(l);
+	free(b);
+}
+
 static void suspended_time_has_its_samples(void **state)
 {
 	(void)state;
@@ -454,6 +475,7 @@ int main(void)
 		cmocka_unit_test(idle_seconds_become_few_rows),
 		cmocka_unit_test(time_without_counters_is_not_idle),
 		cmocka_unit_test(a_cpu_that_is_offline_is_not_idle),
+		cmocka_unit_test(a_cpu_is_offline_since_its_time_stood_still),
 		cmocka_unit_test(suspended_time_has_its_samples),
 		cmocka_unit_test(throttled_rows_have_the_kernels_times),
 		cmocka_unit_test(lost_records_that_only_counts_know_are_not_missed),

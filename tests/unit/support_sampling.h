@@ -20,7 +20,7 @@ void sampling_end_child(pid_t pid);
 typedef void sampling_fn(void *arg, const struct cam_raw *r);
 
 struct cam_capture *sampling_open(struct cam_capture_options o);
-/* One round. */
+/* One round: all of one stream, then of the next; not in order of time. */
 void sampling_drain(struct cam_capture *c, sampling_fn *fn, void *arg);
 /* Rounds when woken, at least every `every` ms. */
 void sampling_run(struct cam_capture *c, uint64_t ms, int every, sampling_fn *fn, void *arg);

@@ -62,21 +62,28 @@ struct peeking {
 	unsigned looked;	    /* at so many of the first ones */
 };
 
-static void see_time(struct peeking *p, uint64_t t)
+/* Something that ends there. */
+static void see_end(struct peeking *p, uint64_t t)
+{
+	if (t != CAM_TIME_NONE && t > p->last_ns)
+		p->last_ns = t;
+}
+
+static void see_sample(struct peeking *p, uint64_t t)
 {
 	if (t == CAM_TIME_NONE)
 		return;
 	if (t < p->first_ns)
 		p->first_ns = t;
-	if (t > p->last_ns)
-		p->last_ns = t;
+	see_end(p, t + 1);
 }
 
 /* The wall time of the start, by the first anchor that knows one. */
 static void see_anchor(struct peeking *p, const struct cam_anchor *a)
 {
 	struct cam_window_info *info = &p->out->info;
-	see_time(p, a->time_ns);
+	if (!info->imported)
+		see_end(p, a->time_ns);
 	if (info->realtime_ns != INT64_MIN || a->realtime_ns == INT64_MIN ||
 	    a->time_ns == CAM_TIME_NONE || info->start_ns == CAM_TIME_NONE)
 		return;
@@ -96,13 +103,13 @@ static int look_into(struct peeking *p, const struct cam_journal_head *head, con
 		return err;
 	uint64_t samples = v.samples_before + v.left[CAM_JN_SAMPLE];
 	while ((got = cam_journal_decode_time(&v, &time_ns)) > 0)
-		see_time(p, time_ns);
+		see_sample(p, time_ns);
 	while (got == 0 && (got = cam_journal_decode_anchor(&v, &anchor)) > 0) {
 		see_anchor(p, &anchor);
 		got = 0;
 	}
 	while (got == 0 && (got = cam_journal_decode_ledger(&v, &row)) > 0) {
-		see_time(p, row.to_ns);
+		see_end(p, row.to_ns);
 		got = 0;
 	}
 	p->out->samples = samples;

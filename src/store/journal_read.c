@@ -190,7 +190,9 @@ static int find_samples(struct opening *o, struct found *f)
 	}
 }
 
-static int find_others(struct walk *k, struct found *f)
+/* lived: an anchor shows that the recorder was there; that of a file that was imported may stand
+ * anywhere, at the end of the whole recording too. */
+static int find_others(struct walk *k, struct found *f, bool lived)
 {
 	struct cam_journal_view *v = &k->view;
 	struct cam_event event;
@@ -212,7 +214,7 @@ static int find_others(struct walk *k, struct found *f)
 			;
 	if (got == 0)
 		while ((got = cam_journal_decode_anchor(v, &anchor)) > 0)
-			see_time(f, anchor.time_ns);
+			see_time(f, lived ? anchor.time_ns : CAM_TIME_NONE);
 	if (got == 0)
 		while ((got = cam_journal_decode_ledger(v, &row)) > 0) {
 			see_time(f, row.to_ns);
@@ -289,7 +291,7 @@ static int take_data(struct journal *j, struct opening *o, const struct cam_jour
 	if (!err)
 		err = find_samples(o, &f);
 	if (!err)
-		err = find_others(k, &f);
+		err = find_others(k, &f, !j->w.info.imported);
 	if (err == -EBADMSG) {
 		/* The crc is right, the content is not: a bad block like any other. */
 		cam_journal_decode_drop(&k->decode);

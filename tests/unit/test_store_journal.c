@@ -402,6 +402,59 @@ static struct cam_text leaf_label(struct cam_window *w, char *room)
 				  64);
 }
 
+/* One second of samples, a ledger row and an anchor that is far behind them; no end. */
+static uint64_t end_without_end_block(bool imported, uint64_t anchor_ns)
+{
+	struct sim_disk *d = sim_new();
+	struct fake_window *f = fake_window_new();
+	struct cam_sample s[2] = {
+		{.time_ns = 5 * CAM_NS_PER_SEC, .weight = 1, .task = fake_task(f, 1, 1, "x")},
+		{.time_ns = 6 * CAM_NS_PER_SEC, .weight = 1, .task = fake_task(f, 1, 1, "x")},
+	};
+	struct cam_ledger_row row = {CAM_CAUSE_BOUND, 0, 5 * CAM_NS_PER_SEC, 5500000000u, 1};
+	struct cam_anchor anchor = {.time_ns = anchor_ns, .realtime_ns = 77};
+	struct cam_block b = {.samples = s,
+			      .n_samples = 2,
+			      .ledger = &row,
+			      .n_ledger = 1,
+			      .anchors = &anchor,
+			      .n_anchors = 1};
+	struct cam_file *file = sim_open_file(d, "j", CAM_IO_CREATE);
+	struct cam_journal_writer *writer = NULL;
+	struct cam_window_head head = journal_head(f);
+	head.imported = imported;
+	head.start_ns = 5 * CAM_NS_PER_SEC;
+	assert_int_equal(cam_journal_writer_new(file, true, &writer), 0);
+	assert_int_equal(cam_journal_writer_begin(writer, &f->t, &head), 0);
+	assert_int_equal(cam_journal_writer_append(writer, &f->t, &b), 0);
+	cam_journal_writer_free(writer);
+	struct cam_journal_peek peek;
+	struct cam_window *w = NULL;
+	assert_int_equal(cam_journal_peek(file, &peek), 0);
+	file->ops->close(file);
+	assert_int_equal(journal_open_at(d, "j", &w), 0);
+	assert_int_equal(w->info.start_ns, 5 * CAM_NS_PER_SEC);
+	assert_int_equal(peek.info.start_ns, w->info.start_ns);
+	assert_int_equal(peek.info.end_ns, w->info.end_ns);
+	uint64_t end_ns = w->info.end_ns;
+	free(peek.host);
+	w->ops->close(w);
+	fake_window_free(f);
+	sim_free(d);
+	return end_ns;
+}
+
+/* What was written says how long the recorder lived; the anchor of a file says when it was made. */
+static void the_end_of_what_has_none(void **state)
+{
+	(void)state;
+	uint64_t last = 6 * CAM_NS_PER_SEC + 1;
+	assert_int_equal(end_without_end_block(false, 9 * CAM_NS_PER_SEC), 9 * CAM_NS_PER_SEC);
+	assert_int_equal(end_without_end_block(false, 1), last);
+	assert_int_equal(end_without_end_block(true, 9 * CAM_NS_PER_SEC), last);
+	assert_int_equal(end_without_end_block(true, 1), last);
+}
+
 /* Born unnamed, named two blocks later: then all its samples have the name, not before. */
 static void late_names(void **state)
 {
@@ -603,13 +656,13 @@ static void newer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),	 cmocka_unit_test(open_journal),
-		cmocka_unit_test(head_fields),	 cmocka_unit_test(ranges),
-		cmocka_unit_test(callbacks),	 cmocka_unit_test(extremes),
-		cmocka_unit_test(large_blocks),	 cmocka_unit_test(refusals),
-		cmocka_unit_test(small_stacks),	 cmocka_unit_test(late_names),
-		cmocka_unit_test(failed_writes), cmocka_unit_test(epochs),
-		cmocka_unit_test(newer),
+		cmocka_unit_test(round_trip),	cmocka_unit_test(open_journal),
+		cmocka_unit_test(head_fields),	cmocka_unit_test(ranges),
+		cmocka_unit_test(callbacks),	cmocka_unit_test(extremes),
+		cmocka_unit_test(large_blocks), cmocka_unit_test(refusals),
+		cmocka_unit_test(small_stacks), cmocka_unit_test(the_end_of_what_has_none),
+		cmocka_unit_test(late_names),	cmocka_unit_test(failed_writes),
+		cmocka_unit_test(epochs),	cmocka_unit_test(newer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "daemon/recorder_parts.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static uint32_t ppm_of(const struct cam_meter_reading *m)
 {
@@ -17,11 +18,19 @@ static void fill_processes(const struct cam_recorder *r, struct cam_status_proce
 		"recorder", "opener", "symboliser", "sealer", "server",
 	};
 	struct cam_crew_stats crew = cam_crew_stats(r->crew);
+	/* Not the meter's: that looks every few seconds only. */
+	const int pids[CAM_METER_ROLES] = {
+		[CAM_METER_RECORDER] = getpid(),
+		[CAM_METER_OPENER] = crew.opener_pid,
+		[CAM_METER_SYMBOLISER] = crew.symboliser_pid,
+		[CAM_METER_SEALER] = cam_keeper_stats(r->keeper).sealer_pid,
+		[CAM_METER_SERVER] = (int)r->meter.roles[CAM_METER_SERVER].pid,
+	};
 	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
 		const struct cam_meter_reading *m = &r->meter.roles[i];
 		p[i] = (struct cam_status_process){
 			.name = names[i],
-			.pid = (int32_t)m->pid,
+			.pid = pids[i],
 			.cpu_ns = m->cpu_ns,
 			.cpu_ppm = ppm_of(m),
 			.resident_bytes = m->resident_bytes,

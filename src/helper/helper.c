@@ -87,8 +87,6 @@ static int arrange_descriptors(const struct plan *p)
 /* Being polite is wanted, not needed: where it is refused the helper runs all the same. */
 static void lower_priority(enum cam_helper_role role)
 {
-	if (role == CAM_HELPER_OPENER)
-		return;
 	setpriority(PRIO_PROCESS, 0, HELPER_NICE);
 	if (role == CAM_HELPER_SEALER) {
 		struct sched_param none = {0};

@@ -168,7 +168,7 @@ static void a_helper_starts_with_nothing_it_was_not_given(void **state)
 	for (int i = 0; i < 40; i++) /* not close-on-exec, over the numbers that are used */
 		assert_true((low[i] = open("/", O_RDONLY | O_DIRECTORY)) >= 0);
 	struct cam_helper h = start(CAM_HELPER_OPENER, "describe", -1);
-	assert_says(&h, "helper/opener/4 fds 0=/dev/null 1=/dev/null 2= 3=; nice 0 policy 0 io 0 "
+	assert_says(&h, "helper/opener/4 fds 0=/dev/null 1=/dev/null 2= 3=; nice 10 policy 0 io 0 "
 			"death 9 leader 1 blocked 0 default 1");
 	h = start(CAM_HELPER_SYMBOLISER, "describe", -1);
 	assert_says(&h, "helper/symboliser/4 fds 0=/dev/null 1=/dev/null 2= 3=; nice 10 policy 0 "

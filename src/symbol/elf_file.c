@@ -22,6 +22,7 @@
 
 #define NOTE_BYTES 4096u /* of a note segment that are searched for the build id */
 #define MAX_NOTES  16u
+#define MAX_NAME   16u /* of a section, that is compared */
 
 struct reading {
 	struct cam_elf_file *f;
@@ -172,6 +173,9 @@ static int take_segment(struct reading *r, const uint8_t *row)
 	uint64_t offset = WORD(f, row, Phdr, p_offset), bytes = WORD(f, row, Phdr, p_filesz);
 	if (type == PT_NOTE)
 		return read_notes(r, offset, bytes, WORD(f, row, Phdr, p_align));
+	if (type == PT_GNU_EH_FRAME && lies_inside(r->b, offset, bytes))
+		f->frame_index =
+			(struct cam_elf_segment){WORD(f, row, Phdr, p_vaddr), offset, bytes};
 	if (type != PT_LOAD || !(UINT(f, row, Phdr, p_flags) & PF_X) || !bytes)
 		return 0;
 	uint64_t address = WORD(f, row, Phdr, p_vaddr);
@@ -232,6 +236,18 @@ static int take_relocations(struct reading *r, const struct cam_elf_section *s)
 	return 0;
 }
 
+/* The section's name, cut; empty: it has none. */
+static int read_section_name(const struct reading *r, const struct cam_elf_section *s,
+			     char name[MAX_NAME])
+{
+	memset(name, 0, MAX_NAME);
+	if (s->name >= r->names_bytes)
+		return 0;
+	uint64_t left = r->names_bytes - s->name;
+	return cam_bytes_read(r->b, r->names_at + s->name, name,
+			      left < MAX_NAME ? (size_t)left : MAX_NAME);
+}
+
 static int take_stubs(struct reading *r, const struct cam_elf_section *s)
 {
 	static const struct {
@@ -239,13 +255,10 @@ static int take_stubs(struct reading *r, const struct cam_elf_section *s)
 		uint32_t stub_bytes;
 	} known[] = {{".plt", 16}, {".plt.sec", 16}, {".plt.got", 8}};
 	struct cam_elf_file *f = r->f;
-	char name[12];
-	if (f->n_stubs == CAM_ELF_MAX_STUBS || s->name >= r->names_bytes)
+	char name[MAX_NAME];
+	if (f->n_stubs == CAM_ELF_MAX_STUBS)
 		return 0;
-	uint64_t left = r->names_bytes - s->name;
-	memset(name, 0, sizeof(name));
-	int error = cam_bytes_read(r->b, r->names_at + s->name, name,
-				   left < sizeof(name) ? (size_t)left : sizeof(name));
+	int error = read_section_name(r, s, name);
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -261,9 +274,26 @@ static int take_stubs(struct reading *r, const struct cam_elf_section *s)
 	return 0;
 }
 
+static int take_frames(struct reading *r, const struct cam_elf_section *s)
+{
+	char name[MAX_NAME];
+	/* One that lies costs stacks, not names. */
+	if (s->flags & SHF_COMPRESSED || !lies_inside(r->b, s->offset, s->bytes))
+		return 0;
+	int error = read_section_name(r, s, name);
+	if (error)
+		return error;
+	struct cam_elf_segment *to = !strncmp(name, ".eh_frame", MAX_NAME)	? &r->f->eh_frame
+				     : !strncmp(name, ".debug_frame", MAX_NAME) ? &r->f->debug_frame
+										: NULL;
+	if (to && !to->bytes)
+		*to = (struct cam_elf_segment){s->address, s->offset, s->bytes};
+	return 0;
+}
+
 static int take_section(struct reading *r, uint32_t index, const struct cam_elf_section *s)
 {
-	bool stubs_known = r->f->is_64 && r->f->machine == EM_X86_64;
+	bool amd64 = r->f->is_64 && r->f->machine == EM_X86_64;
 	switch (s->type) {
 	case SHT_SYMTAB:
 	case SHT_DYNSYM:
@@ -271,9 +301,12 @@ static int take_section(struct reading *r, uint32_t index, const struct cam_elf_
 	case SHT_NOTE:
 		return read_notes(r, s->offset, s->bytes, 4);
 	case SHT_RELA:
-		return stubs_known ? take_relocations(r, s) : 0;
+		return amd64 ? take_relocations(r, s) : 0;
 	case SHT_PROGBITS:
-		return stubs_known && s->flags & SHF_EXECINSTR ? take_stubs(r, s) : 0;
+	case SHT_X86_64_UNWIND: /* LLVM's linker and gold call .eh_frame that */
+		if (!amd64)
+			return 0;
+		return s->flags & SHF_EXECINSTR ? take_stubs(r, s) : take_frames(r, s);
 	default:
 		return 0;
 	}

@@ -17,7 +17,7 @@
 #define CAM_ELF_MAX_STUBS    4u
 #define CAM_ELF_MAX_BUILD_ID 64u
 
-/* An executable part of the file, as a process sees it. */
+/* A part of the file, as a process sees it. */
 struct cam_elf_segment {
 	uint64_t address, offset, bytes;
 };
@@ -42,12 +42,14 @@ enum cam_elf_kind {
 struct cam_elf_file {
 	bool is_64;
 	uint16_t machine;
-	struct cam_elf_segment segments[CAM_ELF_MAX_SEGMENTS];
+	struct cam_elf_segment segments[CAM_ELF_MAX_SEGMENTS]; /* executable ones */
 	uint32_t n_segments;
 	struct cam_elf_table symbols[CAM_ELF_KINDS];
 	struct cam_elf_table relocations[2]; /* .rela.plt, .rela.dyn */
 	struct cam_elf_stubs stubs[CAM_ELF_MAX_STUBS];
 	uint32_t n_stubs;
+	struct cam_elf_segment eh_frame, debug_frame; /* sections; bytes is 0: there is none */
+	struct cam_elf_segment frame_index;	      /* .eh_frame_hdr, as a program header says */
 	uint8_t build_id[CAM_ELF_MAX_BUILD_ID];
 	uint32_t build_id_bytes;
 	uint64_t sections_at; /* the headers */

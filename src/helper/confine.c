@@ -62,7 +62,7 @@ enum {
 	SYMBOLISER_CPU_SECONDS = 60,
 	NOBODY = 65534,
 };
-#define SYMBOLISER_BYTES (256ull << 20)
+#define SYMBOLISER_BYTES (448ull << 20)
 
 static int limit(int what, rlim_t soft, rlim_t hard)
 {

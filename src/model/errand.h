@@ -113,6 +113,9 @@ struct cam_names_tidings {
 	uint32_t n_names;
 	bool more;		  /* further packets of the same ticket follow */
 	struct cam_text build_id; /* raw bytes */
+	/* PERF_MAP, JITDUMP: */
+	uint64_t turn; /* another one: names told in the one before may be wrong from now on */
+	bool behind;   /* the file has more than was read by now: ask again soon */
 };
 
 /* TABLE. The rules of all packets make one list; rows ascend over all packets. */

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/packet.h"
 #include "symbol/elf_cache.h"
+#include "symbol/jit_cache.h"
 #include "symbol/kallsyms.h"
 #include "symbol/vdso.h"
 
@@ -16,6 +17,7 @@
 
 struct cam_symboliser {
 	struct cam_elf_cache *files;
+	struct cam_jit_cache *jits;
 	struct cam_kallsyms *kernel; /* NULL: not given, or it could not be read */
 	int kernel_error;
 	struct cam_bytes vdso;
@@ -33,6 +35,8 @@ struct answer {
 	struct cam_symboliser *s;
 	const struct cam_errand *errand;
 	struct cam_text build_id;
+	uint64_t turn;
+	bool behind;
 	cam_symboliser_send_fn *send;
 	void *arg;
 };
@@ -44,8 +48,9 @@ struct cam_symboliser *cam_symboliser_new(void)
 		return NULL;
 	s->kernel_error = -ENODATA;
 	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
-	if (!s->files) {
-		free(s);
+	s->jits = cam_jit_cache_new(CAM_JIT_CACHE_BYTES);
+	if (!s->files || !s->jits) {
+		cam_symboliser_free(s);
 		return NULL;
 	}
 	/* Without a vdso its addresses stay unnamed. */
@@ -59,6 +64,7 @@ void cam_symboliser_free(struct cam_symboliser *s)
 	if (!s)
 		return;
 	cam_elf_cache_free(s->files);
+	cam_jit_cache_free(s->jits);
 	cam_kallsyms_free(s->kernel);
 	cam_elf_free(s->vdso_elf);
 	free((void *)s->vdso.memory);
@@ -113,13 +119,40 @@ static int name_from_kallsyms(struct cam_symboliser *s, const struct cam_errand 
 	return 0;
 }
 
-static int find_names(struct cam_symboliser *s, const struct cam_errand *errand, int fd,
-		      struct cam_text *build_id)
+static int name_from_jit(struct answer *a, int fd)
 {
+	const struct cam_errand *errand = a->errand;
+	struct cam_symboliser *s = a->s;
+	struct cam_jitcode *code;
+	int error = fd < 0 ? -EBADF
+			   : cam_jit_cache_get(s->jits, fd, errand->pid, errand->format, &code,
+					       &a->behind);
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < errand->n_offsets; i++) {
+		struct cam_jitcode_hit hit;
+		struct cam_name *n = &s->names[i];
+		if (!cam_jitcode_tell(code, errand->offsets[i], &hit))
+			continue;
+		n->start = hit.start;
+		n->source =
+			errand->format == CAM_FORMAT_JITDUMP ? CAM_NAME_JITDUMP : CAM_NAME_PERF_MAP;
+		n->name = keep_text(s, hit.name);
+	}
+	a->turn = cam_jitcode_turn(code);
+	return 0;
+}
+
+static int find_names(struct answer *a, int fd)
+{
+	struct cam_symboliser *s = a->s;
+	const struct cam_errand *errand = a->errand;
 	struct cam_bytes b;
 	const struct cam_elf *e = s->vdso_elf;
 	if (errand->file == CAM_FILE_KERNEL)
 		return name_from_kallsyms(s, errand, fd);
+	if (errand->format != CAM_FORMAT_ELF)
+		return name_from_jit(a, fd);
 	if (errand->file == CAM_FILE_VDSO) {
 		if (!e)
 			return -ENOENT;
@@ -131,7 +164,7 @@ static int find_names(struct cam_symboliser *s, const struct cam_errand *errand,
 		if (error)
 			return error;
 	}
-	*build_id = cam_elf_build_id(e);
+	a->build_id = cam_elf_build_id(e);
 	return name_from_elf(s, errand, e, &b);
 }
 
@@ -152,6 +185,8 @@ static int send_packet(const struct answer *a, int error, uint32_t first, uint32
 			.n_names = n,
 			.more = first + n < errand->n_offsets,
 			.build_id = a->build_id,
+			.turn = a->turn,
+			.behind = a->behind,
 		};
 	int bytes = cam_tidings_pack(&t, a->s->packet, sizeof(a->s->packet));
 	return bytes < 0 ? bytes : a->send(a->arg, a->s->packet, (size_t)bytes);
@@ -190,7 +225,7 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 	for (uint32_t i = 0; i < errand.n_offsets; i++)
 		s->names[i] = (struct cam_name){.offset = errand.offsets[i]};
 	s->text_used = 0;
-	error = find_names(s, &errand, fd, &a.build_id);
+	error = find_names(&a, fd);
 	return error ? send_packet(&a, error, 0, 0) : send_names(&a);
 }
 

@@ -7,7 +7,8 @@
  *   file CAM_FILE_KERNEL: a descriptor beside the errand is /proc/kallsyms, read anew; without one
  *     the last is used. -ENODATA: none was given yet (this process was just started).
  *   file CAM_FILE_VDSO: from this process's own image; a descriptor beside it is ignored.
- *   other files: a descriptor of the file comes with every errand (-EBADF: it did not).
+ *   other files: a descriptor of the file comes with every errand (-EBADF: it did not). Maps of code
+ *     made at run time (format) are read on with each errand, also with one without offsets.
  * Each offset asked for is answered once, in one packet or several (`more`); one without a name has
  * CAM_NAME_NONE. A file that cannot be read is answered by an error and costs no other its names.
  * An errand's work is bounded: an honest one takes milliseconds, the worst a few seconds.

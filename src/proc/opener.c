@@ -15,7 +15,8 @@
  *  2. Nothing that may hang is done under the lock, nor by receiver or watcher, but sending: if the
  *     recorder does not read there is nothing to be on time for.
  *  3. Live workers are at most WORKERS, stuck ones at most MAX_STUCK + WORKERS.
- *  4. A job whose subject (device or process) a stuck worker is at is refused. One whose subject a
+ *  4. A job whose subject (device or process) a stuck worker is at is refused; so is one for a perf map
+ *     while two are stuck at perf maps, for many processes may share a dead /tmp. One whose subject a
  *     worker has been at for longer than SLOW waits: otherwise a dead device would take all workers.
  *  5. With nothing to do nobody wakes up.
  *
@@ -30,6 +31,7 @@
 #include "base/packet.h"
 #include "base/units.h"
 #include "proc/file.h"
+#include "proc/perfmap.h"
 #include "proc/process.h"
 
 #include <errno.h>
@@ -44,6 +46,7 @@
 #define KEEP_TEXT_BYTES (256 * 1024)
 #define SLOW_NS		(CAM_OPENER_SLOW_MS * CAM_NS_PER_MS)
 #define GIVE_UP_NS	(CAM_OPENER_GIVE_UP_MS * CAM_NS_PER_MS)
+#define MAX_STUCK_MAPS	2u
 #define FAREWELL_NS	(200 * CAM_NS_PER_MS)
 
 enum state { IDLE, WORKING, SENDING, STUCK };
@@ -163,6 +166,9 @@ static void work(struct worker *w, const struct cam_errand *e, struct result *r)
 	case CAM_ERRAND_FILE:
 		t->error = cam_file_hold(e->pid, &e->mapping, &w->stage, &t->held.key, &r->fd);
 		break;
+	case CAM_ERRAND_JIT:
+		t->error = cam_perfmap_hold(e->pid, e->start_ns, &t->held.key, &r->fd);
+		break;
 	case CAM_ERRAND_KALLSYMS:
 		t->error = cam_file_kallsyms(&r->fd);
 		break;
@@ -202,11 +208,13 @@ static bool same_subject(const struct worker *w, const struct cam_errand *e)
 
 static bool is_refused(const struct cam_opener *o, const struct cam_errand *e)
 {
+	unsigned maps = 0;
 	for (const struct worker *w = o->workers; w; w = w->next) {
 		if (w->state == STUCK && same_subject(w, e))
 			return true;
+		maps += w->state == STUCK && w->job->errand.type == CAM_ERRAND_JIT;
 	}
-	return o->n_live == 0;
+	return o->n_live == 0 || (e->type == CAM_ERRAND_JIT && maps >= MAX_STUCK_MAPS);
 }
 
 static bool must_wait(const struct cam_opener *o, const struct cam_errand *e, uint64_t now)

@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A file of /proc that fits: bytes read, or -errno; ESRCH where the process has ended. */
-static ssize_t read_small(int dir, const char *name, char *to, size_t room)
+ssize_t cam_process_file(int dir, const char *name, char *to, size_t room)
 {
 	CAM_AUTOCLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	size_t n = 0;
@@ -32,7 +31,7 @@ static ssize_t read_small(int dir, const char *name, char *to, size_t room)
 	return (ssize_t)n;
 }
 
-static int open_process(int32_t pid)
+int cam_process_open(int32_t pid)
 {
 	char name[32];
 	if (pid <= 0)
@@ -46,7 +45,7 @@ static int read_comm(int dir, int32_t tid, char comm[CAM_ERRAND_MAX_COMM])
 {
 	char name[32], all[CAM_ERRAND_MAX_COMM + 1];
 	snprintf(name, sizeof(name), "task/%d/comm", tid);
-	ssize_t n = read_small(dir, name, all, sizeof(all));
+	ssize_t n = cam_process_file(dir, name, all, sizeof(all));
 	if (n <= 0)
 		return n < 0 ? (int)n : -ESRCH;
 	if (all[n - 1] == '\n') /* ours; others belong to the name */
@@ -59,16 +58,16 @@ static int read_comm(int dir, int32_t tid, char comm[CAM_ERRAND_MAX_COMM])
 
 int cam_process_comm(int32_t pid, int32_t tid, char comm[CAM_ERRAND_MAX_COMM])
 {
-	CAM_AUTOCLOSE int dir = open_process(pid);
+	CAM_AUTOCLOSE int dir = cam_process_open(pid);
 	return dir < 0 ? dir : read_comm(dir, tid, comm);
 }
 
 /* Field 22 of stat, ticks. The name, field 2, stands in parentheses and may hold any byte, so that
  * only the last parenthesis is surely its end. */
-static int read_start(int dir, uint64_t *ticks)
+int cam_process_start(int dir, uint64_t *ns)
 {
 	char stat[2048];
-	ssize_t n = read_small(dir, "stat", stat, sizeof(stat) - 1);
+	ssize_t n = cam_process_file(dir, "stat", stat, sizeof(stat) - 1);
 	if (n < 0)
 		return (int)n;
 	stat[n] = '\0';
@@ -77,7 +76,8 @@ static int read_start(int dir, uint64_t *ticks)
 		p = strchr(p + 1, ' ');
 	if (!p)
 		return -ESRCH;
-	*ticks = strtoull(p + 1, NULL, 10);
+	long hz = sysconf(_SC_CLK_TCK);
+	*ns = strtoull(p + 1, NULL, 10) * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int read_start(int dir, uint64_t *ticks)
 static uint32_t read_uid(int dir)
 {
 	char status[2048];
-	ssize_t n = read_small(dir, "status", status, sizeof(status) - 1);
+	ssize_t n = cam_process_file(dir, "status", status, sizeof(status) - 1);
 	if (n < 0)
 		return CAM_UID_NONE;
 	status[n] = '\0';
@@ -115,7 +115,7 @@ static struct cam_text read_link(int dir, const char *name, char *room)
 static struct cam_text read_cgroup(int dir, char room[CAM_RAW_MAX_TEXT])
 {
 	char all[16 * 1024];
-	ssize_t n = read_small(dir, "cgroup", all, sizeof(all));
+	ssize_t n = cam_process_file(dir, "cgroup", all, sizeof(all));
 	struct cam_text path = cam_cgroup_pick((struct cam_text){all, n > 0 ? (size_t)n : 0});
 	if (path.n > CAM_RAW_MAX_TEXT)
 		path.n = CAM_RAW_MAX_TEXT;
@@ -176,14 +176,14 @@ static void read_maps(struct cam_process *p, int dir, struct cam_text root)
 
 int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid)
 {
-	CAM_AUTOCLOSE int dir = open_process(pid);
+	CAM_AUTOCLOSE int dir = cam_process_open(pid);
 	char root_room[CAM_RAW_MAX_TEXT];
 	uint64_t before, after;
 	p->tidings = (struct cam_process_tidings){0};
 	p->left_out = 0;
 	p->text.max_bytes = CAM_PROCESS_MAX_TEXT_BYTES;
 	cam_buf_clear(&p->text);
-	int err = dir < 0 ? dir : read_start(dir, &before);
+	int err = dir < 0 ? dir : cam_process_start(dir, &before);
 	if (err)
 		return err;
 	struct cam_process_tidings *t = &p->tidings;
@@ -194,11 +194,10 @@ int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid)
 	t->exe = own_view(read_link(dir, "exe", p->exe), root);
 	t->cgroup = read_cgroup(dir, p->cgroup);
 	read_maps(p, dir, root);
-	err = read_start(dir, &after);
+	err = cam_process_start(dir, &after);
 	if (err)
 		return err;
-	long hz = sysconf(_SC_CLK_TCK);
-	t->start_ns = before * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
+	t->start_ns = before;
 	return before == after ? 0 : -ESRCH;
 }
 

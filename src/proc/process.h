@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "model/errand.h"
 
+#include <sys/types.h>
+
 #define CAM_PROCESS_MAX_MAPPINGS   16384u
 #define CAM_PROCESS_MAX_TEXT_BYTES (2u << 20)
 
@@ -32,3 +34,10 @@ int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid);
 void cam_process_free(struct cam_process *p);
 /* The name of a thread: bytes written to comm, or -ESRCH. */
 int cam_process_comm(int32_t pid, int32_t tid, char comm[CAM_ERRAND_MAX_COMM]);
+
+/* A descriptor (O_PATH) of /proc/PID, or -ESRCH. */
+int cam_process_open(int32_t pid);
+/* When it started: boot clock, in whole ticks. -ESRCH: it has ended. */
+int cam_process_start(int dir, uint64_t *ns);
+/* A file of it that fits: bytes read, or -errno; -ESRCH where the process has ended. */
+ssize_t cam_process_file(int dir, const char *name, char *to, size_t room);

@@ -19,6 +19,8 @@
  */
 #include "model/unwind_pack.h"
 
+#include "model/ids.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -159,4 +161,34 @@ int cam_unwind_pack_finish(struct cam_unwind_packer *p, struct cam_unwind_file *
 	if (!p->error)
 		p->error = finish(p, file);
 	return p->error;
+}
+
+int cam_unwind_pack_image(const struct cam_unwind_mapping *maps, size_t n,
+			  struct cam_unwind_image *image, struct cam_unwind_chunk *chunks)
+{
+	if (n > CAM_UNWIND_MAX_MAPS)
+		return -E2BIG;
+	memset(image, 0xff, sizeof(*image));
+	image->n_chunks = (uint32_t)((n + CAM_UNWIND_CHUNK_MAPS - 1) / CAM_UNWIND_CHUNK_MAPS);
+	image->reserved = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_unwind_mapping *m = &maps[i];
+		struct cam_unwind_chunk *c = &chunks[i / CAM_UNWIND_CHUNK_MAPS];
+		size_t k = i % CAM_UNWIND_CHUNK_MAPS;
+		if (m->start >= m->end || (i && m->start < maps[i - 1].end))
+			return -EBADMSG;
+		if (!k) {
+			memset(c->start, 0xff, sizeof(c->start));
+			memset(c->map, 0, sizeof(c->map));
+			image->first[i / CAM_UNWIND_CHUNK_MAPS] = m->start;
+		}
+		c->start[k] = m->start;
+		c->map[k] = (struct cam_unwind_map){
+			.end = m->end,
+			.bias = m->start - m->offset,
+			.file = m->file,
+			.flags = m->file == CAM_NONE ? CAM_UNWIND_NO_FILE : 0,
+		};
+	}
+	return 0;
 }

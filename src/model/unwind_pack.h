@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "model/unwind_table.h"
+#include "model/unwinder.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,3 +41,10 @@ int cam_unwind_pack_rows(struct cam_unwind_packer *p, const struct cam_unwind_ro
  * CAM_CFA_NONE: a file that is known to have no CFI is not one whose table is not there.
  */
 int cam_unwind_pack_finish(struct cam_unwind_packer *p, struct cam_unwind_file *file);
+
+/*
+ * The executable mappings of a process → its image, and as many chunks as that says (of room for
+ * CAM_UNWIND_MAX_CHUNKS). -E2BIG: more than CAM_UNWIND_MAX_MAPS. -EBADMSG: they do not ascend.
+ */
+int cam_unwind_pack_image(const struct cam_unwind_mapping *maps, size_t n,
+			  struct cam_unwind_image *image, struct cam_unwind_chunk *chunks);

@@ -102,7 +102,8 @@ struct cam_file_tidings {
 
 struct cam_name {
 	uint64_t offset;	     /* as asked */
-	uint64_t start;		     /* of the function, in the offsets' own terms */
+	uint64_t start;		     /* of the function, in the offsets' own terms; it may be
+				      * known without a name; where it is not: the offset */
 	enum cam_name_source source; /* CAM_NAME_NONE: has no name */
 	struct cam_text name;	     /* demangled, at most CAM_RAW_MAX_TEXT */
 	struct cam_text module;	     /* kernel: "[ext4]", "[bpf]"; empty: the file's own */

@@ -3,7 +3,19 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+int cam_bytes_of_file(struct cam_bytes *b, int fd)
+{
+	struct stat s;
+	if (fstat(fd, &s))
+		return -errno;
+	if (!S_ISREG(s.st_mode) || s.st_size < 0)
+		return -EBADMSG;
+	*b = (struct cam_bytes){.fd = fd, .size = (uint64_t)s.st_size};
+	return 0;
+}
 
 struct cam_bytes cam_bytes_of_memory(const void *memory, size_t size)
 {

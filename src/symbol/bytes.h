@@ -18,6 +18,8 @@ struct cam_bytes {
 	uint64_t size;
 };
 
+/* -EBADMSG: fd is no regular file. */
+int cam_bytes_of_file(struct cam_bytes *b, int fd);
 struct cam_bytes cam_bytes_of_memory(const void *memory, size_t size);
 /* Exactly n bytes from `at`. -EBADMSG: they are not there; else what pread said. */
 int cam_bytes_read(const struct cam_bytes *b, uint64_t at, void *to, size_t n);

@@ -271,6 +271,11 @@ size_t cam_elf_memory(const struct cam_elf *e)
 	return sizeof(*e) + rows * sizeof(struct row);
 }
 
+const struct cam_elf_file *cam_elf_outline(const struct cam_elf *e)
+{
+	return &e->file;
+}
+
 struct cam_text cam_elf_build_id(const struct cam_elf *e)
 {
 	return (struct cam_text){(const char *)e->file.build_id, e->file.build_id_bytes};

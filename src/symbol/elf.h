@@ -23,7 +23,7 @@
 #pragma once
 #include "base/text.h"
 #include "model/nouns.h"
-#include "symbol/bytes.h"
+#include "symbol/elf_file.h"
 
 #define CAM_ELF_MAX_SYMBOLS   (8u << 20) /* rows of a table that are looked at; more is -E2BIG */
 #define CAM_ELF_MAX_FUNCTIONS (2u << 20) /* kept of one file, 24 bytes each; more is -E2BIG */
@@ -36,6 +36,8 @@ struct cam_elf;
 int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out);
 void cam_elf_free(struct cam_elf *e);
 size_t cam_elf_memory(const struct cam_elf *e);
+/* Borrowed from e. */
+const struct cam_elf_file *cam_elf_outline(const struct cam_elf *e);
 /* Raw bytes, borrowed from e; empty: it has none. */
 struct cam_text cam_elf_build_id(const struct cam_elf *e);
 

@@ -4,8 +4,11 @@
 #include "base/cleanup.h"
 #include "base/packet.h"
 #include "symbol/elf_cache.h"
+#include "symbol/frame_index.h"
 #include "symbol/jit_cache.h"
 #include "symbol/kallsyms.h"
+#include "symbol/stack_walk.h"
+#include "symbol/table_cache.h"
 #include "symbol/vdso.h"
 
 #include <errno.h>
@@ -22,6 +25,8 @@ struct cam_symboliser {
 	int kernel_error;
 	struct cam_bytes vdso;
 	struct cam_elf *vdso_elf;
+	struct cam_table_cache *tables;
+	struct cam_stack_walk *walk;
 	struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	struct cam_elf_hit hit;
 	size_t text_used;
@@ -37,6 +42,7 @@ struct answer {
 	struct cam_text build_id;
 	uint64_t turn;
 	bool behind;
+	bool sent; /* a packet went out */
 	cam_symboliser_send_fn *send;
 	void *arg;
 };
@@ -49,7 +55,9 @@ struct cam_symboliser *cam_symboliser_new(void)
 	s->kernel_error = -ENODATA;
 	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
 	s->jits = cam_jit_cache_new(CAM_JIT_CACHE_BYTES);
-	if (!s->files || !s->jits) {
+	s->tables = cam_table_cache_new(CAM_SYMBOLISER_TABLE_BYTES);
+	s->walk = cam_stack_walk_new();
+	if (!s->files || !s->jits || !s->tables || !s->walk) {
 		cam_symboliser_free(s);
 		return NULL;
 	}
@@ -67,6 +75,8 @@ void cam_symboliser_free(struct cam_symboliser *s)
 	cam_jit_cache_free(s->jits);
 	cam_kallsyms_free(s->kernel);
 	cam_elf_free(s->vdso_elf);
+	cam_table_cache_free(s->tables);
+	cam_stack_walk_free(s->walk);
 	free((void *)s->vdso.memory);
 	free(s);
 }
@@ -87,8 +97,10 @@ static int name_from_elf(struct cam_symboliser *s, const struct cam_errand *erra
 	for (uint32_t i = 0; i < errand->n_offsets; i++) {
 		struct cam_name *n = &s->names[i];
 		/* A name that cannot be read is one name missing, not the file's others. */
-		if (cam_elf_find(e, b, errand->offsets[i], &work, &s->hit) <= 0)
+		if (cam_elf_find(e, b, errand->offsets[i], &work, &s->hit) <= 0) {
+			n->start = cam_frame_index_start(cam_elf_outline(e), b, n->offset);
 			continue;
+		}
 		n->start = s->hit.start;
 		n->source = s->hit.source;
 		n->name = keep_text(s, s->hit.name);
@@ -168,28 +180,31 @@ static int find_names(struct answer *a, int fd)
 	return name_from_elf(s, errand, e, &b);
 }
 
-static int send_packet(const struct answer *a, int error, uint32_t first, uint32_t n)
+static int send_tidings(const struct answer *a, struct cam_tidings *t)
 {
 	const struct cam_errand *errand = a->errand;
-	struct cam_tidings t = {
-		.type = errand->type,
-		.ticket = errand->ticket,
-		.pid = errand->pid,
-		.tid = errand->tid,
-		.file = errand->file,
-		.error = error,
-	};
+	t->type = errand->type;
+	t->ticket = errand->ticket;
+	t->pid = errand->pid;
+	t->tid = errand->tid;
+	t->file = errand->file;
+	int bytes = cam_tidings_pack(t, a->s->packet, sizeof(a->s->packet));
+	return bytes < 0 ? bytes : a->send(a->arg, a->s->packet, (size_t)bytes);
+}
+
+static int send_packet(const struct answer *a, int error, uint32_t first, uint32_t n)
+{
+	struct cam_tidings t = {.error = error};
 	if (!error)
 		t.names = (struct cam_names_tidings){
 			.names = a->s->names + first,
 			.n_names = n,
-			.more = first + n < errand->n_offsets,
+			.more = first + n < a->errand->n_offsets,
 			.build_id = a->build_id,
 			.turn = a->turn,
 			.behind = a->behind,
 		};
-	int bytes = cam_tidings_pack(&t, a->s->packet, sizeof(a->s->packet));
-	return bytes < 0 ? bytes : a->send(a->arg, a->s->packet, (size_t)bytes);
+	return send_tidings(a, &t);
 }
 
 /* Half as many at a time, until they fit: names of a few KiB each are rare. */
@@ -210,6 +225,52 @@ static int send_names(const struct answer *a)
 	return error;
 }
 
+static int answer_names(struct answer *a, int fd)
+{
+	for (uint32_t i = 0; i < a->errand->n_offsets; i++) {
+		uint64_t offset = a->errand->offsets[i];
+		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
+	}
+	a->s->text_used = 0;
+	int error = find_names(a, fd);
+	return error ? send_packet(a, error, 0, 0) : send_names(a);
+}
+
+/* A piece has 82 KiB at most: it fits one packet. */
+static int send_piece(void *arg, const struct cam_ehframe_piece *p)
+{
+	struct answer *a = arg;
+	struct cam_tidings t = {
+		.table = {p->rules, p->rows, p->n_rules, p->n_rows, p->more},
+	};
+	a->sent = true;
+	return send_tidings(a, &t);
+}
+
+static int answer_table(struct answer *a, int fd)
+{
+	struct cam_symboliser *s = a->s;
+	struct cam_bytes b = s->vdso;
+	int error = 0;
+	if (a->errand->file == CAM_FILE_VDSO)
+		error = b.memory ? 0 : -ENOENT;
+	else
+		error = fd < 0 ? -EBADF : cam_bytes_of_file(&b, fd);
+	if (!error)
+		error = cam_table_cache_read(s->tables, a->errand->file, &b, send_piece, a);
+	/* Once a piece is out only sending can have failed. */
+	return error && !a->sent ? send_packet(a, error, 0, 0) : error;
+}
+
+static int answer_unwind(struct answer *a)
+{
+	struct cam_tidings t = {0};
+	const struct cam_errand *e = a->errand;
+	t.error =
+		cam_stack_walk(a->s->walk, a->s->tables, &e->copy, e->maps, e->n_maps, &t.unwound);
+	return send_tidings(a, &t);
+}
+
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg)
 {
@@ -218,15 +279,19 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 	if (error)
 		return error;
 	struct answer a = {.s = s, .errand = &errand, .send = send, .arg = arg};
-	if (errand.type == CAM_ERRAND_FORGET)
+	switch (errand.type) {
+	case CAM_ERRAND_NAMES:
+		return answer_names(&a, fd);
+	case CAM_ERRAND_TABLE:
+		return answer_table(&a, fd);
+	case CAM_ERRAND_UNWIND:
+		return answer_unwind(&a);
+	case CAM_ERRAND_FORGET:
+		cam_table_cache_forget(s->tables, errand.file);
 		return 0;
-	if (errand.type != CAM_ERRAND_NAMES)
+	default:
 		return send_packet(&a, -EINVAL, 0, 0);
-	for (uint32_t i = 0; i < errand.n_offsets; i++)
-		s->names[i] = (struct cam_name){.offset = errand.offsets[i]};
-	s->text_used = 0;
-	error = find_names(&a, fd);
-	return error ? send_packet(&a, error, 0, 0) : send_names(&a);
+	}
 }
 
 /* 1: ready; 0: not in time. */

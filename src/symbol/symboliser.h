@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The symboliser: answers CAM_ERRAND_NAMES (model/errand.h) from descriptors that come with them.
+ * The symboliser: answers CAM_ERRAND_NAMES and _TABLE (model/errand.h) from descriptors that come with
+ * them, and CAM_ERRAND_UNWIND from the tables it has made.
  *
  * A process of its own (`perfcam helper symboliser`), because what it parses was made by strangers:
  * it opens no path, holds no privilege, and may die at any time without losing more than names.
@@ -10,7 +11,9 @@
  *   other files: a descriptor of the file comes with every errand (-EBADF: it did not). Maps of code
  *     made at run time (format) are read on with each errand, also with one without offsets.
  * Each offset asked for is answered once, in one packet or several (`more`); one without a name has
- * CAM_NAME_NONE. A file that cannot be read is answered by an error and costs no other its names.
+ * CAM_NAME_NONE, and the start of its function where .eh_frame_hdr knows that, else itself. A table
+ * goes out in pieces and is kept, packed, by its file's number, until FORGET; the least recently used
+ * make room. A file that cannot be read is answered by an error and costs no other its names.
  * An errand's work is bounded: an honest one takes milliseconds, the worst a few seconds.
  */
 #pragma once
@@ -18,6 +21,7 @@
 
 #define CAM_SYMBOLISER_IDLE_MS	   30000
 #define CAM_SYMBOLISER_CACHE_BYTES (96u << 20)
+#define CAM_SYMBOLISER_TABLE_BYTES (64u << 20)
 
 struct cam_symboliser;
 
@@ -29,7 +33,7 @@ void cam_symboliser_free(struct cam_symboliser *s);
 typedef int cam_symboliser_send_fn(void *arg, const void *packet, size_t bytes);
 
 /* Answers one packet. fd (or -1) stays the caller's. -EBADMSG: the packet is no errand; other
- * errors are send's. Errands other than NAMES are answered by -EINVAL. */
+ * errors are send's. Errands of others are answered by -EINVAL. */
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg);
 

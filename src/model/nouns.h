@@ -75,6 +75,7 @@ struct cam_location {
 	struct cam_module_id module;
 	struct cam_func_id func;
 	uint64_t func_offset; /* of the address in the function; CAM_OFFSET_NONE: not known */
+	uint32_t inlined; /* what was inlined there: a node of the tables' inlines; 0: nothing */
 	bool late;
 };
 

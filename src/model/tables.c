@@ -43,6 +43,8 @@ int cam_tables_init(struct cam_tables *t, size_t max_bytes)
 		err = cam_tree_intern(t, &t->stacks, 0, CAM_NONE, &root);
 	if (!err)
 		err = cam_tree_intern(t, &t->places, 0, CAM_NONE, &root);
+	if (!err)
+		err = cam_tree_intern(t, &t->inlines, 0, CAM_NONE, &root);
 	if (err)
 		cam_tables_free(t);
 	return err;
@@ -62,6 +64,7 @@ void cam_tables_free(struct cam_tables *t)
 	cam_index_free(&t->strings.index);
 	tree_free(&t->stacks);
 	tree_free(&t->places);
+	tree_free(&t->inlines);
 	free(t->modules);
 	free(t->functions);
 	free(t->locations);
@@ -221,6 +224,12 @@ void cam_location_name(struct cam_tables *t, struct cam_loc_id loc, struct cam_f
 	l->func_offset = func_offset;
 }
 
+void cam_location_inline(struct cam_tables *t, struct cam_loc_id loc, uint32_t node)
+{
+	if (!t->locations[loc.v].inlined && node < t->inlines.n)
+		t->locations[loc.v].inlined = node;
+}
+
 struct node {
 	uint32_t parent, item;
 };
@@ -292,6 +301,72 @@ static int location_function(struct cam_tables *t, uint32_t loc, struct cam_func
 	return cam_function_intern(t, &unnamed, out);
 }
 
+static size_t depth_of(const struct cam_tree *tree, uint32_t node)
+{
+	size_t n = 0;
+	for (; node; node = tree->parent[node])
+		n++;
+	return n;
+}
+
+/* Below *stack, what was inlined at a location, unless *depth gets too deep for that. */
+static int add_inlined(struct cam_tables *t, uint32_t inlined, size_t *depth, uint32_t *stack)
+{
+	uint32_t chain[CAM_MAX_STACK_FRAMES];
+	size_t n = 0;
+	*depth += depth_of(&t->inlines, inlined);
+	if (*depth > CAM_MAX_STACK_FRAMES)
+		return 0;
+	for (; inlined; inlined = t->inlines.parent[inlined])
+		chain[n++] = t->inlines.item[inlined];
+	int err = 0;
+	while (n && !err)
+		err = cam_tree_intern(t, &t->stacks, *stack, chain[--n], stack);
+	return err;
+}
+
+/* Without what was inlined, whatever the stacks of the places above it are. */
+static int plain_stack(struct cam_tables *t, uint32_t place, uint32_t *stack)
+{
+	uint32_t path[CAM_MAX_STACK_FRAMES];
+	size_t n = 0;
+	for (; place; place = t->places.parent[place]) {
+		if (n == CAM_MAX_STACK_FRAMES)
+			return -E2BIG;
+		path[n++] = place;
+	}
+	int err = 0;
+	for (*stack = 0; n && !err;) {
+		struct cam_func_id func;
+		err = location_function(t, t->places.item[path[--n]], &func);
+		if (!err)
+			err = cam_tree_intern(t, &t->stacks, *stack, func.v, stack);
+	}
+	return err;
+}
+
+/* The stack of one more place below the one whose stack this is. */
+static int extend_stack(struct cam_tables *t, uint32_t place, size_t *depth, uint32_t *stack)
+{
+	struct cam_func_id func;
+	uint32_t loc = t->places.item[place];
+	int err = location_function(t, loc, &func);
+	if (err)
+		return err;
+	if (t->inlines.n <= 1) /* the root: nothing is inlined anywhere */
+		return cam_tree_intern(t, &t->stacks, *stack, func.v, stack);
+	if (++*depth <= CAM_MAX_STACK_FRAMES) {
+		err = cam_tree_intern(t, &t->stacks, *stack, func.v, stack);
+		if (!err)
+			err = add_inlined(t, t->locations[loc].inlined, depth, stack);
+	}
+	if (!err && *depth > CAM_MAX_STACK_FRAMES) {
+		err = plain_stack(t, place, stack);
+		*depth = depth_of(&t->stacks, *stack);
+	}
+	return err;
+}
+
 int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_stack_id *out)
 {
 	size_t had = t->cap_place_stacks;
@@ -312,12 +387,10 @@ int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_
 		path[depth++] = node;
 	}
 	uint32_t stack = t->place_stacks[node] - 1;
+	size_t deep = t->inlines.n > 1 ? depth_of(&t->stacks, stack) : 0;
 	while (depth) {
 		node = path[--depth];
-		struct cam_func_id func;
-		err = location_function(t, t->places.item[node], &func);
-		if (!err)
-			err = cam_tree_intern(t, &t->stacks, stack, func.v, &stack);
+		err = extend_stack(t, node, &deep, &stack);
 		if (err)
 			return err;
 		t->place_stacks[node] = stack + 1;

@@ -35,8 +35,9 @@ struct cam_tree {
 
 struct cam_tables {
 	struct cam_strings strings;
-	struct cam_tree stacks; /* of functions */
-	struct cam_tree places; /* of locations */
+	struct cam_tree stacks;	 /* of functions */
+	struct cam_tree places;	 /* of locations */
+	struct cam_tree inlines; /* of functions: the outermost inlined one below the root */
 	struct cam_module *modules;
 	struct cam_function *functions;
 	struct cam_location *locations;
@@ -66,6 +67,9 @@ int cam_etype_intern(struct cam_tables *t, const struct cam_etype *e, struct cam
 void cam_location_name(struct cam_tables *t, struct cam_loc_id loc, struct cam_func_id func,
 		       uint64_t func_offset);
 
+/* What was inlined at a location (a node of inlines), once. */
+void cam_location_inline(struct cam_tables *t, struct cam_loc_id loc, uint32_t node);
+
 /* The node below `parent` with this item. */
 int cam_tree_intern(struct cam_tables *t, struct cam_tree *tree, uint32_t parent, uint32_t item,
 		    uint32_t *out);
@@ -74,8 +78,9 @@ int cam_place_intern(struct cam_tables *t, const struct cam_loc_id *leaf_first, 
 		     struct cam_place_id *out);
 
 /*
- * The stack of functions of a place, made on first use: each location's function, or for an
- * unnamed location the unnamed function of its module. Cached: call it only once all names are
+ * The stack of functions of a place, made on first use: each location's function and below it those
+ * inlined there, or for an unnamed location the unnamed function of its module. A stack that would
+ * be deeper than CAM_MAX_STACK_FRAMES is made without what was inlined. Cached: call it only once all names are
  * known, or cam_tables_forget_stacks() between.
  */
 int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_stack_id *out);

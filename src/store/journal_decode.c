@@ -54,8 +54,13 @@ static int parse_extensions(struct cam_journal_view *v, struct cam_rd *r)
 		uint64_t kind = cam_rd_varint(r), rows = cam_rd_varint(r);
 		size_t n;
 		const uint8_t *bytes = cam_rd_string(r, &n);
-		if (r->error || (kind == CAM_JX_COUNTERS && v->counters.bytes.p))
+		if (r->error || (kind == CAM_JX_COUNTERS && v->counters.bytes.p) ||
+		    (kind == CAM_JX_INLINED && v->inlined.p))
 			return -EBADMSG;
+		if (kind == CAM_JX_INLINED) {
+			v->inlined = cam_rd_make(bytes, n);
+			v->n_inlined = rows;
+		}
 		if (kind == CAM_JX_COUNTERS)
 			v->counters = (struct cam_journal_counters){cam_rd_make(bytes, n), rows};
 	}

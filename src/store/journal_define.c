@@ -348,6 +348,43 @@ static int get_locations(struct cam_journal_decode *d, struct cam_journal_view *
 	return err;
 }
 
+/* One location's chain, outermost first; *node is CAM_NONE where a part of it was lost. */
+static int get_chain_of_inlined(struct cam_journal_decode *d, struct cam_journal_view *v,
+				uint64_t n, uint32_t *node)
+{
+	int err = 0;
+	*node = 0;
+	for (; n && !err; n--) {
+		uint32_t func = cam_journal_define_ref(d, v, &v->inlined, CAM_JT_FUNCTION);
+		if (v->inlined.error)
+			return -EBADMSG;
+		if (func == CAM_NONE)
+			*node = CAM_NONE;
+		else if (*node != CAM_NONE)
+			err = cam_tree_intern(d->t, &d->t->inlines, *node, func, node);
+	}
+	return err;
+}
+
+static int get_inlined(struct cam_journal_decode *d, struct cam_journal_view *v)
+{
+	struct cam_rd *r = &v->inlined;
+	int err = 0;
+	for (uint64_t i = 0; i < v->n_inlined && !err; i++) {
+		uint64_t at = cam_rd_varint(r), n = cam_rd_varint(r);
+		uint32_t node;
+		if (r->error || at >= v->n[CAM_JT_LOCATION] || n == 0 ||
+		    n > CAM_JOURNAL_MAX_INLINED)
+			return -EBADMSG;
+		uint32_t own = cam_journal_define_own(d, r, CAM_JT_LOCATION,
+						      v->base[CAM_JT_LOCATION] + at);
+		err = get_chain_of_inlined(d, v, n, &node);
+		if (!err && own != CAM_NONE && node != CAM_NONE)
+			cam_location_inline(d->t, (struct cam_loc_id){own}, node);
+	}
+	return err;
+}
+
 /* The next item of a chain, CAM_NONE: not known. `before`: of what stands above; NULL: lost. */
 static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, uint32_t *item,
 		    struct cam_journal_successor *before)
@@ -507,6 +544,8 @@ static int take_all(struct cam_journal_decode *d, struct cam_journal_view *v)
 		err = get_functions(d, v, last);
 	if (!err)
 		err = get_locations(d, v, last);
+	if (!err)
+		err = get_inlined(d, v);
 	if (!err)
 		err = get_chains(d, v);
 	if (!err)

@@ -32,6 +32,7 @@ void cam_journal_encode_init(struct cam_journal_encode *en)
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		en->columns[i] = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	en->counters = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
+	en->inlined = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	for (size_t i = 0; i < CAM_JT_MAX; i++)
 		en->tables[i].base = en->tables[i].next = 1;
 }
@@ -45,6 +46,7 @@ void cam_journal_encode_free(struct cam_journal_encode *en)
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		cam_buf_free(&en->columns[i]);
 	cam_buf_free(&en->counters);
+	cam_buf_free(&en->inlined);
 	free(en->function_base);
 	free(en->successor);
 }
@@ -96,6 +98,8 @@ static void start_block(struct cam_journal_encode *en, bool new_epoch)
 	for (size_t i = 0; i < CAM_JC_MAX; i++)
 		cam_buf_clear(&en->columns[i]);
 	cam_buf_clear(&en->counters);
+	cam_buf_clear(&en->inlined);
+	en->n_inlined = 0;
 	memset(en->last_address, 0, sizeof(en->last_address));
 	memset(en->last_kind, 0, sizeof(en->last_kind));
 	en->flags = 0;
@@ -392,6 +396,32 @@ static void put_location_functions(struct cam_journal_encode *en, const struct c
 	}
 }
 
+/* What is inlined at the locations that this block defines, outermost first. */
+static int put_inlined(struct cam_journal_encode *en, const struct cam_tables *t)
+{
+	const struct cam_journal_marks *locations = &en->tables[CAM_JT_LOCATION];
+	for (size_t i = 0; i < locations->n; i++) {
+		const struct cam_location *l = &t->locations[locations->rows[i]];
+		uint32_t chain[CAM_JOURNAL_MAX_INLINED];
+		size_t n = 0;
+		for (uint32_t node = l->inlined; node && n < CAM_JOURNAL_MAX_INLINED;
+		     node = t->inlines.parent[node])
+			chain[n++] = t->inlines.item[node];
+		if (!n)
+			continue;
+		cam_buf_put_varint(&en->inlined, i);
+		cam_buf_put_varint(&en->inlined, n);
+		en->n_inlined++;
+		while (n--) {
+			uint32_t code = refer(en, CAM_JT_FUNCTION, chain[n]);
+			if (code == 0)
+				en->function_base[chain[n]] = base_of(l);
+			cam_buf_put_varint(&en->inlined, code);
+		}
+	}
+	return cam_buf_error(&en->inlined);
+}
+
 static void put_tasks(struct cam_journal_encode *en, const struct cam_tables *t)
 {
 	static const struct cam_task nobody = {0};
@@ -525,6 +555,9 @@ static int encode(struct cam_journal_encode *en, const struct cam_tables *t,
 	if (err)
 		return err;
 	put_location_functions(en, t);
+	err = put_inlined(en, t);
+	if (err)
+		return err;
 	put_functions(en, t);
 	const struct cam_journal_marks *locations = &en->tables[CAM_JT_LOCATION];
 	for (size_t i = 0; i < locations->n; i++)
@@ -567,6 +600,11 @@ static int assemble(struct cam_journal_encode *en, const struct cam_block *b,
 		cam_buf_put_varint(p, CAM_JX_COUNTERS);
 		cam_buf_put_varint(p, b->n_counters);
 		cam_buf_put_string(p, en->counters.data, en->counters.len);
+	}
+	if (en->n_inlined) {
+		cam_buf_put_varint(p, CAM_JX_INLINED);
+		cam_buf_put_varint(p, en->n_inlined);
+		cam_buf_put_string(p, en->inlined.data, en->inlined.len);
 	}
 	return cam_buf_error(p);
 }

@@ -25,7 +25,8 @@ struct cam_journal_encode {
 
 	/* Of the block at hand. */
 	struct cam_buf columns[CAM_JC_MAX];
-	struct cam_buf counters;
+	struct cam_buf counters, inlined;
+	size_t n_inlined; /* locations of this block at which something is */
 	uint8_t flags;
 	size_t n_chains;
 	uint64_t last_address[CAM_JOURNAL_SLOTS];

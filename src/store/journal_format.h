@@ -40,9 +40,13 @@ enum cam_journal_type {
 #define CAM_JOURNAL_EXTENDED 1u
 #define CAM_JOURNAL_INCOMPAT CAM_JOURNAL_EXTENDED
 
+/* Functions inlined at one location: of more the innermost are kept. */
+#define CAM_JOURNAL_MAX_INLINED 64u
+
 /* What may follow the columns of a data block; a reader passes over kinds it does not know. */
 enum cam_journal_extension {
 	CAM_JX_COUNTERS = 1,
+	CAM_JX_INLINED = 2,
 };
 
 /* The tables, in the order in which their new rows are numbered and written. */

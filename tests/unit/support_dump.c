@@ -333,6 +333,27 @@ static void rich_counters(struct fake_window *f, uint64_t *seed, uint64_t at_ns)
 	}
 }
 
+/* Something is inlined at every seventh location: up to three functions deep. */
+static void rich_inlines(struct fake_window *f, uint64_t *seed)
+{
+	for (uint32_t i = 0; i < f->t.n_locations; i++) {
+		uint32_t node = 0;
+		for (uint64_t n = i % 7 == 3 ? 1 + draw(seed, 3) : 0; n; n--) {
+			char name[32];
+			struct cam_func_id func;
+			snprintf(name, sizeof(name), "inlined%u", (unsigned)draw(seed, 9));
+			struct cam_function inlined = {.name = fake_str(f, name),
+						       .module = f->t.locations[i].module,
+						       .kind = CAM_FUNC_INLINED,
+						       .source = CAM_NAME_DWARF};
+			if (cam_function_intern(&f->t, &inlined, &func) ||
+			    cam_tree_intern(&f->t, &f->t.inlines, node, func.v, &node))
+				abort();
+		}
+		cam_location_inline(&f->t, (struct cam_loc_id){i}, node);
+	}
+}
+
 struct fake_window *rich_window(uint64_t seed, unsigned seconds, unsigned samples_a_second)
 {
 	struct fake_window *f = fake_window_new();
@@ -364,6 +385,9 @@ struct fake_window *rich_window(uint64_t seed, unsigned seconds, unsigned sample
 		rich_rows(f, &seed, at);
 		rich_counters(f, &seed, at);
 	}
+	/* Where each frame keeps its address there is no place for frames without one. */
+	if (!f->w.info.has_places)
+		rich_inlines(f, &seed);
 	f->w.info.start_ns = start;
 	f->w.info.end_ns = start + seconds * CAM_NS_PER_SEC;
 	return f;

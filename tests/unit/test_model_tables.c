@@ -84,6 +84,64 @@ static void every_field_of_a_task_counts(void **state)
 	cam_tables_free(&t);
 }
 
+/* a calls b, in which c was inlined, and in that d. */
+static void inlined_functions_are_frames(void **state)
+{
+	(void)state;
+	struct cam_tables t = make();
+	struct cam_func_id want[] = {func(&t, "d"), func(&t, "c"), func(&t, "b"), func(&t, "a")};
+	struct cam_loc_id frames[] = {loc(&t, 0x11, want[2]), loc(&t, 0x1, want[3])};
+	struct cam_place_id place;
+	struct cam_stack_id stack;
+	uint32_t node;
+	assert_int_equal(cam_tree_intern(&t, &t.inlines, 0, want[1].v, &node), 0);
+	assert_int_equal(cam_tree_intern(&t, &t.inlines, node, want[0].v, &node), 0);
+	cam_location_inline(&t, frames[0], node);
+	cam_location_inline(&t, frames[0], 0); /* once: no effect */
+	assert_int_equal(cam_place_intern(&t, frames, 2, &place), 0);
+	assert_int_equal(cam_place_stack(&t, place, &stack), 0);
+	uint32_t at = stack.v;
+	for (size_t i = 0; i < 4; i++, at = t.stacks.parent[at])
+		assert_int_equal(t.stacks.item[at], want[i].v);
+	assert_int_equal(at, 0);
+	cam_tables_free(&t);
+}
+
+static size_t stack_depth(const struct cam_tables *t, uint32_t node)
+{
+	size_t n = 0;
+	for (; node; node = t->stacks.parent[node])
+		n++;
+	return n;
+}
+
+/* Two frames at each place: from the 513th on they are shown without what was inlined. */
+static void deep_stacks_go_without_inlined_functions(void **state)
+{
+	(void)state;
+	struct cam_tables t = make();
+	struct cam_func_id f = func(&t, "f");
+	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
+	uint32_t node;
+	assert_int_equal(cam_tree_intern(&t, &t.inlines, 0, func(&t, "in").v, &node), 0);
+	for (size_t i = 0; i < CAM_MAX_STACK_FRAMES; i++) {
+		frames[i] = loc(&t, 0x1000 + i, f);
+		cam_location_inline(&t, frames[i], node);
+	}
+	for (size_t n = 1; n <= CAM_MAX_STACK_FRAMES; n++) {
+		struct cam_place_id place;
+		struct cam_stack_id stack;
+		assert_int_equal(cam_place_intern(&t, frames + CAM_MAX_STACK_FRAMES - n, n, &place),
+				 0);
+		assert_int_equal(cam_place_stack(&t, place, &stack), 0);
+		size_t depth = stack_depth(&t, stack.v);
+		assert_true(depth >= n && depth <= CAM_MAX_STACK_FRAMES);
+		if (n <= CAM_MAX_STACK_FRAMES / 2)
+			assert_int_equal(depth, 2 * n);
+	}
+	cam_tables_free(&t);
+}
+
 static void stacks_are_paths_of_functions(void **state)
 {
 	(void)state;
@@ -207,6 +265,8 @@ int main(void)
 		cmocka_unit_test(the_same_content_is_the_same_row),
 		cmocka_unit_test(every_field_of_a_task_counts),
 		cmocka_unit_test(stacks_are_paths_of_functions),
+		cmocka_unit_test(inlined_functions_are_frames),
+		cmocka_unit_test(deep_stacks_go_without_inlined_functions),
 		cmocka_unit_test(a_late_name_changes_stacks_once_forgotten),
 		cmocka_unit_test(bounds_hold_and_leave_the_tables_whole),
 		cmocka_unit_test(gaps_between_windows_are_typed),

@@ -66,6 +66,7 @@ static void init_special(struct cam_files *f, struct cam_files_row *row, uint32_
 		.path = cam_words_take(f->words, cam_text_of(path)),
 	};
 	row->book = number;
+	cam_link_init(&row->table.line);
 	if (number != CAM_NONE)
 		f->by_number[number] = row;
 }
@@ -141,9 +142,11 @@ static void drop(struct cam_files *f, struct cam_files_row *row)
 {
 	hide(f, row);
 	unlist(f, row);
+	cam_link_leave(&row->table.line);
 	f->by_number[row->number] = NULL;
 	f->free_numbers[(f->first_free + f->n_free++) % CAM_FILES_MAX] = row->number;
-	if (row->state == CAM_FILES_ASKED || row->state == CAM_FILES_HELD)
+	if (row->state == CAM_FILES_ASKED || row->state == CAM_FILES_HELD ||
+	    row->table.state != CAM_TABLE_NONE)
 		f->forget(f->arg, row->number);
 	cam_words_release(f->words, row->path);
 	cam_words_release(f->words, row->build_id);
@@ -204,6 +207,7 @@ static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping 
 		.refs = 1,
 		.found = true,
 	};
+	cam_link_init(&row->table.line);
 	struct cam_files_row **slot = &f->by_key[key_slot(m->major, m->minor, m->inode)];
 	row->next_key = *slot;
 	*slot = row;

@@ -10,6 +10,7 @@
  * One thread.
  */
 #pragma once
+#include "ingest/link.h"
 #include "ingest/words.h"
 #include "model/errand.h"
 
@@ -22,6 +23,23 @@ enum cam_files_state {
 	CAM_FILES_FAILED,  /* could not be taken hold of; may be tried again at retry_ns */
 	CAM_FILES_CHANGED, /* was overwritten in place: its names are not to be trusted */
 	CAM_FILES_NO_FILE, /* anonymous memory: there is nothing to hold */
+};
+
+/* How far its unwind table is (live_tables.c). */
+enum cam_table_state {
+	CAM_TABLE_NONE,	  /* nobody has needed it, or it may be tried again at retry_ns */
+	CAM_TABLE_WANTED, /* stands in line */
+	CAM_TABLE_ASKED,
+	CAM_TABLE_THERE,  /* was handed over; may have been evicted since */
+	CAM_TABLE_NO_CFI, /* there is none to be had */
+};
+
+struct cam_files_table {
+	struct cam_link line; /* of those to be asked for; alone: stands in none */
+	enum cam_table_state state;
+	bool when_held; /* is wanted as soon as the file is held */
+	uint8_t tries;	/* that failed, one after the other */
+	uint64_t retry_ns;
 };
 
 struct cam_files_row {
@@ -44,6 +62,7 @@ struct cam_files_row {
 	struct cam_word *build_id;
 	uint64_t names_asked_ns; /* 0: never */
 	uint8_t name_errors; /* one after the other: how often the symboliser could not read it */
+	struct cam_files_table table;
 	/* Its row in the tables of each open window, if window is that window's number. */
 	struct {
 		uint32_t window;

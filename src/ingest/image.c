@@ -9,6 +9,7 @@
  *  1. maps is sorted by start; no two overlap; each is at least a byte long.
  *  2. An image with refs > 1 is never changed.
  *  3. bytes of the pool is what all its images have allocated.
+ *  4. Who has a number has not changed since it was given.
  *
  * Example: [10, 20) of a at offset 0, then [14, 16) of b: gives [10, 14) of a at 0, [14, 16) of b,
  * [16, 20) of a at 6. Then [14, 16) of b again, 5 s later: nothing changes, it is still the same
@@ -32,15 +33,31 @@ struct cam_image *cam_image_new(struct cam_images *pool)
 	struct cam_image *i = malloc(sizeof(*i));
 	if (!i)
 		return NULL;
-	*i = (struct cam_image){.refs = 1};
+	*i = (struct cam_image){.refs = 1, .floor = pool->last_number};
 	pool->bytes += cost(0);
 	return i;
+}
+
+static void lose_number(struct cam_images *pool, struct cam_image *i)
+{
+	if (i->number && pool->forget)
+		pool->forget(pool->arg, i->number);
+	i->number = 0;
+	i->handed_over = i->tables_wanted = false;
+}
+
+uint32_t cam_image_number(struct cam_images *pool, struct cam_image *i)
+{
+	if (!i->number && pool->last_number < UINT32_MAX)
+		i->number = ++pool->last_number;
+	return i->number;
 }
 
 void cam_image_release(struct cam_images *pool, struct cam_image *i)
 {
 	if (!i || --i->refs)
 		return;
+	lose_number(pool, i);
 	for (uint32_t k = 0; k < i->n; k++)
 		cam_files_release(pool->files, i->maps[k].file);
 	cam_words_release(pool->words, i->exe);
@@ -75,8 +92,12 @@ static int reserve(struct cam_images *pool, struct cam_image *i, uint32_t need)
 static int own(struct cam_images *pool, struct cam_image **i, uint32_t more)
 {
 	struct cam_image *old = *i;
-	if (old->refs == 1)
-		return reserve(pool, old, old->n + more);
+	if (old->refs == 1) {
+		int err = reserve(pool, old, old->n + more);
+		if (!err && more)
+			lose_number(pool, old);
+		return err;
+	}
 	struct cam_image *copy = cam_image_new(pool);
 	int err = copy ? reserve(pool, copy, old->n + more) : -ENOMEM;
 	if (err) {
@@ -89,6 +110,7 @@ static int own(struct cam_images *pool, struct cam_image **i, uint32_t more)
 	}
 	copy->n = old->n;
 	copy->exe = cam_word_hold(old->exe);
+	copy->floor = old->floor;
 	old->refs--;
 	*i = copy;
 	return 0;
@@ -115,6 +137,16 @@ const struct cam_image_map *cam_image_find(const struct cam_image *i, uint64_t a
 	if (at == i->n || address < i->maps[at].start || i->maps[at].since_ns > time_ns)
 		return NULL;
 	return &i->maps[at];
+}
+
+const struct cam_image_map *cam_image_of_file(const struct cam_image *i,
+					      const struct cam_files_row *f)
+{
+	for (uint32_t k = 0; i && k < i->n; k++) {
+		if (i->maps[k].file == f)
+			return &i->maps[k];
+	}
+	return NULL;
 }
 
 static bool has_no_offset(const struct cam_files_row *file)
@@ -167,6 +199,19 @@ static void join(struct cam_image_map *m, const struct cam_image_map *to)
 	m->since_ns = to->since_ns < m->since_ns ? to->since_ns : m->since_ns;
 }
 
+/* The images that had something else where m is now; anonymous memory that became more had not. */
+static uint32_t replaces(const struct cam_images *pool, const struct cam_image *i, uint32_t first,
+			 uint32_t last, const struct cam_image_map *m)
+{
+	uint32_t over = 0;
+	for (uint32_t k = first; k < last; k++) {
+		if (!m->file || !has_no_offset(m->file) || i->maps[k].file != m->file)
+			return pool->last_number;
+		over = i->maps[k].over > over ? i->maps[k].over : over;
+	}
+	return over;
+}
+
 /* Takes over the hold on m->file; lets go of it on error. */
 static int map(struct cam_images *pool, struct cam_image **i, const struct cam_image_map *in,
 	       bool anew)
@@ -195,6 +240,7 @@ static int map(struct cam_images *pool, struct cam_image **i, const struct cam_i
 		cam_files_release(pool->files, m.file);
 		return err;
 	}
+	m.over = replaces(pool, *i, first, last, &m);
 	replace(pool, *i, first, last, &m);
 	return 0;
 }

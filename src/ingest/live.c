@@ -31,13 +31,18 @@
 #define PARKED_BYTES ((size_t)2 << 20)
 #define MAX_TEXT     4096u
 
+uint32_t cam_live_ticket(struct cam_live *l)
+{
+	if (++l->next_ticket == 0)
+		l->next_ticket = 1;
+	return l->next_ticket;
+}
+
 int cam_live_send(struct cam_live *l, struct cam_errand *e)
 {
 	if (l->errands_full)
 		return -EAGAIN;
-	if (++l->next_ticket == 0)
-		l->next_ticket = 1;
-	e->ticket = l->next_ticket;
+	e->ticket = cam_live_ticket(l);
 	int err = l->doors.errands->send(l->doors.errands, e);
 	if (err == -EAGAIN)
 		l->errands_full = true;
@@ -52,6 +57,7 @@ static void forget_file(void *arg, uint32_t number)
 {
 	struct cam_live *l = arg;
 	struct cam_errand e = {.type = CAM_ERRAND_FORGET, .file = number};
+	cam_live_table_forget(l, number);
 	/* Not an answerable question: it goes out even if others do not. */
 	l->doors.errands->send(l->doors.errands, &e);
 }
@@ -108,9 +114,16 @@ static int make_parts(struct cam_live *l)
 		.n_pids = o->scope.n_pids,
 		.words = &l->words,
 		.files = l->files,
+		.left = cam_live_unwind_left,
+		.left_arg = l,
 	};
 	if (!err)
 		err = cam_processes_new(&processes, &l->processes);
+	if (!err) {
+		struct cam_images *images = cam_processes_images(l->processes);
+		images->forget = cam_live_unwind_forget_image;
+		images->arg = l;
+	}
 	if (!err)
 		err = cam_namebook_new(o->max_name_bytes, &l->names);
 	const struct cam_ledger_options ledger = {
@@ -139,6 +152,10 @@ int cam_live_new(const struct cam_live_options *o, const struct cam_live_doors *
 	l->parking.max = PARKED_BYTES;
 	l->next_start_ns = CAM_TIME_NONE;
 	l->windows[1].slot = 1;
+	cam_link_init(&l->due);
+	cam_link_init(&l->copies);
+	cam_link_init(&l->tables_first);
+	cam_link_init(&l->tables_later);
 	int err = keep_options(l);
 	if (!err)
 		err = make_parts(l);
@@ -164,6 +181,9 @@ void cam_live_free(struct cam_live *l)
 		return;
 	cam_parking_visit(&l->parking, let_go, l);
 	cam_parking_free(&l->parking);
+	cam_live_copies_free(l);
+	/* Whoever unwinds is about to go, too: it need not hear of each. */
+	l->doors.unwinder = NULL;
 	for (size_t i = 0; i < 2; i++) {
 		cam_open_window_free(&l->windows[i].w);
 		free(l->windows[i].wants);
@@ -196,6 +216,9 @@ int cam_live_raw(struct cam_live *l, const struct cam_raw *r)
 		cam_processes_raw(l->processes, r);
 		return cam_ledger_raw(l->ledger, r);
 	case CAM_RAW_MMAP:
+		cam_processes_raw(l->processes, r);
+		cam_live_unwind_changed(l, r->pid);
+		return 0;
 	case CAM_RAW_COMM:
 	case CAM_RAW_FORK:
 	case CAM_RAW_EXIT:
@@ -217,9 +240,16 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 	case CAM_ERRAND_FILE:
 		l->stats.errands_failed += t->error != 0;
 		cam_files_answer(l->files, t, l->now_ns);
+		cam_live_table_held(l, t->file);
 		return 0;
 	case CAM_ERRAND_NAMES:
 		cam_live_names_answer(l, t);
+		return 0;
+	case CAM_ERRAND_TABLE:
+		cam_live_table_answer(l, t);
+		return 0;
+	case CAM_ERRAND_UNWIND:
+		cam_live_copy_answer(l, t);
 		return 0;
 	default:
 		return -EINVAL;
@@ -300,6 +330,9 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 	cam_files_tick(l->files, l->now_ns);
 	cam_live_names_apply(l);
 	cam_live_release(l, false);
+	cam_live_copies_tick(l, false);
+	cam_live_unwind_tick(l);
+	cam_live_tables_tick(l);
 	cam_live_names_ask(l);
 	cam_processes_tick(l->processes, released_ns);
 	int err = cam_ledger_tick(l->ledger, l->now_ns, released_ns);
@@ -310,6 +343,7 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 int cam_live_cut(struct cam_live *l, uint64_t end_ns)
 {
 	cam_live_names_apply(l);
+	cam_live_copies_tick(l, true);
 	cam_live_release(l, true);
 	cam_ledger_flush(l->ledger, end_ns);
 	return cam_live_window_end_all(l, end_ns);

@@ -44,10 +44,15 @@ struct cam_live_stats {
 	uint64_t dropped;		  /* by a bound, in the ledgers */
 	uint64_t unnamed;		  /* locations whose name never came */
 	uint64_t late_samples;
-	uint64_t suspect_samples; /* without user frames: the process was not known for sure */
-	uint64_t cut_stacks;	  /* at a caller in no mapping: under [truncated] */
-	uint64_t evicted;	  /* living processes, by max_process_bytes */
-	uint64_t lost;		  /* by causes that are losses */
+	uint64_t suspect_samples;      /* without user frames: the process was not known for sure */
+	uint64_t cut_stacks;	       /* at a caller in no mapping: under [unmapped] */
+	uint64_t ends[CAM_STACK_ENDS]; /* how the user stacks of those that were stored ended */
+	uint64_t guessed;	       /* of these: with steps by frame pointers */
+	uint64_t copies, copies_unwound, copies_late, copies_refused; /* no room for them */
+	uint64_t tables, tables_empty, tables_refused; /* handed over; without CFI; did not fit */
+	uint64_t images_given, images_refused;
+	uint64_t evicted;		  /* living processes, by max_process_bytes */
+	uint64_t lost;			  /* by causes that are losses */
 	uint64_t by_cause[CAM_CAUSE_MAX]; /* of all ledger rows so far */
 	uint32_t windows;
 	uint32_t processes, files;

@@ -7,7 +7,8 @@
  * named when the answer has come, in whichever of the two windows wants it. A file is asked about at once,
  * then at most every ASK_AGAIN_NS: an errand costs the same whether it carries one offset or a hundred,
  * and with one a tick for every busy file the errands cost more than all else. What has no name, or
- * whose name does not come while its window is open, stays unnamed.
+ * whose name does not come while its window is open, stays unnamed. Unnamed code of a file whose function
+ * is known by its start gets that function without a name, so that all samples of it are one.
  *
  * Kernel code that comes and goes (BPF programs, trampolines, modules: KSYMBOL records) has other
  * names after each change. All addresses that ever changed are one range, *dynamic*; each change
@@ -55,6 +56,17 @@ static uint32_t book_of(const struct cam_live *l, const struct cam_files_row *f,
 	return f->book;
 }
 
+/* Whether an answer says something: a name, or in which function without one. By itself each address
+ * is a function of its own (cam_place_stack()). */
+static bool says_something(const struct cam_live_window *w, struct cam_loc_id loc,
+			   const struct cam_name *n)
+{
+	const struct cam_tables *t = &w->w.tables;
+	const struct cam_location *at = &t->locations[loc.v];
+	return n->source != CAM_NAME_NONE || (n->start && n->start < at->address &&
+					      t->modules[at->module.v].kind == CAM_MODULE_FILE);
+}
+
 /* Gives a location its name; an error leaves it unnamed. */
 static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct cam_name *n)
 {
@@ -66,7 +78,10 @@ static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct 
 		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL : CAM_FUNC_USER,
 		.source = n->source,
 		/* A better name may come for it. */
-		.start = n->source == CAM_NAME_DYNSYM && kind == CAM_MODULE_FILE ? n->start : 0,
+		.start = (n->source == CAM_NAME_DYNSYM || n->source == CAM_NAME_NONE) &&
+					 kind == CAM_MODULE_FILE
+				 ? n->start
+				 : 0,
 	};
 	struct cam_module m = {.kind = kind};
 	struct cam_func_id func;
@@ -142,7 +157,7 @@ void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
 	uint32_t book = book_of(l, f, address);
 	if (!cam_namebook_find(l->names, book, address, &name))
 		want(l, w, f, book, loc, address);
-	else if (name.source != CAM_NAME_NONE)
+	else if (says_something(w, loc, &name))
 		enter(w, loc, &name);
 }
 
@@ -188,13 +203,14 @@ static bool settle(struct cam_live *l, struct cam_live_window *w, struct cam_liv
 {
 	struct cam_name name;
 	if (cam_namebook_find(l->names, q->book, q->offset, &name)) {
-		if (name.source == CAM_NAME_NONE) {
-			l->stats.unnamed++;
+		l->stats.unnamed += name.source == CAM_NAME_NONE;
+		if (!says_something(w, q->loc, &name))
 			return true;
-		}
 		/* The journal must hear of it; if it cannot now, a later tick will. */
-		if (w->w.n_named >= w->w.options.max_rows)
+		if (w->w.n_named >= w->w.options.max_rows) {
+			l->stats.unnamed -= name.source == CAM_NAME_NONE;
 			return false;
+		}
 		if (!enter(w, q->loc, &name))
 			cam_open_window_named(&w->w, q->loc);
 		return true;

@@ -3,13 +3,16 @@
  * What the files of live share; private to them.
  *	live.c		the door: records, answers, the clock
  *	live_sample.c	a sample: who, where, park or store
+ *	live_unwind.c	processes and their mappings → whoever unwinds
+ *	live_tables.c	unwind tables of files → whoever unwinds
+ *	live_copies.c	samples that come with a copy of their stack
  *	live_place.c	frames → place
  *	live_names.c	names of locations
  *	live_window.c	windows: which one, when to cut, what a full disk costs
  */
 #pragma once
 #include "ingest/ledger.h"
-#include "ingest/live.h"
+#include "ingest/live_unwinding.h"
 #include "ingest/namebook.h"
 #include "ingest/open_window.h"
 #include "ingest/parking.h"
@@ -38,15 +41,17 @@ struct cam_live_window {
 	struct cam_live_want *wants;
 	size_t n_wants, cap_wants;
 	struct cam_etype_id etype;
-	struct cam_loc_id unknown, truncated; /* CAM_NONE: not made yet */
-	struct cam_module_id dynamic;	      /* the kernel's changing code, as of… */
+	struct cam_loc_id unknown;		 /* CAM_NONE: not made yet */
+	struct cam_loc_id marks[CAM_STACK_ENDS]; /* [truncated], or [unmapped]; as well */
+	struct cam_module_id dynamic;		 /* the kernel's changing code, as of… */
 	uint32_t dynamic_turn;
 };
 
 /* A frame, found: in which file, where. */
 struct cam_live_frame {
-	struct cam_files_row *file; /* NULL: unknown, or (mark) [truncated] */
-	uint64_t address; /* offset into the file; absolute in the kernel and without file */
+	struct cam_files_row *file; /* NULL: unknown, or a mark */
+	uint64_t address; /* offset into the file; absolute in the kernel and without file; of a
+			   * mark: enum cam_stack_end, why the stack is cut */
 	bool mark;
 };
 
@@ -103,6 +108,17 @@ struct cam_live {
 	struct cam_live_loss losses[CAM_LIVE_MAX_CPUS + 1]; /* the disk's; the last: other CPUs */
 	bool has_losses;
 
+	/* Unwinding. */
+	struct cam_link due; /* processes that are to be handed over */
+	uint32_t old_images[CAM_LIVE_OLD_IMAGES];
+	size_t n_old_images;
+	struct cam_unwind_mapping unwind_maps[CAM_UNWIND_MAX_MAPS];
+	struct cam_link tables_first, tables_later; /* files whose tables are wanted */
+	struct cam_live_table tables[CAM_LIVE_TABLES];
+	struct cam_link copies; /* oldest first */
+	size_t copy_bytes;
+	bool copies_full; /* the errands of copies find no room, until one is answered */
+
 	struct cam_live_ticket tickets[CAM_LIVE_MAX_TICKETS];
 	bool names_came;
 	uint32_t turn;			   /* counts KSYMBOL records */
@@ -116,6 +132,8 @@ struct cam_live {
 /* live.c */
 /* Sends; the ticket is set here. -EAGAIN: not now. */
 int cam_live_send(struct cam_live *l, struct cam_errand *e);
+/* Another one. */
+uint32_t cam_live_ticket(struct cam_live *l);
 
 /* live_sample.c */
 void cam_live_sample(struct cam_live *l, const struct cam_raw *r);

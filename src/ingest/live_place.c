@@ -108,14 +108,17 @@ static int make_unknown(struct cam_live_window *w)
 	return cam_location_intern(&w->w.tables, &loc, &w->unknown);
 }
 
-static int make_truncated(struct cam_live_window *w)
+/* Where a stack is cut; the function's start says why, so that readers can tell. */
+static int make_mark(struct cam_live_window *w, uint64_t end)
 {
 	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
-	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	int err = cam_string_intern(&w->w.tables, CAM_TEXT("[truncated]"), &func.name);
+	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN, .start = end};
+	struct cam_text name =
+		end == CAM_STACK_NO_MAPPING ? CAM_TEXT("[unmapped]") : CAM_TEXT("[truncated]");
+	int err = cam_string_intern(&w->w.tables, name, &func.name);
 	if (!err)
 		err = cam_function_intern(&w->w.tables, &func, &loc.func);
-	return err ? err : cam_location_intern(&w->w.tables, &loc, &w->truncated);
+	return err ? err : cam_location_intern(&w->w.tables, &loc, &w->marks[end]);
 }
 
 /* Where a frame is, as far as paths are concerned. */
@@ -134,8 +137,10 @@ static int make_location(struct cam_live *l, struct cam_live_window *w,
 			 struct cam_loc_id *out)
 {
 	if (!f->file) {
-		struct cam_loc_id *loc = f->mark ? &w->truncated : &w->unknown;
-		int err = loc->v != CAM_NONE ? 0 : f->mark ? make_truncated(w) : make_unknown(w);
+		struct cam_loc_id *loc = f->mark ? &w->marks[f->address] : &w->unknown;
+		int err = loc->v != CAM_NONE ? 0
+			  : f->mark	     ? make_mark(w, f->address)
+					     : make_unknown(w);
 		*out = *loc;
 		return err;
 	}

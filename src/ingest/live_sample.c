@@ -8,8 +8,11 @@
  *  - the user half of a process that is unknown or suspect is one frame, [unknown];
  *  - so is a leaf outside of all known mappings: the CPU was there, so a mapping is, but which?
  *  - a caller outside of all mappings is what walking frame pointers through code without them
- *    ends in. The stack is cut there and hangs under [truncated], as one does that was too deep
- *    for its source. A cut stack never hangs under the wrong root.
+ *    ends in. The stack ends there and hangs under one frame [unmapped].
+ * A stack that its source could not walk to its root hangs under [truncated], and the mark says why
+ * (enum cam_stack_end): a cut stack never hangs under the wrong root. Here a source may be corrected: what
+ * was walked with mappings that have been replaced keeps its leaf only (stale); a mapping that the
+ * source did not have, and that is known here, was pending.
  * Callers are return addresses: the call is the instruction before, so 1 is taken off; else a call
  * that is a function's last instruction (abort(), a tail of panic()) would be put into the function
  * behind it. The first frame of each half is where the CPU was, and stays.
@@ -21,7 +24,7 @@
  *     become; if the image was not known then, with the answer about the same program, or none.
  *
  * Example: kernel frames k1 k2, user frames u1 u2 g u3, g in no mapping. Stored, leaf first: k1,
- * k2-1, u1, u2-1, [truncated].
+ * k2-1, u1, u2-1, [unmapped].
  */
 #include "ingest/live_parts.h"
 
@@ -29,7 +32,6 @@
 
 #include <errno.h>
 
-#define PARK_NS	     (400 * CAM_NS_PER_MS)
 #define ASK_AGAIN_NS CAM_NS_PER_SEC
 #define ANSWER_NS    (5 * CAM_NS_PER_SEC)
 #define MAX_PATIENCE 6u
@@ -37,15 +39,6 @@
 #define SETTLED_NS (200 * CAM_NS_PER_MS)
 /* So often one whose mappings seem to lack something. */
 #define LOOK_AGAIN_NS (10 * CAM_NS_PER_SEC)
-
-/* What is known of a sample's circumstances. */
-struct who {
-	struct cam_process *process;
-	struct cam_thread *thread; /* NULL: it is not (or no more) of this process */
-	struct cam_image *image;   /* NULL: not known */
-	bool known;		   /* the image is to be trusted */
-	const char *comm;	   /* NULL: not known */
-};
 
 /* Asks /proc about a process; false: there is nothing to wait for. */
 static bool ask_process(struct cam_live *l, struct cam_process *p, int32_t tid)
@@ -77,7 +70,8 @@ static bool ask_thread(struct cam_live *l, struct cam_thread *k)
 	return !err || err == -EAGAIN;
 }
 
-static bool ask_file(struct cam_live *l, const struct cam_process *p, const struct cam_image_map *m)
+bool cam_live_ask_file(struct cam_live *l, const struct cam_process *p,
+		       const struct cam_image_map *m)
 {
 	struct cam_files_row *f = m->file;
 	/* Only the first attempt is worth waiting for. */
@@ -112,8 +106,7 @@ static bool ask_file(struct cam_live *l, const struct cam_process *p, const stru
 	return first && (!err || err == -EAGAIN);
 }
 
-/* Asks for what is not known about the process; true: an answer is worth waiting for. */
-static bool ask_who(struct cam_live *l, const struct who *w, const struct cam_raw *r)
+bool cam_live_ask_who(struct cam_live *l, const struct cam_live_who *w, const struct cam_raw *r)
 {
 	struct cam_process *p = w->process;
 	bool scope = l->options.scope.uid != CAM_UID_NONE || l->options.scope.cgroup.n;
@@ -149,7 +142,7 @@ static bool is_below(struct cam_text path, struct cam_text top)
 	return cam_text_starts(path, top) && (path.n == top.n || path.p[top.n] == '/');
 }
 
-static bool in_scope(const struct cam_live *l, const struct cam_process *p)
+bool cam_live_in_scope(const struct cam_live *l, const struct cam_process *p)
 {
 	const struct cam_scope *s = &l->options.scope;
 	return (!s->n_pids || p->scope == CAM_SCOPE_IN) &&
@@ -166,59 +159,102 @@ static bool add_frame(struct cam_live *l, size_t *n, struct cam_files_row *file,
 	return true;
 }
 
-/* The user half; *wait: a file is being asked about. false: it was cut. */
-static bool find_user_frames(struct cam_live *l, const struct who *w, const struct cam_raw *r,
-			     size_t *n, bool *wait)
+/* The frames of a sample, leaf first, in l->frames; and what became of its user half. */
+struct found {
+	size_t n;
+	bool wait; /* a file is being asked about */
+	enum cam_stack_end end;
+};
+
+/* A frame in a mapping that is known; false: there is no room for it. */
+static bool add_mapped(struct cam_live *l, const struct cam_live_who *w,
+		       const struct cam_image_map *m, uint64_t address, struct found *to)
+{
+	struct cam_files_row *f = m->file;
+	if (f && f->kind != CAM_MODULE_JIT)
+		address += m->offset - m->start;
+	if (f && f->kind == CAM_MODULE_VDSO)
+		address -= m->offset;
+	if (f && f->state != CAM_FILES_HELD && f->kind == CAM_MODULE_FILE)
+		to->wait |= cam_live_ask_file(l, w->process, m);
+	return add_frame(l, &to->n, f, f ? address : 0);
+}
+
+/* A frame in no mapping; false: the stack ends here. */
+static bool add_unmapped(struct cam_live *l, const struct cam_live_who *w, const struct cam_raw *r,
+			 uint32_t i, struct found *to)
 {
 	const struct cam_raw_sample *s = &r->sample;
-	const struct cam_files_row *last = NULL;
-	if (!w->known || !w->image)
-		return add_frame(l, n, NULL, 0);
+	bool by_pointers = s->end == CAM_STACK_UNKNOWN || s->flags & CAM_RAW_GUESSED;
+	/* What tables lead to is there; then something is missing here. */
+	if ((!i || !by_pointers) && r->time_ns > w->process->exec_ns + SETTLED_NS &&
+	    l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
+		w->process->incomplete = true;
+		ask_process(l, w->process, r->tid);
+	}
+	if (!i && s->end != CAM_STACK_NO_MAPPING)
+		return add_frame(l, &to->n, NULL, 0);
+	l->stats.cut_stacks += i > 0;
+	to->end = CAM_STACK_NO_MAPPING;
+	return false;
+}
+
+/* The user half. false: it ends before its frames do. */
+static bool find_user_frames(struct cam_live *l, const struct cam_live_who *w,
+			     const struct cam_raw *r, struct found *to)
+{
+	const struct cam_raw_sample *s = &r->sample;
+	const struct cam_image_map *m = NULL;
+	size_t base = to->n;
+	if (!w->known || !w->image) {
+		if (s->end != CAM_STACK_UNKNOWN)
+			to->end = w->process->known ? CAM_STACK_SUSPECT : CAM_STACK_PENDING;
+		return add_frame(l, &to->n, NULL, 0);
+	}
 	for (uint32_t i = 0; i < s->n_user; i++) {
 		uint64_t address = s->user[i] - (i > 0);
-		const struct cam_image_map *m = cam_image_find(w->image, address, r->time_ns);
-		if (!m && i > 0) {
-			l->stats.cut_stacks++;
-			return false;
+		m = cam_image_find(w->image, address, r->time_ns);
+		if (m && cam_image_is_stale(w->image, m, s->image)) {
+			to->n = i ? base + 1 : base;
+			to->end = CAM_STACK_STALE;
+			return !i ? add_mapped(l, w, m, address, to) : true;
 		}
-		if (!m && r->time_ns > w->process->exec_ns + SETTLED_NS &&
-		    l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
-			w->process->incomplete = true;
-			ask_process(l, w->process, r->tid);
-		}
-		struct cam_files_row *f = m ? m->file : NULL;
-		if (f && f->kind != CAM_MODULE_JIT)
-			address += m->offset - m->start;
-		if (f && f->kind == CAM_MODULE_VDSO)
-			address -= m->offset;
-		if (f && f != last && f->state != CAM_FILES_HELD && f->kind == CAM_MODULE_FILE)
-			*wait |= ask_file(l, w->process, m);
-		last = f;
-		if (!add_frame(l, n, f, f ? address : 0))
+		if (m ? !add_mapped(l, w, m, address, to) : !add_unmapped(l, w, r, i, to))
 			return false;
 	}
+	/* The mapping came since. */
+	if (m && to->end == CAM_STACK_NO_MAPPING)
+		to->end = CAM_STACK_PENDING;
+	if (m && m->file && to->end == CAM_STACK_PENDING)
+		cam_live_table_want(l, m->file, true);
 	return true;
 }
 
-/* All frames, leaf first, into l->frames. */
-static size_t find_frames(struct cam_live *l, const struct who *w, const struct cam_raw *r,
-			  bool *wait)
+static bool is_cut(enum cam_stack_end end)
+{
+	return end != CAM_STACK_UNKNOWN && end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER;
+}
+
+static struct found find_frames(struct cam_live *l, const struct cam_live_who *w,
+				const struct cam_raw *r)
 {
 	const struct cam_raw_sample *s = &r->sample;
 	struct cam_files_row *kernel = cam_files_kernel(l->files);
+	struct found to = {.end = s->end};
 	bool fits = true;
-	size_t n = 0;
 	for (uint32_t i = 0; i < s->n_kernel && fits; i++)
-		fits = add_frame(l, &n, kernel, s->kernel[i] - (i > 0));
+		fits = add_frame(l, &to.n, kernel, s->kernel[i] - (i > 0));
 	if (s->n_user && fits)
-		fits = find_user_frames(l, w, r, &n, wait);
-	if (!fits || s->flags & CAM_RAW_TRUNCATED)
-		l->frames[n++] = (struct cam_live_frame){.mark = true};
-	return n;
+		fits = find_user_frames(l, w, r, &to);
+	if ((!fits || s->flags & CAM_RAW_TRUNCATED) && !is_cut(to.end))
+		to.end = CAM_STACK_DEPTH;
+	if (is_cut(to.end))
+		l->frames[to.n++] = (struct cam_live_frame){.address = to.end, .mark = true};
+	return to;
 }
 
-static int make_task(struct cam_live_window *w, const struct who *who, const struct cam_raw *r,
-		     struct cam_task_id *out)
+static int make_task(struct cam_live_window *w, const struct cam_live_who *who,
+		     const struct cam_raw *r, struct cam_task_id *out)
 {
 	const struct cam_process *p = who->process;
 	struct cam_thread *k = who->thread;
@@ -247,7 +283,7 @@ static int make_task(struct cam_live_window *w, const struct who *who, const str
 	return err;
 }
 
-static int store(struct cam_live *l, struct cam_live_window *w, const struct who *who,
+static int store(struct cam_live *l, struct cam_live_window *w, const struct cam_live_who *who,
 		 const struct cam_raw *r, size_t n)
 {
 	struct cam_sample s = {
@@ -263,7 +299,8 @@ static int store(struct cam_live *l, struct cam_live_window *w, const struct who
 }
 
 /* The frames are found; the end of every sample that is not idle or filtered. */
-static void finish(struct cam_live *l, const struct who *who, const struct cam_raw *r, size_t n)
+static void finish(struct cam_live *l, const struct cam_live_who *who, const struct cam_raw *r,
+		   const struct found *found)
 {
 	struct cam_live_window *w;
 	int err = cam_live_window_turn(l, r->time_ns);
@@ -274,7 +311,7 @@ static void finish(struct cam_live *l, const struct who *who, const struct cam_r
 		cam_live_window_lose(l, r->cpu, r->time_ns);
 	} else {
 		if (!err)
-			err = store(l, w, who, r, n);
+			err = store(l, w, who, r, found->n);
 		if (err) {
 			fate = CAM_LEDGER_BOUND;
 			l->stats.dropped++;
@@ -282,6 +319,8 @@ static void finish(struct cam_live *l, const struct who *who, const struct cam_r
 			l->stats.late_samples++;
 		}
 	}
+	l->stats.ends[found->end]++;
+	l->stats.guessed += (r->sample.flags & CAM_RAW_GUESSED) != 0;
 	cam_ledger_sample(l->ledger, r->cpu, r->time_ns, fate);
 }
 
@@ -292,27 +331,28 @@ static void filter(struct cam_live *l, const struct cam_raw *r)
 }
 
 /* Parks or finishes. `force`: it has waited long enough. */
-static bool try_sample(struct cam_live *l, const struct who *who, const struct cam_raw *r,
+static bool try_sample(struct cam_live *l, const struct cam_live_who *who, const struct cam_raw *r,
 		       bool force)
 {
-	bool wait = ask_who(l, who, r);
-	size_t n = 0;
+	bool wait = cam_live_ask_who(l, who, r);
+	struct found found = {0};
 	if (!wait || force) {
-		if (!in_scope(l, who->process)) {
+		if (!cam_live_in_scope(l, who->process)) {
 			filter(l, r);
 			return true;
 		}
-		n = find_frames(l, who, r, &wait);
+		found = find_frames(l, who, r);
+		wait |= found.wait;
 	}
 	if (wait && !force)
 		return false;
 	if (r->sample.n_user && !who->known)
 		l->stats.suspect_samples++;
-	finish(l, who, r, n);
+	finish(l, who, r, &found);
 	return true;
 }
 
-static bool is_trusted(const struct cam_live *l, const struct cam_process *p)
+bool cam_live_is_trusted(const struct cam_live *l, const struct cam_process *p)
 {
 	return p->known && !cam_processes_is_suspect(l->processes, p);
 }
@@ -332,14 +372,15 @@ static void pass_on(struct cam_live *l, struct cam_parked *q, const struct cam_r
 	q->execs = heir->execs;
 }
 
-static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
+struct cam_live_who cam_live_parked_who(struct cam_live *l, struct cam_parked *q,
+					const struct cam_raw *r)
 {
 	pass_on(l, q, r);
 	struct cam_process *p = q->process;
-	struct who who = {.process = p};
+	struct cam_live_who who = {.process = p};
 	bool same_program = q->execs == p->execs;
 	/* Unless records were lost since: then only /proc knows. */
-	if (q->image && q->epoch == p->epoch && is_trusted(l, p)) {
+	if (q->image && q->epoch == p->epoch && cam_live_is_trusted(l, p)) {
 		who.image = q->image;
 		who.known = true;
 	}
@@ -347,17 +388,23 @@ static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw
 		who.thread = cam_processes_thread(l->processes, p, r->tid);
 	if (!who.image && same_program) {
 		who.image = p->image;
-		who.known = is_trusted(l, p);
+		who.known = cam_live_is_trusted(l, p);
 	}
 	if (q->has_comm)
 		who.comm = q->comm;
 	else if (who.thread && who.thread->known)
 		who.comm = who.thread->comm;
-	bool force = all || l->tick_ns >= q->parked_ns + PARK_NS;
+	return who;
+}
+
+static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
+{
+	struct cam_live_who who = cam_live_parked_who(l, q, r);
+	bool force = all || l->tick_ns >= q->parked_ns + CAM_LIVE_PARK_NS;
 	if (!try_sample(l, &who, r, force))
 		return false;
 	cam_image_release(cam_processes_images(l->processes), q->image);
-	cam_processes_unpark(l->processes, p);
+	cam_processes_unpark(l->processes, q->process);
 	return true;
 }
 
@@ -376,11 +423,11 @@ void cam_live_release(struct cam_live *l, bool all)
 	cam_parking_visit(&l->parking, all ? retry_forced : retry_due, l);
 }
 
-static int park(struct cam_live *l, const struct who *w, const struct cam_raw *r)
+struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w)
 {
 	struct cam_parked q = {
 		.process = w->process,
-		.image = w->known ? w->image : NULL,
+		.image = cam_image_hold(w->known ? w->image : NULL),
 		.parked_ns = l->tick_ns,
 		.execs = w->process->execs,
 		.epoch = w->process->epoch,
@@ -388,39 +435,54 @@ static int park(struct cam_live *l, const struct who *w, const struct cam_raw *r
 	};
 	if (w->comm)
 		memcpy(q.comm, w->comm, sizeof(q.comm));
-	int err = cam_parking_put(&l->parking, &q, r);
-	if (err)
-		return err;
-	cam_image_hold(q.image);
 	w->process->parked++;
-	return 0;
+	return q;
 }
 
-void cam_live_sample(struct cam_live *l, const struct cam_raw *r)
+/* Takes the holds over. */
+static void park(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r)
 {
-	if (r->pid == 0) {
+	if (cam_parking_put(&l->parking, q, r) == 0)
+		return;
+	/* No room to wait: those that wait go on, and this one too. */
+	cam_live_release(l, true);
+	retry(l, q, r, true);
+}
+
+void cam_live_resume(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r)
+{
+	if (!retry(l, q, r, false))
+		park(l, q, r);
+}
+
+void cam_live_sample(struct cam_live *l, const struct cam_raw *in)
+{
+	struct cam_raw r = *in;
+	if (r.pid == 0) {
 		l->stats.idle++;
-		cam_ledger_sample(l->ledger, r->cpu, r->time_ns, CAM_LEDGER_IDLE);
+		cam_ledger_sample(l->ledger, r.cpu, r.time_ns, CAM_LEDGER_IDLE);
 		return;
 	}
-	struct who who = {0};
-	who.process = cam_processes_meet(l->processes, r, &who.thread);
+	struct cam_live_who who = {0};
+	who.process = cam_processes_meet(l->processes, &r, &who.thread);
 	if (!who.process) {
 		l->stats.dropped++;
-		cam_ledger_sample(l->ledger, r->cpu, r->time_ns, CAM_LEDGER_BOUND);
+		cam_ledger_sample(l->ledger, r.cpu, r.time_ns, CAM_LEDGER_BOUND);
 		return;
 	}
 	who.image = who.process->image;
-	who.known = is_trusted(l, who.process);
+	who.known = cam_live_is_trusted(l, who.process);
 	if (who.thread && who.thread->known)
 		who.comm = who.thread->comm;
-	if (try_sample(l, &who, r, false))
+	cam_live_unwind_sampled(l, who.process, &r);
+	if (r.sample.copy.stack_bytes) {
+		if (cam_live_copy_take(l, &who, &r))
+			return;
+		r.sample.copy = (struct cam_raw_copy){0};
+		r.sample.end = CAM_STACK_PENDING;
+	}
+	if (try_sample(l, &who, &r, false))
 		return;
-	if (park(l, &who, r) == 0)
-		return;
-	/* No room to wait: those that wait go on, and this one too. */
-	who.process->parked++;
-	cam_live_release(l, true);
-	try_sample(l, &who, r, true);
-	cam_processes_unpark(l->processes, who.process);
+	struct cam_parked q = cam_live_parked(l, &who);
+	park(l, &q, &r);
 }

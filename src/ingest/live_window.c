@@ -93,7 +93,9 @@ static int open_window(struct cam_live *l, uint64_t start_ns)
 	w->start_ns = w->last_ns = start_ns;
 	w->end_ns = end_of(l, start_ns);
 	w->n_wants = 0;
-	w->unknown.v = w->truncated.v = CAM_NONE;
+	w->unknown.v = CAM_NONE;
+	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
+		w->marks[i].v = CAM_NONE;
 	w->dynamic_turn = 0;
 	err = make_etype(l, w);
 	if (err) {

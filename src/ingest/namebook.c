@@ -133,7 +133,7 @@ static bool text_is(const struct half *h, uint32_t at, uint32_t file, const stru
 	const char *bytes = (const char *)(t + 1);
 	return t->file == file && t->start == n->start && t->source == n->source &&
 	       t->name_bytes == n->name.n && t->module_bytes == n->module.n &&
-	       memcmp(bytes, n->name.p, n->name.n) == 0 &&
+	       (!n->name.n || memcmp(bytes, n->name.p, n->name.n) == 0) &&
 	       (!n->module.n || memcmp(bytes + n->name.n, n->module.p, n->module.n) == 0);
 }
 
@@ -161,7 +161,8 @@ static int put_text(struct cam_namebook *b, uint32_t file, const struct cam_name
 		.source = (uint8_t)n->source,
 	};
 	char *to = (char *)(t + 1);
-	memcpy(to, n->name.p, n->name.n);
+	if (n->name.n)
+		memcpy(to, n->name.p, n->name.n);
 	if (n->module.n)
 		memcpy(to + n->name.n, n->module.p, n->module.n);
 	*out = h->used_bytes;
@@ -174,7 +175,8 @@ int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_nam
 {
 	if (name->name.n > CAM_RAW_MAX_TEXT || name->module.n > CAM_RAW_MAX_TEXT)
 		return -E2BIG;
-	bool named = name->source != CAM_NAME_NONE && name->name.n;
+	/* What has no name may still have a function that it lies in. */
+	bool named = (name->source != CAM_NAME_NONE && name->name.n) || name->start;
 	uint32_t text = NO_TEXT;
 	if (b->halves[b->young].used_entries >= b->n_entries - b->n_entries / 4)
 		turn(b);

@@ -13,7 +13,8 @@ struct cam_namebook;
 
 int cam_namebook_new(size_t max_bytes, struct cam_namebook **out);
 void cam_namebook_free(struct cam_namebook *b);
-/* out->offset is the one asked for; source CAM_NAME_NONE: it is known to have no name. */
+/* out->offset is the one asked for; source CAM_NAME_NONE: it is known to have no name;
+ * start, if not 0, is then that of the function which has none. */
 bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset,
 		       struct cam_name *out);
 /* -E2BIG: a name longer than the whole book; not kept. */

@@ -128,6 +128,15 @@ static void drop_thread(struct cam_processes *t, struct cam_thread *k)
 	t->stats.threads--;
 }
 
+/* Whoever has something of it is to forget that. */
+static void leave(struct cam_processes *t, struct cam_process *p)
+{
+	cam_link_leave(&p->of_due);
+	if (p->given && t->options.left)
+		t->options.left(t->options.left_arg, p);
+	p->given = 0;
+}
+
 static void free_process(struct cam_processes *t, struct cam_process *p)
 {
 	cam_image_release(&t->images, p->image);
@@ -157,6 +166,7 @@ void cam_process_detach(struct cam_processes *t, struct cam_process *p)
 	*at = p->next_hash;
 	p->listed = false;
 	cam_link_leave(&p->of_table);
+	leave(t, p);
 	drop_threads(t, p, NULL);
 	if (!p->parked)
 		free_process(t, p);
@@ -203,6 +213,7 @@ struct cam_process *cam_process_make(struct cam_processes *t, int32_t pid)
 	};
 	*slot = p;
 	cam_link_init(&p->threads);
+	cam_link_init(&p->of_due);
 	cam_link_join(&t->living, &p->of_table);
 	t->stats.processes++;
 	return p;
@@ -335,6 +346,7 @@ static void fork_process(struct cam_processes *t, const struct cam_raw *r)
 /* Another program: nothing of the old one is left, but who it is. */
 static void exec_process(struct cam_processes *t, struct cam_process *p, const struct cam_raw *r)
 {
+	leave(t, p);
 	cam_image_release(&t->images, p->image);
 	p->image = NULL;
 	p->known = p->exe_due = true;
@@ -403,6 +415,7 @@ static void take_exit(struct cam_processes *t, const struct cam_raw *r)
 	if (!p->leader_ended || p->living_threads)
 		return;
 	p->ended_ns = r->time_ns;
+	leave(t, p);
 	cam_link_leave(&p->of_table);
 	cam_link_join(&t->ended, &p->of_table);
 	/* It has left its memory before it says so: no sample needs the image any more. */
@@ -455,6 +468,7 @@ bool cam_process_starts_differ(const struct cam_process *p, uint64_t start_ns)
 static void take_own_word(struct cam_process *p, struct cam_thread *k,
 			  const struct cam_raw_sample *s)
 {
+	p->kernel_start_ns = s->start_ns;
 	if (!p->start_ns && s->start_ns) {
 		p->start_ns = s->start_ns;
 		p->version++;

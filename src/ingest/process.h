@@ -67,6 +67,12 @@ struct cam_process {
 	struct cam_link threads;
 	uint32_t living_threads; /* that are known */
 	bool leader_ended;
+	/* What whoever unwinds has of it (live_unwind.c). */
+	struct cam_link of_due;	  /* of those to be handed over; alone: is not */
+	uint32_t given;		  /* the number of the image; 0: has nothing */
+	uint64_t given_ns;	  /* when, or when it was refused */
+	uint64_t given_start_ns;  /* who it was said to be */
+	uint64_t kernel_start_ns; /* start_ns, exactly, as the kernel said it; 0: did not */
 };
 
 struct cam_processes;
@@ -78,6 +84,9 @@ struct cam_process_options {
 	size_t n_pids;
 	struct cam_words *words;
 	struct cam_files *files;
+	/* Told of one that was given to somebody and has ended, changed its program or is forgotten. */
+	void (*left)(void *arg, struct cam_process *p);
+	void *left_arg;
 };
 
 int cam_processes_new(const struct cam_process_options *o, struct cam_processes **out);

@@ -14,7 +14,8 @@
  *  2. One "+0x…" at the end of the name is cut; a name that starts with '(' drops the frame.
  *  3. The name is split at "->"; empty pieces at the end vanish, each piece after the first is
  *     inlined into the one before and marked _[i].
- *  4. A piece "[unknown]" becomes "[MODULE's file name]"; with addresses "[… <address>]".
+ *  4. A piece "[unknown]" becomes "[MODULE's file name]"; with addresses "[… <address>]". Of a live
+ *     window it is as in all views: "[libfoo.so+0x1234]", the start of the function; "[jit]".
  *  5. Then, in this order: ';' to ':'; from the first '(' on cut, unless it opens "(anonymous
  *     namespace)" or the name has a Go receiver ".(…)."; quotes removed; under java, a leading
  *     'L' of a name with '/' removed; marks appended.
@@ -301,17 +302,22 @@ static const char *mark_of(const struct cam_collapse_rules *r, const struct cam_
 }
 
 /* Invariant 4. */
-static void put_unknown(const struct cam_collapse_rules *r, const struct reading *found,
-			struct cam_buf *out)
+static void put_unknown(const struct cam_collapse_rules *r, const struct cam_collapse_frame *f,
+			const struct reading *found, struct cam_buf *out)
 {
+	bool live = r->mode == CAM_COLLAPSE_LIVE && !r->addrs;
 	struct cam_text module = found->module;
 	const char *slash = memrchr(module.p, '/', module.n);
 	if (slash)
 		module = cut(module, (size_t)(slash + 1 - module.p), module.n);
 	if (cam_text_equal(found->module, CAM_TEXT("[unknown]")))
 		module = CAM_TEXT("unknown");
+	if (live && cam_text_equal(found->module, CAM_TEXT("//anon")))
+		module = CAM_TEXT("jit");
 	cam_buf_put_u8(out, '[');
 	put(out, module);
+	if (live && f->start)
+		cam_buf_printf(out, "+0x%" PRIx64, f->start);
 	if (r->addrs) {
 		cam_buf_put(out, " <", 2);
 		put(out, found->address);
@@ -327,7 +333,7 @@ static void put_piece(const struct cam_collapse_rules *r, const struct cam_colla
 {
 	size_t start = scratch->len;
 	if (cam_text_equal(piece, CAM_TEXT("[unknown]")))
-		put_unknown(r, found, scratch);
+		put_unknown(r, f, found, scratch);
 	else
 		put(scratch, piece);
 	if (cam_buf_error(scratch))

@@ -44,6 +44,7 @@ struct cam_collapse_frame {
 	struct cam_text module; /* path; empty: none printed, or code of no module */
 	uint64_t address;
 	uint64_t offset; /* in the function, CAM_OFFSET_NONE: not printed */
+	uint64_t start;	 /* of the function, live; 0: not known */
 	enum cam_func_kind kind;
 	bool blank; /* the name was printed, and it is empty */
 	bool java;

@@ -162,7 +162,8 @@ static void describe_function(const struct cam_tables *t, uint32_t func,
 	out->blank = !out->name.n && fn->source == CAM_NAME_IMPORTED;
 	if (fn->module.v < t->n_modules)
 		out->module = cam_string(t, t->modules[fn->module.v].path);
-	out->address = fn->start;
+	out->address = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
+	out->start = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
 }
 
 static struct cam_collapse_frame describe_item(const struct fold *d, uint32_t item)
@@ -178,6 +179,9 @@ static struct cam_collapse_frame describe_item(const struct fold *d, uint32_t it
 		describe_function(t, loc->func.v, &frame);
 	if (loc->module.v && loc->module.v < t->n_modules)
 		frame.module = cam_string(t, t->modules[loc->module.v].path);
+	/* As sealing has it: each address a function of its own. */
+	if (loc->func.v == CAM_NONE && t->modules[loc->module.v].kind == CAM_MODULE_FILE)
+		frame.start = loc->address;
 	frame.address = loc->address;
 	frame.offset = loc->func_offset;
 	return frame;

@@ -51,6 +51,7 @@ struct cam_perf_script_out {
 	struct line *lines;
 	size_t n_lines;
 	struct cam_buf texts;
+	char label[512]; /* of the function described last */
 };
 
 int cam_perf_script_out_new(struct cam_out *out, struct cam_perf_script_out **made)
@@ -81,7 +82,7 @@ struct cam_perf_script_out_stats cam_perf_script_out_stats(const struct cam_perf
 	return x->st;
 }
 
-static void describe_function(const struct cam_perf_script_out *x, uint32_t func,
+static void describe_function(struct cam_perf_script_out *x, uint32_t func,
 			      struct cam_perf_put_frame *f)
 {
 	const struct cam_tables *t = x->t;
@@ -91,10 +92,15 @@ static void describe_function(const struct cam_perf_script_out *x, uint32_t func
 	f->inlined = fn->kind == CAM_FUNC_INLINED;
 	if (fn->module.v < t->n_modules)
 		f->module = cam_string(t, t->modules[fn->module.v].path);
-	f->address = fn->start;
+	/* A mark's says why. */
+	f->address = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
+	/* As all views have it; perf has no word for a function that is known and has no name. */
+	if (!f->name.n && !f->verbatim && (fn->start || fn->kind == CAM_FUNC_JIT))
+		f->name = cam_function_label(t, (struct cam_func_id){func}, x->label,
+					     sizeof(x->label));
 }
 
-static struct cam_perf_put_frame describe(const struct cam_perf_script_out *x, uint32_t item)
+static struct cam_perf_put_frame describe(struct cam_perf_script_out *x, uint32_t item)
 {
 	const struct cam_tables *t = x->t;
 	struct cam_perf_put_frame f = {.offset = CAM_OFFSET_NONE, .verbatim = x->w->info.imported};

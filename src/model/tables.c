@@ -424,11 +424,13 @@ struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_i
 	struct cam_text path = cam_string(t, t->modules[fn->module.v].path);
 	if (!path.n)
 		return CAM_TEXT("[unknown]");
-	if (path.p[0] == '[')
-		return path;
+	if (path.p[0] == '[' || cam_text_equal(path, CAM_TEXT("//anon")))
+		return path.p[0] == '[' ? path : CAM_TEXT("[jit]");
 	const char *slash = memrchr(path.p, '/', path.n);
 	if (slash)
 		path = (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
-	int n = snprintf(room, room_bytes, "[%.*s]", (int)path.n, path.p);
+	char at[24] = "";
+	snprintf(at, fn->start ? sizeof(at) : 1, "+%#lx", (unsigned long)fn->start);
+	int n = snprintf(room, room_bytes, "[%.*s%s]", (int)path.n, path.p, at);
 	return (struct cam_text){room, n < (int)room_bytes ? (size_t)n : room_bytes - 1};
 }

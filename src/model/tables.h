@@ -95,7 +95,7 @@ static inline struct cam_text cam_string(const struct cam_tables *t, struct cam_
 	uint32_t from = id.v ? t->strings.ends[id.v - 1] : 0;
 	return (struct cam_text){t->strings.bytes + from, t->strings.ends[id.v] - from};
 }
-/* The name to show: never empty. Unnamed: "[module's file name]", or "[unknown]". Borrowed, or
- * written into room (at least 64 bytes; cut if longer). */
+/* The name to show: never empty. Unnamed: "[libfoo.so+0x1234]" (its start), "[libfoo.so]", "[jit]",
+ * "[unknown]". Borrowed, or written into room (at least 64 bytes; cut if longer). */
 struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_id f, char *room,
 				   size_t room_bytes);

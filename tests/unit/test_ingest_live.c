@@ -331,7 +331,7 @@ static void a_library_is_known_from_its_mapping_on(void **state)
 	stage_close(&s);
 	for (size_t i = 1; i < 4; i++) {
 		uint64_t t = s.windows[0].samples[i].time_ns - 3 * SEC;
-		assert_string_equal(stage_stack(&s, 0, i), t == 10000	? "[truncated];sh_0"
+		assert_string_equal(stage_stack(&s, 0, i), t == 10000	? "[unmapped];sh_0"
 							   : t == 30000 ? "sh_0;plugin.so_0"
 									: "sh_0;other.so_0");
 	}
@@ -472,7 +472,7 @@ static void garbage_is_cut_and_hangs_under_a_mark(void **state)
 	stage_run(&s, 4 * SEC);
 	assert_int_equal(cam_live_stats(s.live).cut_stacks, 1);
 	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 1), "[truncated];sh_10;sh_0");
+	assert_string_equal(stage_stack(&s, 0, 1), "[unmapped];sh_10;sh_0");
 	assert_string_equal(stage_stack(&s, 0, 2), "[truncated];sh_10;sh_0");
 	assert_string_equal(stage_stack(&s, 0, 3), "sh_10;[unknown]");
 	stage_free(&s);
@@ -509,7 +509,7 @@ static void code_without_a_file_is_told_apart(void **state)
 		     USER(0x5010, 0x7fff00007311, 0xffffffffff600011, 0x9011, 0xb011, 0x1011));
 	stage_run(&s, 3 * SEC);
 	stage_close(&s);
-	assert_string_equal(stage_stack(&s, 0, 0), "sh_0;[anon];[anon];[vsyscall];vdso_3;[anon]");
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0;[jit];[jit];[vsyscall];vdso_3;[jit]");
 	const struct cam_tables *t = &s.windows[0].t;
 	const struct cam_location *leaf =
 		&t->locations[t->places.item[s.windows[0].samples[0].place.v]];

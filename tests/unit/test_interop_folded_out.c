@@ -279,7 +279,8 @@ static void addresses_come_from_places_or_function_starts(void **state)
 	assert_int_equal(cam_folded_stats(f).entry_addresses, 1);
 	cam_folded_free(f);
 	o.rules.addrs = false;
-	check(fw, &o, "cc1;[x.so] 1\n");
+	snprintf(expected, sizeof(expected), "cc1;[x.so+0x%lx] 1\n", address - 0x10);
+	check(fw, &o, expected);
 	fake_window_free(fw);
 }
 

@@ -18,6 +18,7 @@
  */
 #include "capture/bpf_source.h"
 
+#include "base/cleanup.h"
 #include "capture/bpf_cpu.h"
 #include "capture/bpf_ring.h"
 #include "capture/bpf_size.h"
@@ -51,7 +52,7 @@ struct source {
 	size_t n_cpus, cap_cpus;
 	struct cam_stream **streams;
 	size_t n_streams;
-	int epoll_fd;
+	int epoll_fd, online_fd, max_rate_fd;
 };
 
 static size_t page_bytes(void)
@@ -295,10 +296,11 @@ static int follow(struct source *s, const struct cam_cpus *online)
 }
 
 /* The lower of what was asked for and what the kernel allows now. */
-static uint32_t allowed_hz(const struct source *s, uint32_t hz)
+static uint32_t allowed_hz(struct source *s, uint32_t hz)
 {
 	int64_t max;
-	if (cam_sysctl_read(s->host.proc_root, "kernel/perf_event_max_sample_rate", &max) < 0)
+	if (cam_sysctl_reread(&s->max_rate_fd, s->host.proc_root,
+			      "kernel/perf_event_max_sample_rate", &max) < 0)
 		return hz;
 	return max > 0 && max < hz ? (uint32_t)max : hz;
 }
@@ -328,7 +330,7 @@ static int source_rescan(struct cam_capture *c)
 {
 	struct source *s = (struct source *)c;
 	struct cam_cpus online;
-	int err = cam_cpus_read(s->host.sys_root, "online", &online);
+	int err = cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online);
 	if (!err)
 		err = follow(s, &online);
 	int rate = apply_rate(s);
@@ -365,8 +367,9 @@ static void source_close(struct cam_capture *c)
 
 	close_all(s);
 	cam_bpf_unload(&s->bpf);
-	if (s->epoll_fd >= 0)
-		close(s->epoll_fd);
+	cam_closep(&s->epoll_fd);
+	cam_closep(&s->online_fd);
+	cam_closep(&s->max_rate_fd);
 	free(s->rings);
 	free(s->told_malformed);
 	free(s->cpus);
@@ -555,11 +558,11 @@ int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_pe
 		return -ENOMEM;
 	s->base.ops = &ops;
 	s->host = *host;
-	s->epoll_fd = -1;
+	s->epoll_fd = s->online_fd = s->max_rate_fd = -1;
 	s->bpf = CAM_BPF_NONE;
 	int err = prepare(s, o, why);
 	if (!err)
-		err = cam_cpus_read(host->sys_root, "online", &online);
+		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &online);
 	if (!err)
 		err = choose_sizes(s, &online);
 	if (!err)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Anchors. A reading is bracketed by the window's clock: mono, wall, boot, raw, mono; then
- * sched_clock (which takes some microseconds) and mono again. Of five the narrowest is kept: one that
- * was interrupted does not count. The anchor's time is the middle of the first bracket, and what
+ * sched_clock (which takes some microseconds) and mono again. Of at most five the narrowest is kept: one that
+ * was interrupted does not count; one of GOOD_NS ends the search. The anchor's time is the middle of the first bracket, and what
  * sched_clock said is moved there from the middle of its own.
  *
  * Invariants:
@@ -30,7 +30,8 @@
 #include <unistd.h>
 
 #define TRIES	 5
-#define NOISE_NS 1000 /* two clocks' roundings, and what a bracket does not show */
+#define GOOD_NS	 10000 /* a hundredth of what is promised */
+#define NOISE_NS 1000  /* two clocks' roundings, and what a bracket does not show */
 
 struct cam_clock {
 	struct cam_clock_source source;
@@ -205,7 +206,7 @@ static int read_narrowest(struct cam_clock *c, struct cam_anchor *out)
 {
 	uint64_t best = UINT64_MAX;
 	int err = 0;
-	for (unsigned i = 0; i < TRIES; i++) {
+	for (unsigned i = 0; i < TRIES && best > GOOD_NS; i++) {
 		struct cam_anchor a;
 		uint64_t width;
 		int e = read_once(c, &a, &width);

@@ -74,18 +74,35 @@ int cam_cpus_parse(struct cam_text list, struct cam_cpus *out)
 	return 0;
 }
 
-int cam_cpus_read(const char *sys_root, const char *name, struct cam_cpus *out)
+uint32_t cam_cpus_next(const struct cam_cpus *s, uint32_t from)
+{
+	for (uint32_t i = from / 64; i < CAM_CPUS_MAX / 64; i++) {
+		uint64_t left = s->bits[i] & (i == from / 64 ? ~0ull << (from % 64) : ~0ull);
+		if (left)
+			return i * 64 + (uint32_t)__builtin_ctzll(left);
+	}
+	return CAM_CPUS_MAX;
+}
+
+int cam_cpus_reread(int *fd, const char *sys_root, const char *name, struct cam_cpus *out)
 {
 	char path[512], list[LIST_BYTES];
 
-	if (snprintf(path, sizeof(path), "%s/devices/system/cpu/%s", sys_root, name) >=
-	    (int)sizeof(path))
+	if (*fd < 0 && snprintf(path, sizeof(path), "%s/devices/system/cpu/%s", sys_root, name) >=
+			       (int)sizeof(path))
 		return -ENAMETOOLONG;
-	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (*fd < 0)
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
 		return -errno;
-	ssize_t n = read(fd, list, sizeof(list));
+	ssize_t n = pread(*fd, list, sizeof(list), 0);
 	if (n < 0)
 		return -errno;
 	return cam_cpus_parse((struct cam_text){list, (size_t)n}, out);
+}
+
+int cam_cpus_read(const char *sys_root, const char *name, struct cam_cpus *out)
+{
+	CAM_AUTOCLOSE int fd = -1;
+	return cam_cpus_reread(&fd, sys_root, name, out);
 }

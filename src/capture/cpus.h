@@ -26,6 +26,8 @@ static inline void cam_cpus_remove(struct cam_cpus *s, uint32_t cpu)
 	if (cpu < CAM_CPUS_MAX)
 		s->bits[cpu / 64] &= ~(1ull << (cpu % 64));
 }
+/* The first of them from `from` on; CAM_CPUS_MAX: none. */
+uint32_t cam_cpus_next(const struct cam_cpus *s, uint32_t from);
 uint32_t cam_cpus_count(const struct cam_cpus *s);
 /* Those of both. */
 void cam_cpus_intersect(struct cam_cpus *s, const struct cam_cpus *other);
@@ -34,3 +36,5 @@ void cam_cpus_intersect(struct cam_cpus *s, const struct cam_cpus *other);
 int cam_cpus_parse(struct cam_text list, struct cam_cpus *out);
 /* <sys_root>/devices/system/cpu/<name>, name "online", "present", … Also what open and read say. */
 int cam_cpus_read(const char *sys_root, const char *name, struct cam_cpus *out);
+/* The same for one that is read often: *fd, -1 at first, stays open, the caller's to close. */
+int cam_cpus_reread(int *fd, const char *sys_root, const char *name, struct cam_cpus *out);

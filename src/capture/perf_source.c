@@ -50,7 +50,7 @@ struct source {
 	struct cam_ring_budget budget;
 	struct cam_rings *samples, *side;
 	struct cam_stream **streams;
-	int epoll_fd;
+	int epoll_fd, online_fd, max_rate_fd;
 	uint32_t asked_hz;
 };
 
@@ -113,9 +113,9 @@ static int follow(struct source *s, const struct cam_cpus *online)
 	uint64_t now = s->host.kernel->now_ns(s->host.kernel);
 
 	cam_rings_dead(s->samples, &dead);
-	for (uint32_t cpu = 0; cpu < CAM_CPUS_MAX; cpu++)
-		if (cam_cpus_has(&dead, cpu))
-			cam_cpus_remove(&alive, cpu);
+	for (uint32_t cpu = cam_cpus_next(&dead, 0); cpu < CAM_CPUS_MAX;
+	     cpu = cam_cpus_next(&dead, cpu + 1))
+		cam_cpus_remove(&alive, cpu);
 	if (s->options.cpus)
 		cam_cpus_intersect(&sampled, &s->only);
 	/* Where a CPU died its side band did too: taken out, then in again. */
@@ -132,10 +132,11 @@ static int follow(struct source *s, const struct cam_cpus *online)
 }
 
 /* The lower of what was asked for and what the kernel allows now. */
-static uint32_t allowed_hz(const struct source *s, uint32_t hz)
+static uint32_t allowed_hz(struct source *s, uint32_t hz)
 {
 	int64_t max;
-	if (cam_sysctl_read(s->host.proc_root, "kernel/perf_event_max_sample_rate", &max) < 0)
+	if (cam_sysctl_reread(&s->max_rate_fd, s->host.proc_root,
+			      "kernel/perf_event_max_sample_rate", &max) < 0)
 		return hz;
 	return max > 0 && max < hz ? (uint32_t)max : hz;
 }
@@ -155,7 +156,7 @@ static int source_rescan(struct cam_capture *c)
 {
 	struct source *s = (struct source *)c;
 	struct cam_cpus online;
-	int err = cam_cpus_read(s->host.sys_root, "online", &online);
+	int err = cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online);
 	if (!err)
 		err = follow(s, &online);
 	int rate = apply_rate(s);
@@ -184,8 +185,9 @@ static void source_close(struct cam_capture *c)
 
 	cam_rings_free(s->samples);
 	cam_rings_free(s->side);
-	if (s->epoll_fd >= 0)
-		close(s->epoll_fd);
+	cam_closep(&s->epoll_fd);
+	cam_closep(&s->online_fd);
+	cam_closep(&s->max_rate_fd);
 	free((void *)s->options.tids);
 	free(s->streams);
 	free(s);
@@ -346,10 +348,10 @@ int cam_perf_source_open(const struct cam_capture_options *o, const struct cam_p
 		return -ENOMEM;
 	s->base.ops = &ops;
 	s->host = *host;
-	s->epoll_fd = -1;
+	s->epoll_fd = s->online_fd = s->max_rate_fd = -1;
 	int err = prepare(s, o);
 	if (!err)
-		err = cam_cpus_read(host->sys_root, "online", &online);
+		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &online);
 	if (!err)
 		err = choose_sizes(s, &online);
 	if (!err)

@@ -169,8 +169,9 @@ int cam_rings_cpus(struct cam_rings *s, const struct cam_cpus *wanted, uint64_t 
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->slots[i]->gone)
 			cam_cpus_add(&open, s->slots[i]->cpu);
-	for (uint32_t cpu = 0; cpu < CAM_CPUS_MAX; cpu++) {
-		if (!cam_cpus_has(wanted, cpu) || cam_cpus_has(&open, cpu))
+	for (uint32_t cpu = cam_cpus_next(wanted, 0); cpu < CAM_CPUS_MAX;
+	     cpu = cam_cpus_next(wanted, cpu + 1)) {
+		if (cam_cpus_has(&open, cpu))
 			continue;
 		int err = add_slot(s, cpu);
 		/* What a CPU that went still holds is free at the next call. */

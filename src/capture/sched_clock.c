@@ -36,6 +36,7 @@ void cam_sched_clock_open(struct cam_sched_clock *c)
 	if (c->fd < 0)
 		return;
 	void *map = mmap(NULL, 2 * c->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+	prctl(PR_GET_NAME, c->name);
 	if (map != MAP_FAILED)
 		c->map = map;
 }
@@ -64,7 +65,5 @@ static bool last_stamp(struct cam_sched_clock *c, uint64_t *ns)
 
 bool cam_sched_clock_read(struct cam_sched_clock *c, uint64_t *ns)
 {
-	char name[16];
-	return c->map && !prctl(PR_GET_NAME, name) && !prctl(PR_SET_NAME, name) &&
-	       last_stamp(c, ns);
+	return c->map && !prctl(PR_SET_NAME, c->name) && last_stamp(c, ns);
 }

@@ -12,6 +12,7 @@ struct cam_sched_clock {
 	int fd;
 	void *map; /* NULL: these privileges do not give it */
 	size_t page_bytes;
+	char name[16]; /* of the thread */
 };
 
 /* Never fails: where it cannot be had, every read answers false. */

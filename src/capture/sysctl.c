@@ -7,16 +7,18 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-int cam_sysctl_read(const char *proc_root, const char *name, int64_t *out)
+int cam_sysctl_reread(int *fd, const char *proc_root, const char *name, int64_t *out)
 {
 	char path[512], text[64], *end;
 
-	if (snprintf(path, sizeof(path), "%s/sys/%s", proc_root, name) >= (int)sizeof(path))
+	if (*fd < 0 &&
+	    snprintf(path, sizeof(path), "%s/sys/%s", proc_root, name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (*fd < 0)
+		*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
 		return -errno;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
+	ssize_t n = pread(*fd, text, sizeof(text) - 1, 0);
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
@@ -26,4 +28,10 @@ int cam_sysctl_read(const char *proc_root, const char *name, int64_t *out)
 		return -EINVAL;
 	*out = v;
 	return 0;
+}
+
+int cam_sysctl_read(const char *proc_root, const char *name, int64_t *out)
+{
+	CAM_AUTOCLOSE int fd = -1;
+	return cam_sysctl_reread(&fd, proc_root, name, out);
 }

@@ -11,8 +11,10 @@
  *     errands for kernel names wait in the table (`sent` false) until the opener has opened them. Old
  *     symbols name nothing once they may be wrong: a BPF program can lie where another was.
  *  5. A file that was written to while it is held is never given to a symboliser, and ingest is told
- *     within CHECK_TICKS: the names it had are those of something else. A file that is renamed or
+ *     within CHECK_S seconds: the names it had are those of something else. A file that is renamed or
  *     deleted stays what it was: its time of change says nothing, that of its data does.
+ *  6. No errand lies at under_way[top] or behind it; n_under_way of those before are used. Most of the
+ *     time there is none, and nothing is looked at but once a second.
  */
 #include "daemon/crew.h"
 
@@ -35,7 +37,7 @@
 #define KERNEL_RENEWALS	  3u			/* …but some may follow each other */
 #define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
 #define KALLSYMS_TICKET	  UINT32_MAX
-#define CHECK_TICKS	  10u /* each looks at a part of what is held */
+#define CHECK_S		  2u /* each second a part of what is held is looked at */
 
 struct errand {
 	bool used, sent;
@@ -70,7 +72,10 @@ struct cam_crew {
 	int epoll_fd;
 	struct worker opener, symboliser;
 	struct errand under_way[MAX_UNDER_WAY];
+	size_t top, n_under_way, n_with_opener;
 	uint64_t order;
+	uint64_t looked_s; /* when helpers and held files were looked at */
+	bool look_now;	   /* a helper seems to be gone */
 	struct held *files;
 	size_t n_files, max_files, next_check;
 	uint32_t held_files;
@@ -133,10 +138,14 @@ static int start_worker(struct cam_crew *c, struct worker *w)
 	return err;
 }
 
-static void forget_errand(struct errand *e)
+static void forget_errand(struct cam_crew *c, struct errand *e)
 {
+	c->n_under_way--;
+	c->n_with_opener -= worker_of(c, e->type) == &c->opener;
 	free(e->offsets);
 	*e = (struct errand){0};
+	while (c->top && !c->under_way[c->top - 1].used)
+		c->top--;
 }
 
 /* Answers with an error what was accepted and cannot be done. */
@@ -150,7 +159,7 @@ static void fail_errand(struct cam_crew *c, struct errand *e, int error)
 		.file = e->file,
 		.error = error,
 	};
-	forget_errand(e);
+	forget_errand(c, e);
 	c->stats.failed++;
 	if (t.type != CAM_ERRAND_KALLSYMS)
 		c->deliver(c->arg, &t);
@@ -219,7 +228,7 @@ static void tell_written(struct cam_crew *c, uint32_t file, const struct held *h
 static void check_files(struct cam_crew *c)
 {
 	struct stat now;
-	for (size_t n = (c->n_files + CHECK_TICKS - 1) / CHECK_TICKS; n; n--) {
+	for (size_t n = (c->n_files + CHECK_S - 1) / CHECK_S; n; n--) {
 		size_t at = c->next_check++ % c->n_files;
 		const struct held *h = &c->files[at];
 		if (h->fd >= 0 && was_written(h, &now))
@@ -233,7 +242,7 @@ static void lose_worker(struct cam_crew *c, struct worker *w, int error)
 	struct errand *oldest = NULL;
 	epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, w->helper.socket, NULL);
 	cam_helper_stop(&w->helper, NULL);
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (e->used && e->sent && worker_of(c, e->type) == w &&
 		    (!oldest || e->order < oldest->order))
@@ -249,7 +258,7 @@ static void lose_worker(struct cam_crew *c, struct worker *w, int error)
 	}
 	/* Whoever is told may ask anew at once: that is not among what was lost. */
 	uint64_t limit = c->order;
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (e->used && e->sent && e->order < limit && worker_of(c, e->type) == w)
 			fail_errand(c, e, error);
@@ -267,8 +276,10 @@ static int pack_and_send(struct cam_crew *c, struct worker *w, const struct cam_
 static struct errand *free_slot(struct cam_crew *c)
 {
 	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
-		if (!c->under_way[i].used)
+		if (!c->under_way[i].used) {
+			c->top = i < c->top ? c->top : i + 1;
 			return &c->under_way[i];
+		}
 	}
 	return NULL;
 }
@@ -278,6 +289,8 @@ static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *i
 	struct errand *e = free_slot(c);
 	if (!e)
 		return NULL;
+	c->n_under_way++;
+	c->n_with_opener += worker_of(c, in->type) == &c->opener;
 	*e = (struct errand){
 		.used = true,
 		.type = in->type,
@@ -318,7 +331,7 @@ static int ask_kallsyms(struct cam_crew *c)
 		return -EAGAIN;
 	int err = pack_and_send(c, &c->opener, &ask, -1);
 	if (err) {
-		forget_errand(e);
+		forget_errand(c, e);
 		return err;
 	}
 	e->sent = c->kernel_asked = true;
@@ -379,7 +392,7 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 		return -EAGAIN;
 	err = pack_and_send(c, &c->symboliser, in, fd);
 	if (err)
-		forget_errand(e);
+		forget_errand(c, e);
 	else
 		e->sent = true;
 	return err;
@@ -397,7 +410,7 @@ static int send_to_opener(struct cam_crew *c, const struct cam_errand *in)
 		return -EAGAIN;
 	err = pack_and_send(c, &c->opener, in, -1);
 	if (err)
-		forget_errand(e);
+		forget_errand(c, e);
 	else
 		e->sent = true;
 	return err;
@@ -425,15 +438,18 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 	default:
 		return -EINVAL;
 	}
+	if (err != -EPIPE && err != -ECONNRESET)
+		return err;
 	/* It died a moment ago: tick() will see to it, and it can be asked again. */
-	return err == -EPIPE || err == -ECONNRESET ? -EAGAIN : err;
+	c->look_now = true;
+	return -EAGAIN;
 }
 
 /* The kernel's symbols are open: to the symboliser, with the first errand that waits for them. */
 static void pass_kallsyms(struct cam_crew *c, int fd)
 {
 	c->kernel_asked = false;
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (!e->used || e->sent || e->type != CAM_ERRAND_NAMES)
 			continue;
@@ -468,7 +484,7 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
 				  const struct cam_tidings *t)
 {
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (e->used && e->sent && e->type == t->type && e->ticket == t->ticket &&
 		    worker_of(c, e->type) == w)
@@ -505,14 +521,14 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 {
 	if (e->type == CAM_ERRAND_KALLSYMS) {
 		int error = t->error;
-		forget_errand(e);
+		forget_errand(c, e);
 		if (!error && fd >= 0) {
 			pass_kallsyms(c, fd);
 			return;
 		}
 		c->kernel_asked = false;
 		uint64_t limit = c->order;
-		for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+		for (size_t i = 0; i < c->top; i++) {
 			struct errand *waiting = &c->under_way[i];
 			if (waiting->used && !waiting->sent && waiting->order < limit)
 				fail_errand(c, waiting, error ? error : -EBADMSG);
@@ -529,7 +545,7 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		t->tid = e->tid;
 		t->file = e->file;
 		if (!more) {
-			forget_errand(e);
+			forget_errand(c, e);
 			c->stats.answered++;
 		}
 		c->deliver(c->arg, t);
@@ -569,24 +585,36 @@ static void receive_from(struct cam_crew *c, struct worker *w)
 void cam_crew_receive(struct cam_crew *c)
 {
 	struct epoll_event ev[4];
-	int n = epoll_wait(c->epoll_fd, ev, 4, 0);
+	/* Who has not been asked has nothing to say; if it has died, tick() sees it. */
+	int n = c->n_under_way ? epoll_wait(c->epoll_fd, ev, 4, 0) : 0;
 	for (int i = 0; i < n; i++)
 		receive_from(c, ev[i].data.ptr);
 }
 
 static bool waits_for_kernel(const struct cam_crew *c)
 {
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		if (c->under_way[i].used && !c->under_way[i].sent)
 			return true;
 	}
 	return false;
 }
 
+static void look_after_helpers(struct cam_crew *c)
+{
+	struct worker *workers[] = {&c->opener, &c->symboliser};
+	for (size_t i = 0; i < 2; i++) {
+		int status;
+		if (workers[i]->helper.pid && cam_helper_poll(&workers[i]->helper, &status) == 1)
+			lose_worker(c, workers[i], -EIO);
+	}
+	start_worker(c, &c->opener);
+}
+
 void cam_crew_tick(struct cam_crew *c, uint64_t now)
 {
 	bool hung = false;
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (!e->used || now < e->deadline_ns)
 			continue;
@@ -601,14 +629,13 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 		lose_worker(c, &c->symboliser, -ETIMEDOUT);
 	if (waits_for_kernel(c) && !c->kernel_asked && c->opener.helper.pid)
 		ask_kallsyms(c);
-	struct worker *workers[] = {&c->opener, &c->symboliser};
-	for (size_t i = 0; i < 2; i++) {
-		int status;
-		if (workers[i]->helper.pid && cam_helper_poll(&workers[i]->helper, &status) == 1)
-			lose_worker(c, workers[i], -EIO);
-	}
-	start_worker(c, &c->opener);
-	check_files(c);
+	bool another_second = now / CAM_NS_PER_SEC != c->looked_s;
+	if (another_second || c->look_now)
+		look_after_helpers(c);
+	if (another_second)
+		check_files(c);
+	c->looked_s = now / CAM_NS_PER_SEC;
+	c->look_now = false;
 }
 
 void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to)
@@ -651,7 +678,7 @@ void cam_crew_free(struct cam_crew *c)
 	if (c->symboliser.helper.pid)
 		cam_helper_stop(&c->symboliser.helper, NULL);
 	for (size_t i = 0; i < MAX_UNDER_WAY; i++)
-		forget_errand(&c->under_way[i]);
+		free(c->under_way[i].offsets);
 	for (size_t i = 0; i < c->n_files; i++) {
 		if (c->files[i].fd >= 0)
 			close(c->files[i].fd);
@@ -680,7 +707,7 @@ struct cam_crew_stats cam_crew_stats(const struct cam_crew *c)
 	s.opener_pid = (int)c->opener.helper.pid;
 	s.symboliser_pid = (int)c->symboliser.helper.pid;
 	s.held_files = c->held_files;
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++)
-		s.under_way += c->under_way[i].used;
+	s.under_way = (uint32_t)c->n_under_way;
+	s.with_opener = (uint32_t)c->n_with_opener;
 	return s;
 }

@@ -17,6 +17,7 @@ struct cam_crew_stats {
 	uint64_t answered, failed, timed_out;
 	uint32_t opener_starts, symboliser_starts;
 	uint32_t under_way;
+	uint32_t with_opener; /* of these: samples wait for the answer */
 	uint32_t held_files;
 	uint32_t poisoned_files;	/* a symboliser died or hung on them */
 	uint32_t written_files;		/* while they were held */

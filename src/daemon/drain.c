@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rounds. One every CAM_ROUND_NS, or sooner when a ring passes its watermark, but never two within
- * MIN_ROUND_NS: a storm is drained in pieces, not by spinning.
+ * Rounds. One every CAM_ROUND_NS while programs come and go; every CAM_QUIET_NS while nothing comes but
+ * samples, at a rate that leaves the rings mostly empty: both threads wake up for each round, and where
+ * nothing new happens these wake-ups are most of what recording costs. Sooner when a ring passes
+ * its watermark, but never two within MIN_ROUND_NS: a storm is drained in pieces, not by spinning.
  *
  * Invariants
- *  1. A round takes only what is older than the round before began: whatever a CPU was writing
- *     then is in its ring now, so the merge sees it.
+ *  1. A round takes only what is older than SETTLE_NS, or than the round before: whatever a CPU was
+ *     writing then is in its ring now, so the merge sees it. (A virtual CPU that stood still for longer in
+ *     the middle of a record has it taken late, behind younger ones of other CPUs.)
  *  2. A record that the queue refuses is counted for its CPU, and the count is queued, as a lost
  *     record of the queue, before anything else of a later round.
  *  3. Nothing here waits for another thread.
@@ -28,6 +31,10 @@
 #include <unistd.h>
 
 #define MIN_ROUND_NS  20000000u
+#define SAMPLE_BYTES  2048u /* of a long stack, in a ring */
+#define SETTLE_NS     100000000u
+#define LIVELY_NS     2000000000u /* programs come in bursts */
+#define SLACK_NS      2000000u	  /* a round may wait so long for another timer */
 #define MAX_LOST_CPUS 1024u
 
 struct lost {
@@ -42,6 +49,8 @@ struct cam_drain {
 	pthread_t thread;
 	int wake_fd, stop_fd;
 	bool stopping;
+	pid_t self;
+	uint64_t lively_ns; /* until then there may be more programs to come */
 	uint64_t last_round_ns, last_scan_ns;
 	/* Refused by the queue, not yet told: of each CPU samples; then all else. */
 	struct lost samples[MAX_LOST_CPUS];
@@ -74,9 +83,19 @@ static void count_refused(struct cam_drain *d, const struct cam_raw *r)
 	atomic_fetch_add_explicit(&d->refused, 1, memory_order_relaxed);
 }
 
+/* Whether somebody will be asked about it, soon, lest it be gone by then. (Our own comm is set once a
+ * second, for its time: capture/sched_clock.c.) */
+static bool is_news(const struct cam_drain *d, const struct cam_raw *r)
+{
+	return (r->type == CAM_RAW_MMAP || r->type == CAM_RAW_COMM || r->type == CAM_RAW_FORK) &&
+	       r->pid != d->self;
+}
+
 static void queue_record(void *arg, const struct cam_raw *r)
 {
 	struct cam_drain *d = arg;
+	if (is_news(d, r))
+		d->lively_ns = d->last_round_ns + LIVELY_NS;
 	if (cam_queue_put(d->queue, r))
 		count_refused(d, r);
 }
@@ -120,8 +139,9 @@ static void note_error(struct cam_drain *d, int err)
 static void run_round(struct cam_drain *d)
 {
 	uint64_t t = now_ns(d);
+	uint64_t settled = t > d->last_round_ns + SETTLE_NS ? t - SETTLE_NS : d->last_round_ns;
 	/* The last round takes all: nobody will come after it. */
-	uint64_t before = d->stopping ? UINT64_MAX : d->last_round_ns;
+	uint64_t before = d->stopping ? UINT64_MAX : settled;
 	struct cam_stream **streams;
 	size_t n;
 	tell_all_lost(d);
@@ -133,8 +153,7 @@ static void run_round(struct cam_drain *d)
 		cam_order_release(d->order, streams, n, before, queue_record, d);
 		d->capture->ops->end_round(d->capture);
 	}
-	atomic_store_explicit(&d->released_ns, d->stopping ? t : d->last_round_ns,
-			      memory_order_release);
+	atomic_store_explicit(&d->released_ns, d->stopping ? t : settled, memory_order_release);
 	atomic_fetch_add_explicit(&d->rounds, 1, memory_order_relaxed);
 	d->last_round_ns = t;
 	if (t - d->last_scan_ns >= CAM_NS_PER_SEC) {
@@ -153,10 +172,19 @@ static void change_rate(struct cam_drain *d)
 		note_error(d, d->capture->ops->set_rate(d->capture, hz));
 }
 
+/* Long rounds only where nothing but samples comes, and where a ring would hold twice as many of them. */
+static uint64_t round_length(const struct cam_drain *d, uint64_t now)
+{
+	const struct cam_capture_info *i = &d->capture->info;
+	uint64_t bytes = (uint64_t)i->hz * SAMPLE_BYTES * CAM_QUIET_NS / CAM_NS_PER_SEC;
+	return now < d->lively_ns || 2 * bytes > i->sample_ring_bytes ? CAM_ROUND_NS : CAM_QUIET_NS;
+}
+
 static void *drain_main(void *arg)
 {
 	struct cam_drain *d = arg;
 	prctl(PR_SET_NAME, "perfcam-drain");
+	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	struct pollfd fds[2] = {
 		{.fd = d->stop_fd, .events = POLLIN},
 		{.fd = d->capture->ops->fd(d->capture), .events = POLLIN},
@@ -164,7 +192,9 @@ static void *drain_main(void *arg)
 	while (!d->stopping) {
 		/* Rounds fall on whole multiples of their length, so that one follows each full
 		 * second closely: the host's counters are read then. */
-		struct timespec rest = {.tv_nsec = (long)(CAM_ROUND_NS - now_ns(d) % CAM_ROUND_NS)};
+		uint64_t now = now_ns(d);
+		uint64_t length = round_length(d, now);
+		struct timespec rest = {.tv_nsec = (long)(length - now % length)};
 		int n = ppoll(fds, 2, &rest, NULL);
 		/* A ring is filling: not a moment too late, but not at every record either. */
 		uint64_t since = now_ns(d) - d->last_round_ns;
@@ -188,7 +218,9 @@ int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out)
 	d->queue = o->queue;
 	d->wake_fd = o->wake_fd;
 	d->namespace_ns = o->namespace_ns;
+	d->self = getpid();
 	d->last_round_ns = d->last_scan_ns = now_ns(d);
+	d->lively_ns = d->last_round_ns + LIVELY_NS;
 	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int err = d->stop_fd < 0 ? -errno : cam_order_new(o->max_streams, &d->order);
 	if (!err)
@@ -223,10 +255,6 @@ struct cam_drain_stats cam_drain_stats(struct cam_drain *d)
 		.refused = atomic_load_explicit(&d->refused, memory_order_relaxed),
 		.error = atomic_load_explicit(&d->error, memory_order_relaxed),
 	};
-	clockid_t clock;
-	struct timespec t;
-	if (!pthread_getcpuclockid(d->thread, &clock) && !clock_gettime(clock, &t))
-		s.cpu_ns = (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
 	return s;
 }
 

@@ -12,9 +12,11 @@
 
 #include <pthread.h>
 
-/* How long a record may lie in a ring before a round looks at it. A record is released by the second
- * round after it, so this is a fifth of the second that a kill may cost. */
+/* How long a record may lie in a ring before a round looks at it: while programs come and go, and while
+ * none does. Both divide the second. With what a record needs to settle and what a sample waits for an
+ * answer (400 ms), the journal has it within a second of its time: what a kill may cost. */
 #define CAM_ROUND_NS 200000000u
+#define CAM_QUIET_NS 500000000u
 
 struct cam_drain;
 
@@ -23,7 +25,6 @@ struct cam_drain_stats {
 	uint64_t released_ns; /* no record older than this will come */
 	uint64_t refused;     /* records that did not fit into the queue */
 	int error;	      /* of rescan or a round, the last one; 0: none */
-	uint64_t cpu_ns;      /* of the thread */
 };
 
 struct cam_drain_options {

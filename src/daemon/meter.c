@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHED_AFTER_S	10u
@@ -24,27 +25,23 @@ static bool read_small(const char *path, char *room, size_t bytes)
 	return n > 0;
 }
 
-/* The first figure of schedstat is the time on a CPU, in nanoseconds, of the main thread only; so
- * that of all threads comes from stat, in ticks. */
+/* The process's own clock: of all its threads, to the nanosecond, in one call. */
 static bool read_cpu(pid_t pid, uint64_t *ns)
 {
-	char path[64], text[1024];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!read_small(path, text, sizeof(text)))
+	clockid_t clock;
+	struct timespec t;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
 		return false;
-	const char *p = strrchr(text, ')');
-	unsigned long user, system;
-	if (!p ||
-	    sscanf(p, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-		return false;
-	*ns = (user + system) * (CAM_NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	*ns = (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
 	return true;
 }
 
-static uint64_t read_resident(pid_t pid)
+uint64_t cam_meter_resident(pid_t pid)
 {
 	char path[64], text[256];
 	unsigned long resident = 0;
+	if (!pid)
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
 	if (!read_small(path, text, sizeof(text)) || sscanf(text, "%*u %lu", &resident) != 1)
 		return 0;
@@ -63,7 +60,6 @@ void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_M
 		if (r->pid != pids[i])
 			m->alive_cpu_ns[i] = 0;
 		r->pid = pids[i];
-		r->resident_bytes = pids[i] ? read_resident(pids[i]) : 0;
 		if (pids[i] && read_cpu(pids[i], &cpu) && cpu > m->alive_cpu_ns[i]) {
 			r->cpu_ns += cpu - m->alive_cpu_ns[i];
 			m->last_ns += cpu - m->alive_cpu_ns[i];

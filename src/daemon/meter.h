@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What perfcam costs: CPU time and memory of its own processes, every CAM_METER_S seconds (reading /proc
- * is itself a cost), and whether that is within its budget. When it is not, the sampling rate is what gives way.
+ * What perfcam costs: CPU time of its own processes, every CAM_METER_S seconds (looking is itself a cost),
+ * and whether that is within its budget. When it is not, the sampling rate is what gives way. Memory is
+ * looked at when somebody asks.
  *
  * Ingest thread. Reads /proc of our own processes only.
  */
@@ -24,7 +25,6 @@ struct cam_meter_reading {
 	pid_t pid;	 /* 0: does not run */
 	uint64_t cpu_ns; /* since the start, of all processes that had this role */
 	uint64_t minute_cpu_ns, minute_ns; /* over the last minute or so, or since the start */
-	uint64_t resident_bytes;
 };
 
 #define CAM_METER_S	  5
@@ -47,6 +47,8 @@ void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_n
  * known yet. */
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);
 
+/* Resident memory of a process; 0: it does not run. */
+uint64_t cam_meter_resident(pid_t pid);
 /* Bytes this process has had written to disk; 0 where the kernel does not say. */
 uint64_t cam_meter_written(void);
 

@@ -33,6 +33,8 @@
 #include <unistd.h>
 
 #define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
+#define ANSWER_MS      (int)((CAM_ROUND_NS + CAM_ROUND_NS / 10) / CAM_NS_PER_MS)
+#define IDLE_MS	       1000
 #define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
@@ -132,10 +134,11 @@ static void tick(struct cam_recorder *r)
 		r->released_ns = drained.released_ns;
 	else
 		eventfd_write(r->wake_fd, 1);
-	if (now - r->last_tick_ns < TICK_NS)
+	bool another_second = now / CAM_NS_PER_SEC != r->last_second;
+	if (now - r->last_tick_ns < TICK_NS && !another_second)
 		return;
 	r->last_tick_ns = now;
-	if (now / CAM_NS_PER_SEC != r->last_second) {
+	if (another_second) {
 		r->last_second = now / CAM_NS_PER_SEC;
 		cam_recorder_second(r, now);
 	}
@@ -201,15 +204,15 @@ static void take_question(struct cam_recorder *r)
 
 static int watch(struct cam_recorder *r, int fd)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+	/* Of the drain thread's wake-ups only that they come matters: edges need no reading. */
+	struct epoll_event ev = {.events = fd == r->wake_fd ? EPOLLIN | EPOLLET : EPOLLIN,
+				 .data.fd = fd};
 	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 static void take_event(struct cam_recorder *r, int fd)
 {
-	eventfd_t woken;
 	if (fd == r->wake_fd) {
-		eventfd_read(r->wake_fd, &woken);
 		tick(r);
 	} else if (fd == r->signal_fd) {
 		take_signal(r);
@@ -292,7 +295,12 @@ static void run_loop(struct cam_recorder *r)
 {
 	while (!r->stopping) {
 		struct epoll_event ev[16];
-		int n = epoll_wait(r->epoll_fd, ev, 16, 1000);
+		/* The drain thread's rounds are the ticks. It makes longer ones where nothing new comes;
+		 * samples that wait for an answer should not wait for these. */
+		bool expects = cam_crew_stats(r->crew).with_opener;
+		int n = epoll_wait(r->epoll_fd, ev, 16, expects ? ANSWER_MS : IDLE_MS);
+		if (n == 0)
+			tick(r);
 		for (int i = 0; i < n; i++)
 			take_event(r, ev[i].data.fd);
 		if (n < 0 && errno != EINTR)

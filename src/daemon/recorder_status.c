@@ -33,7 +33,7 @@ static void fill_processes(const struct cam_recorder *r, struct cam_status_proce
 			.pid = pids[i],
 			.cpu_ns = m->cpu_ns,
 			.cpu_ppm = ppm_of(m),
-			.resident_bytes = m->resident_bytes,
+			.resident_bytes = cam_meter_resident(m->pid),
 		};
 	}
 	p[CAM_METER_OPENER].restarts = crew.opener_starts ? crew.opener_starts - 1 : 0;
@@ -47,8 +47,7 @@ static void fill_budgets(const struct cam_recorder *r, const struct cam_live_sta
 {
 	struct cam_drain_stats d = cam_drain_stats(r->drain);
 	const struct cam_status_budget budgets[N_BUDGETS] = {
-		{"resident", r->meter.roles[CAM_METER_RECORDER].resident_bytes, CAM_RESIDENT_BYTES,
-		 0},
+		{"resident", cam_meter_resident(getpid()), CAM_RESIDENT_BYTES, 0},
 		{"rings", r->capture->info.ring_bytes, 24u << 20, 0},
 		{"queue", cam_queue_peak_bytes(r->queue), CAM_QUEUE_BYTES, d.refused},
 		{"tables", l->table_bytes, 2 * CAM_TABLE_BYTES, l->dropped},

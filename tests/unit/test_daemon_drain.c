@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The last round, of both sources on this kernel: the counts reach as far as the recording does. They
- * come once a second otherwise, so up to a second of a CPU was due by nobody's count: on an idle one,
- * where no sample fires, it was missing from the ledger.
+ * How far apart rounds are, of a source that is made up; and the last round, of both sources on this
+ * kernel: the counts reach as far as the recording does. They come once a second otherwise, so up to a
+ * second of a CPU was due by nobody's count: on an idle one, where no sample fires, it was missing from
+ * the ledger.
  */
 #include "base/units.h"
 #include "daemon/drain.h"
@@ -130,11 +131,127 @@ static void the_last_round_counts_through_plain_rings(void **state)
 	check(sampling_open((struct cam_capture_options){.hz = HZ}), false);
 }
 
+/* A source that gives nothing, or a fork in every round, and remembers when it was asked. */
+struct made_up {
+	struct cam_capture base;
+	struct cam_stream stream, *streams[1];
+	bool forks, given;
+	uint64_t rounds_ns[64], now_ns;
+	size_t n;
+};
+
+static bool made_up_peek(struct cam_stream *s, uint64_t *time_ns)
+{
+	struct made_up *m = (struct made_up *)((char *)s - offsetof(struct made_up, stream));
+	*time_ns = m->now_ns - 150 * CAM_NS_PER_MS;
+	return m->forks && !m->given;
+}
+
+static void made_up_take(struct cam_stream *s, struct cam_raw *out)
+{
+	struct made_up *m = (struct made_up *)((char *)s - offsetof(struct made_up, stream));
+	*out = (struct cam_raw){.type = CAM_RAW_FORK, .pid = 1, .tid = 1};
+	m->given = true;
+}
+
+static int made_up_fd(struct cam_capture *c)
+{
+	(void)c;
+	return -1;
+}
+
+static int made_up_begin(struct cam_capture *c, uint64_t round_ns, struct cam_stream ***streams,
+			 size_t *n)
+{
+	struct made_up *m = (struct made_up *)c;
+	if (m->n < 64)
+		m->rounds_ns[m->n++] = round_ns;
+	m->now_ns = round_ns;
+	m->given = false;
+	*streams = m->streams;
+	*n = 1;
+	return 0;
+}
+
+static void made_up_done(struct cam_capture *c)
+{
+	(void)c;
+}
+
+static int made_up_rescan(struct cam_capture *c)
+{
+	(void)c;
+	return 0;
+}
+
+/* The shortest time between two rounds in the last second of three, and how many records came. */
+static uint64_t shortest_round(bool forks, uint32_t hz, size_t *records)
+{
+	static const struct cam_capture_ops ops = {.fd = made_up_fd,
+						   .begin_round = made_up_begin,
+						   .end_round = made_up_done,
+						   .count = made_up_done,
+						   .rescan = made_up_rescan};
+	struct made_up m = {
+		.base = {.ops = &ops, .info = {.hz = hz, .sample_ring_bytes = 512 << 10}},
+		.stream = {.peek = made_up_peek, .take = made_up_take},
+		.forks = forks,
+	};
+	struct cam_queue *q;
+	struct cam_drain *d;
+	struct cam_raw r;
+	m.streams[0] = &m.stream;
+	assert_int_equal(cam_queue_new(1u << 16, &q), 0);
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct cam_drain_options o = {
+		.capture = &m.base, .queue = q, .wake_fd = wake, .max_streams = 1};
+	assert_int_equal(cam_drain_start(&o, &d), 0);
+	usleep(3300000);
+	cam_drain_stop(d);
+	for (*records = 0; cam_queue_peek(q, &r); ++*records)
+		cam_queue_drop(q);
+	cam_queue_free(q);
+	close(wake);
+	uint64_t least = UINT64_MAX, last_ns = m.rounds_ns[m.n - 2];
+	for (size_t i = m.n - 2; i && m.rounds_ns[i - 1] > last_ns - CAM_NS_PER_SEC; i--)
+		if (m.rounds_ns[i] - m.rounds_ns[i - 1] < least)
+			least = m.rounds_ns[i] - m.rounds_ns[i - 1];
+	return least;
+}
+
+/* Rounds begin on multiples of their length; a busy machine makes them late, and the next one shorter. */
+static void rounds_are_long_where_nothing_is_new(void **state)
+{
+	(void)state;
+	size_t records;
+	assert_in_range(shortest_round(false, 97, &records), 300 * CAM_NS_PER_MS, UINT64_MAX - 1);
+	assert_int_equal(records, 0);
+}
+
+static void rounds_are_short_where_programs_come(void **state)
+{
+	(void)state;
+	size_t records;
+	assert_in_range(shortest_round(true, 97, &records), 1, 290 * CAM_NS_PER_MS);
+	/* What is older than a tenth of a second is not kept for another round. */
+	assert_true(records >= 5);
+}
+
+static void rounds_are_short_where_rings_fill(void **state)
+{
+	(void)state;
+	size_t records;
+	assert_in_range(shortest_round(false, 997, &records), 1, 290 * CAM_NS_PER_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_round_counts_through_bpf),
 		cmocka_unit_test(the_last_round_counts_through_plain_rings),
+		cmocka_unit_test(rounds_are_long_where_nothing_is_new),
+		cmocka_unit_test(rounds_are_short_where_programs_come),
+		cmocka_unit_test(rounds_are_short_where_rings_fill),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

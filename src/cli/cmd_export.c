@@ -81,7 +81,7 @@ static int add_perf_script(void *to, struct cam_window *w, const struct cam_row_
 }
 
 struct sum {
-	uint64_t lost, unplaced;
+	uint64_t lost, unplaced, dead_ns;
 };
 
 static int add_window(struct cam_window *w, const struct cam_selection *s, add_fn *add, void *to,
@@ -104,10 +104,16 @@ static int add_all(struct cam_reading *in, const struct cam_selection *s, add_fn
 	int status = CAM_EXIT_OK;
 	struct sum sum = {0};
 	size_t n = in->source->ops->count(in->source);
+	const struct cam_window_info *before = NULL;
 	for (size_t i = 0; i < n; i++) {
 		const struct cam_window_info *info, *next = NULL;
 		struct cam_window *w;
+		struct cam_ledger_row gap;
 		int err = in->source->ops->info(in->source, i, &info);
+		if (!err && before && cam_selection_gap(s, before, info, &gap) &&
+		    cam_cause_is_loss(gap.cause))
+			sum.dead_ns += gap.to_ns - gap.from_ns;
+		before = err ? NULL : info;
 		if (i + 1 < n && in->source->ops->info(in->source, i + 1, &next))
 			next = NULL;
 		if (!err && !cam_selection_may_touch(s, info, next))
@@ -134,6 +140,9 @@ static int add_all(struct cam_reading *in, const struct cam_selection *s, add_fn
 			"%llu samples were lost before they could be kept (the ledger "
 			"has them)",
 			(unsigned long long)sum.lost);
+	else if (sum.dead_ns)
+		status = cam_incomplete("the recorder was not running for %.3f s of that time",
+					(double)sum.dead_ns / 1e9);
 	return status;
 }
 

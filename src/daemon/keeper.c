@@ -34,6 +34,7 @@
 #define SEAL_TIMEOUT_NS	 (600 * CAM_NS_PER_SEC)
 #define RETAIN_NS	 (60 * CAM_NS_PER_SEC)
 #define RETAIN_WHEN_FULL (2 * CAM_NS_PER_SEC)
+#define LET_GO_NS	 (2 * CAM_NS_PER_SEC)
 
 struct door {
 	struct cam_journal journal; /* what ingest sees */
@@ -140,6 +141,22 @@ struct cam_journal *cam_keeper_door(void *keeper)
 	return &k->doors[k->next_door++ % DOORS].journal;
 }
 
+/*
+ * The holder of the lock is dead: a helper that it was just making has the descriptor yet, and lets go of
+ * it as soon as it runs. Whoever starts a recorder again after a crash should not be sent away.
+ */
+static int open_after_death(struct cam_keeper *k, int *holder)
+{
+	const struct timespec pause = {.tv_nsec = 20 * CAM_NS_PER_MS};
+	int err = open_store(k, holder);
+	for (uint64_t since = now_ns();
+	     err == -EWOULDBLOCK && *holder && now_ns() - since < LET_GO_NS && kill(*holder, 0) &&
+	     errno == ESRCH;
+	     err = open_store(k, holder))
+		nanosleep(&pause, NULL);
+	return err;
+}
+
 int cam_keeper_new(const struct cam_settings *s, struct cam_keeper **out, int *holder)
 {
 	struct cam_keeper *k = calloc(1, sizeof(*k));
@@ -156,7 +173,7 @@ int cam_keeper_new(const struct cam_settings *s, struct cam_keeper **out, int *h
 			.end = door_end,
 		};
 	}
-	int err = open_store(k, holder);
+	int err = open_after_death(k, holder);
 	if (err == -EWOULDBLOCK) {
 		cam_keeper_free(k, 0);
 		return err;

@@ -115,10 +115,12 @@ static int try_to_become(const struct plan *p)
 		return -ESRCH;
 	/* Away from the terminal: an interrupt there is the recorder's to handle. */
 	setsid();
-	lower_priority(p->role);
+	/* First of all: a store's lock is among them, and a recorder that is killed now would not have
+	 * let go of it before this one gets its turn. */
 	int err = arrange_descriptors(p);
 	if (err)
 		return err;
+	lower_priority(p->role);
 	reset_signals();
 	execve("/proc/self/exe", (char *const *)p->argv, environ);
 	return -errno;

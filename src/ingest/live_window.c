@@ -6,6 +6,11 @@
  * were parked, names, the ledger's last seconds. A window ends where the next one starts, at a whole
  * second window_ns after its start, or earlier, where its tables have grown to half of their bound.
  *
+ * When it is cut, a window gets a row of the ledger without samples that ends where it ends: should the
+ * recorder be killed before the window has its end mark, its journal is known to reach as far as the
+ * next one's start. Else it would end with its last sample, and a recorder that went on would be shown
+ * as dead until the boundary.
+ *
  * The disk. A journal that refuses a block gets it again at the next tick, with what has come since.
  * When more is pending than PENDING_SAMPLES, all of it is dropped and noted by CPU: how many, from
  * when to when. The first block that is accepted again carries that as rows of its ledger. Meanwhile
@@ -81,6 +86,35 @@ static int make_etype(struct cam_live *l, struct cam_live_window *w)
 	return err ? err : cam_etype_intern(&w->w.tables, &e, &w->etype);
 }
 
+static void move(uint64_t *time, uint64_t back_ns)
+{
+	if (*time != CAM_TIME_NONE)
+		*time -= back_ns < *time ? back_ns : *time;
+}
+
+/*
+ * The anchor that a window begins with. The first one is read after sampling has begun, and may lie
+ * behind the first window's end: as if it had been read at the start then, since the last of a
+ * journal without its end is where it ends. Clocks that are slewed differ by 500 ppm at most.
+ */
+static void add_first_anchor(const struct cam_live *l, struct cam_live_window *w)
+{
+	struct cam_anchor a = l->anchor;
+	if (!l->has_anchor)
+		return;
+	if (a.time_ns >= w->end_ns) {
+		uint64_t back_ns = a.time_ns - w->start_ns;
+		move(&a.time_ns, back_ns);
+		move(&a.raw_ns, back_ns);
+		move(&a.boottime_ns, back_ns);
+		move(&a.sched_ns, back_ns);
+		if (a.realtime_ns != INT64_MIN)
+			a.realtime_ns -= (int64_t)back_ns;
+		a.uncertainty_ns += back_ns / 2000;
+	}
+	cam_open_window_anchor(&w->w, &a);
+}
+
 static int open_window(struct cam_live *l, uint64_t start_ns)
 {
 	struct cam_live_window *w = &l->windows[l->prev == &l->windows[0]];
@@ -107,8 +141,7 @@ static int open_window(struct cam_live *l, uint64_t start_ns)
 	l->stats.windows++;
 	/* If it is refused the next tick tries again. */
 	l->refused = begin(l, w);
-	if (l->has_anchor)
-		cam_open_window_anchor(&w->w, &l->anchor);
+	add_first_anchor(l, w);
 	return 0;
 }
 
@@ -256,8 +289,12 @@ static int cut(struct cam_live *l, uint64_t end_ns)
 {
 	struct cam_live_window *w = l->cur;
 	int err = l->prev ? end_window(l, l->prev) : 0;
-	if (!err)
+	if (!err) {
+		const struct cam_ledger_row reached = {CAM_CAUSE_UNEXPLAINED, CAM_CPU_NONE, end_ns,
+						       end_ns, 0};
+		cam_open_window_ledger(&w->w, &reached);
 		err = flush(l, w);
+	}
 	if (err)
 		return err;
 	w->end_ns = l->next_start_ns = end_ns;

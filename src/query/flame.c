@@ -537,8 +537,7 @@ static void note_gap(struct build *b, const struct cam_window_info *earlier,
 		     const struct cam_window_info *later)
 {
 	struct cam_ledger_row gap;
-	bool same_boot = memcmp(&earlier->boot_id, &later->boot_id, sizeof(later->boot_id)) == 0;
-	if (!same_boot || !cam_gap_between(earlier, later, &gap))
+	if (!cam_selection_gap(b->selection, earlier, later, &gap))
 		return;
 	b->seen.gap_ns += gap.to_ns - gap.from_ns;
 	if (cam_cause_is_loss(gap.cause))
@@ -557,18 +556,16 @@ static int add_source(struct build *b, struct cam_source *source)
 		err = source->ops->info(source, i, &info);
 		if (i + 1 < n && source->ops->info(source, i + 1, &next))
 			next = NULL;
+		if (!err && before)
+			note_gap(b, before, info);
+		before = err ? NULL : info;
 		if (!err && !cam_selection_may_touch(b->selection, info, next))
 			continue;
-		uint64_t had = b->seen.windows;
 		if (!err)
 			err = source->ops->open(source, i, &w);
 		if (!err) {
 			err = add_window(b, w);
 			w->ops->close(w);
-			if (before && b->seen.windows > had)
-				note_gap(b, before, info);
-			if (b->seen.windows > had)
-				before = info;
 		}
 		if (err == -ENOENT || err == -EBADMSG || err == -EIO || err == -EPROTONOSUPPORT) {
 			b->seen.unreadable++;

@@ -249,3 +249,27 @@ bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_win
 		return may_touch_wall(s, info, next);
 	return (__int128)s->from_ns < info->end_ns && (__int128)s->to_ns > info->start_ns;
 }
+
+bool cam_selection_gap(const struct cam_selection *s, const struct cam_window_info *earlier,
+		       const struct cam_window_info *later, struct cam_ledger_row *gap)
+{
+	bool same_boot = memcmp(&earlier->boot_id, &later->boot_id, sizeof(later->boot_id)) == 0;
+	if (!same_boot || !cam_gap_between(earlier, later, gap))
+		return false;
+	/* What is added to a time of the windows' clock to have one of the selection's. */
+	__int128 shift = 0;
+	if (s->clock == CAM_SELECT_ALWAYS)
+		return true;
+	if (s->clock == CAM_SELECT_WALL && later->realtime_ns != INT64_MIN)
+		shift = (__int128)later->realtime_ns - later->start_ns;
+	else if (s->clock == CAM_SELECT_WALL && earlier->realtime_ns != INT64_MIN)
+		shift = (__int128)earlier->realtime_ns - earlier->start_ns;
+	else if (s->clock == CAM_SELECT_WALL)
+		return false;
+	__int128 from = s->from_ns - shift, to = s->to_ns - shift;
+	if (from > gap->from_ns)
+		gap->from_ns = from < gap->to_ns ? (uint64_t)from : gap->to_ns;
+	if (to < gap->to_ns)
+		gap->to_ns = to > gap->from_ns ? (uint64_t)to : gap->from_ns;
+	return gap->from_ns < gap->to_ns;
+}

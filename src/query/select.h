@@ -90,3 +90,10 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
  */
 bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_window_info *info,
 			     const struct cam_window_info *next);
+/*
+ * The gap between two windows of one boot that follow each other, as far as the selection's times
+ * touch it; false: there is none, or they do not. A view that touches one in which the recorder was
+ * dead is incomplete, whether or not it has samples from both sides.
+ */
+bool cam_selection_gap(const struct cam_selection *s, const struct cam_window_info *earlier,
+		       const struct cam_window_info *later, struct cam_ledger_row *gap);

@@ -60,6 +60,13 @@ class Dump:
     def lost(self, cause):
         return sum(r["samples"] for r in self.ledger if r["cause"] == cause)
 
+    def losses(self):
+        """{cause: samples} of what was due and is gone."""
+        observed = ("idle", "filtered", "stolen", "offline", "suspended", "unexplained",
+                    "not_recording")
+        causes = {r["cause"] for r in self.ledger if r["samples"] and r["cause"] not in observed}
+        return {cause: self.lost(cause) for cause in causes}
+
 
 def note(text):
     """A number worth keeping, in the test's log."""

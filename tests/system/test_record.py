@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The recorder, from start to stop: what runs is in the store, by name, and nothing is missing."""
+import fcntl
+import os
+import struct
+import time
+
 import support
 
 
@@ -29,6 +34,22 @@ class Record(support.Case):
 
     def test_a_known_profile_through_plain_rings(self):
         self.record_spin("perf")
+
+    def test_a_lock_that_a_dead_recorder_left_behind_is_waited_for(self):
+        """A helper that was being made when its recorder was killed holds the lock for a moment."""
+        os.mkdir(self.store)
+        with open(os.path.join(self.store, "lock"), "w+") as lock:
+            gone = self.start("true")
+            gone.wait()
+            lock.write(f"{gone.pid}\n")
+            lock.flush()
+            whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLK, whole)
+            r = self.recorder("-d", "500ms")
+            time.sleep(0.5)
+            self.assertIsNone(r.p.poll(), r.said())
+        self.assertEqual(r.p.wait(support.PATIENCE), 0, r.said())
+        self.assertEqual(len(self.windows()), 1)
 
     def test_windows_follow_each_other_without_a_gap(self):
         r = self.recorder("--window", "2s").ready()

@@ -469,22 +469,28 @@ static int gather_stacks(void *arg, const struct cam_batch *b)
 	return 0;
 }
 
+/* A recorder with windows of 4 s in a real store; one process is known. */
+static void store_stage_open(struct store_stage *k, struct sim_disk *disk)
+{
+	struct cam_live_options o;
+	stage_options(&o);
+	stage_open(&k->s, NULL);
+	cam_live_free(k->s.live);
+	k->store = store_open(sim_io(disk));
+	struct cam_live_doors doors = {k, store_door, &k->s.errands};
+	o.window_ns = 4 * SEC;
+	assert_int_equal(cam_live_new(&o, &doors, &k->s.live), 0);
+	world_process(&k->s, 10, "app", "/bin/app");
+	world_map(&k->s, 10, 0x1000, 0x100000, 5, "/bin/app");
+}
+
 /* Through the real journal and sealing: names that came late are in the sealed windows. */
 static void the_store_seals_what_was_recorded(void **state)
 {
 	(void)state;
 	struct store_stage k;
 	struct sim_disk *disk = sim_new();
-	struct cam_live_options o;
-	stage_options(&o);
-	stage_open(&k.s, NULL);
-	cam_live_free(k.s.live);
-	k.store = store_open(sim_io(disk));
-	struct cam_live_doors doors = {&k, store_door, &k.s.errands};
-	o.window_ns = 4 * SEC;
-	assert_int_equal(cam_live_new(&o, &doors, &k.s.live), 0);
-	world_process(&k.s, 10, "app", "/bin/app");
-	world_map(&k.s, 10, 0x1000, 0x100000, 5, "/bin/app");
+	store_stage_open(&k, disk);
 	stage_tick(&k.s, 1 * SEC);
 	static const uint64_t user[] = {0x1010, 0}, kernel[] = {0x81000010, 0};
 	for (unsigned i = 0; i < 1000; i++) {
@@ -531,6 +537,84 @@ static void the_store_seals_what_was_recorded(void **state)
 	sim_free(disk);
 }
 
+/* It is killed; the next one seals what it left. */
+static struct cam_source *store_stage_kill(struct store_stage *k, struct sim_disk *disk)
+{
+	struct cam_source *source;
+	unsigned sealed;
+	cam_live_free(k->s.live);
+	k->s.live = NULL;
+	cam_store_close(k->store);
+	k->store = store_open(sim_io(disk));
+	assert_int_equal(cam_store_seal_pending(k->store, &sealed), 0);
+	cam_store_close(k->store);
+	assert_int_equal(cam_store_open_read(sim_io(disk), &source), 0);
+	stage_free(&k->s);
+	return source;
+}
+
+/* Killed 300 ms behind a boundary, on a host where little happens: the window before, which has no end
+ * mark yet, reaches as far as the next one's start; nobody was dead in between. */
+static void a_kill_behind_a_boundary_leaves_no_gap_before_it(void **state)
+{
+	(void)state;
+	struct store_stage k;
+	struct sim_disk *disk = sim_new();
+	store_stage_open(&k, disk);
+	stage_tick(&k.s, 1 * SEC);
+	for (uint64_t t = 1 * SEC; t < 9300 * MS; t += 100 * MS) {
+		if (t % (900 * MS) == 100 * MS || t == 9 * SEC)
+			stage_sample(&k.s, t, 10, 10, USER(0x1510, 0x1011));
+		stage_run(&k.s, t);
+	}
+	struct cam_source *source = store_stage_kill(&k, disk);
+	const struct cam_window_info *info[3];
+	struct cam_ledger_row gap;
+	assert_int_equal(source->ops->count(source), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(source->ops->info(source, i, &info[i]), 0);
+	assert_true(info[0]->clean_end && !info[1]->clean_end && !info[2]->clean_end);
+	assert_int_equal(info[1]->end_ns, 9 * SEC);
+	assert_int_equal(info[2]->start_ns, 9 * SEC);
+	assert_false(cam_gap_between(info[1], info[2], &gap));
+	assert_true(info[1]->samples > 0 && info[1]->lost == 0);
+	source->ops->close(source);
+	sim_free(disk);
+}
+
+/* The first anchor is read 50 ms after the first sample, behind the first window's end; then a kill. */
+static void an_anchor_behind_the_first_window_does_not_stretch_it(void **state)
+{
+	(void)state;
+	struct store_stage k;
+	struct sim_disk *disk = sim_new();
+	struct cam_anchor anchor = {.time_ns = 8024 * MS,
+				    .raw_ns = CAM_TIME_NONE,
+				    .boottime_ns = 9024 * MS,
+				    .sched_ns = 7024 * MS,
+				    .realtime_ns = 1000 * (int64_t)SEC};
+	store_stage_open(&k, disk);
+	assert_int_equal(cam_live_anchor(k.s.live, &anchor), 0);
+	stage_tick(&k.s, 4974 * MS);
+	for (uint64_t t = 4974 * MS; t < 8400 * MS; t += 100 * MS) {
+		stage_sample(&k.s, t, 10, 10, USER(0x1510, 0x1011));
+		stage_run(&k.s, t);
+	}
+	struct cam_source *source = store_stage_kill(&k, disk);
+	const struct cam_window_info *info[2];
+	assert_int_equal(source->ops->count(source), 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(source->ops->info(source, i, &info[i]), 0);
+	assert_int_equal(info[0]->start_ns, 4974 * MS);
+	assert_int_equal(info[0]->end_ns, 8 * SEC);
+	assert_int_equal(info[1]->start_ns, 8 * SEC);
+	/* The wall time is as the anchor said: 3.05 s before it. */
+	assert_int_equal(info[0]->realtime_ns, 1000 * (int64_t)SEC - 3050 * (int64_t)MS);
+	assert_in_range(info[0]->realtime_uncertainty_ns, 1525000, 1600000);
+	source->ops->close(source);
+	sim_free(disk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -547,6 +631,8 @@ int main(void)
 		cmocka_unit_test(a_recording_that_starts_on_a_full_disk_has_its_gap),
 		cmocka_unit_test(a_window_that_cannot_be_ended_is_left),
 		cmocka_unit_test(the_store_seals_what_was_recorded),
+		cmocka_unit_test(a_kill_behind_a_boundary_leaves_no_gap_before_it),
+		cmocka_unit_test(an_anchor_behind_the_first_window_does_not_stretch_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -406,6 +406,15 @@ static void test_lost_damaged_and_gaps(void **state)
 	assert_int_equal(f.seen.realtime_from_ns, 1001 * SEC);
 	assert_int_equal(f.seen.realtime_to_ns, 1002 * SEC);
 	cam_flame_free(&f);
+	/* One that begins in the gap has one window only, and the rest of the gap. */
+	s.from_ns = 8 * SEC;
+	s.to_ns = 12 * SEC;
+	f = build_of(source, &s, &by_samples);
+	assert_int_equal(f.seen.windows, 1);
+	assert_int_equal(f.seen.gap_ns, 2 * SEC);
+	cam_flame_free(&f);
+	s.from_ns = SEC;
+	s.to_ns = 2 * SEC;
 	char why[64];
 	cam_selection_add(&s, CAM_FILTER_CPU, CAM_TEXT("0"), why, 64);
 	f = build_of(source, &s, &by_samples);

@@ -157,6 +157,48 @@ static void test_windows_that_cannot_matter(void **state)
 	assert_true(cam_selection_may_touch(&s, &w, NULL));
 }
 
+/* A window until 10 s, a dead recorder, a window from 20 s. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	struct cam_window_info a = {
+		.clock = CAM_CLOCK_MONOTONIC, .end_ns = 10 * SEC, .sealed = true};
+	struct cam_window_info b = {
+		.clock = CAM_CLOCK_MONOTONIC, .start_ns = 20 * SEC, .end_ns = 30 * SEC};
+	struct cam_ledger_row gap;
+	struct cam_selection s = {0};
+	a.realtime_ns = b.realtime_ns = INT64_MIN;
+	assert_true(cam_selection_gap(&s, &a, &b, &gap));
+	assert_int_equal(gap.cause, CAM_CAUSE_RECORDER_DEAD);
+	assert_int_equal(gap.to_ns - gap.from_ns, 10 * SEC);
+	static const struct {
+		int64_t from_s, to_s;
+		uint64_t gap_s;
+	} cases[] = {{0, 10, 0},  {0, 11, 1},	{12, 15, 3}, {19, 40, 1},
+		     {20, 40, 0}, {0, 100, 10}, {-5, 5, 0},  {10, 20, 10}};
+	for (unsigned wall = 0; wall < 3; wall++) {
+		int64_t shift = wall ? 5000 : 0;
+		s.clock = wall ? CAM_SELECT_WALL : CAM_SELECT_CLOCK;
+		b.realtime_ns = wall == 1 ? 5020 * (int64_t)SEC : INT64_MIN;
+		a.realtime_ns = wall == 2 ? 5000 * (int64_t)SEC : INT64_MIN;
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			s.from_ns = (cases[i].from_s + shift) * (int64_t)SEC;
+			s.to_ns = (cases[i].to_s + shift) * (int64_t)SEC;
+			bool touches = cam_selection_gap(&s, &a, &b, &gap);
+			assert_int_equal(touches, cases[i].gap_s > 0);
+			if (touches)
+				assert_int_equal(gap.to_ns - gap.from_ns, cases[i].gap_s * SEC);
+		}
+	}
+	/* Nobody knows when that was. */
+	a.realtime_ns = INT64_MIN;
+	assert_false(cam_selection_gap(&s, &a, &b, &gap));
+	/* Another boot: what is between is on no clock of theirs. */
+	s.clock = CAM_SELECT_ALWAYS;
+	b.boot_id.bytes[0] = 1;
+	assert_false(cam_selection_gap(&s, &a, &b, &gap));
+}
+
 static void test_expressions(void **state)
 {
 	(void)state;
@@ -368,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_programs_and_cgroups),
 		cmocka_unit_test(test_windows_that_cannot_matter),
+		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_bad_values),

@@ -19,22 +19,45 @@
 
 struct bpf_object;
 
+/* How the program walks user stacks, the worst first. */
+enum cam_bpf_form {
+	CAM_BPF_FRAME_POINTERS,
+	CAM_BPF_PLAIN_LOOP, /* by tables */
+	CAM_BPF_LOOP,	    /* by tables, with the helper bpf_loop (5.17) */
+	CAM_BPF_FORMS,
+};
+
+struct cam_bpf_options {
+	uint32_t max_cpus; /* that may ever come */
+	struct cam_wire_config config;
+	/* The best that the kernel takes of these is loaded. */
+	enum cam_bpf_form best, worst;
+};
+
 struct cam_bpf {
 	struct bpf_object *object;
-	int sample_fd;			      /* the program of the sampling events */
-	int fork_fd, free_fd;		      /* attached while there is a scope, else -1 */
-	uint32_t max_cpus;		      /* that may ever come */
+	enum cam_bpf_form form;
+	int sample_fd;		       /* the program of the sampling events */
+	int fork_fd, exec_fd, free_fd; /* attached while there is a scope, or tables; else -1 */
+	uint32_t max_cpus;
 	const struct cam_wire_counts *counts; /* mapped */
+	const struct cam_wire_ends *ends;     /* mapped */
 	struct cam_wire_state *state;	      /* mapped */
 };
 
 /* Not loaded. */
-#define CAM_BPF_NONE ((struct cam_bpf){.sample_fd = -1, .fork_fd = -1, .free_fd = -1})
+#define CAM_BPF_NONE \
+	((struct cam_bpf){.sample_fd = -1, .fork_fd = -1, .exec_fd = -1, .free_fd = -1})
 
-int cam_bpf_load(uint32_t max_cpus, const struct cam_wire_config *config, struct cam_bpf *out,
-		 struct cam_bpf_refusal *why);
+/*
+ * A form that the verifier refuses gives way to the next worse one; its last line stays in *why, also
+ * when a worse form was loaded (step and error are 0 then).
+ */
+int cam_bpf_load(const struct cam_bpf_options *o, struct cam_bpf *out, struct cam_bpf_refusal *why);
 /* Harmless on what was not loaded. */
 void cam_bpf_unload(struct cam_bpf *b);
+/* Of one of its maps; negative: there is none. Stays b's. */
+int cam_bpf_map_fd(const struct cam_bpf *b, const char *name);
 
 /* Samples of 16 CPUs from 16 * index on go to that ring from now on. */
 int cam_bpf_set_rings(struct cam_bpf *b, const uint32_t *indices, const int *fds, uint32_t n);

@@ -33,13 +33,21 @@
 
 _Static_assert(sizeof(unsigned long) == 8, "positions are compared as 64-bit numbers");
 
+/* What a record with these counts takes. */
+static uint32_t announced(const struct cam_wire_sample *s)
+{
+	uint32_t frames = s->n_kernel + (uint32_t)s->n_user;
+	uint32_t copy = s->copy_bytes ? (uint32_t)sizeof(struct cam_wire_registers) : 0;
+	return (uint32_t)sizeof(*s) + frames * (uint32_t)sizeof(uint64_t) + copy + s->copy_bytes;
+}
+
 static bool whole(const struct cam_bpf_ring *r, const struct cam_wire_sample *s, uint32_t length)
 {
 	return s->magic == CAM_WIRE_MAGIC && s->n_kernel <= CAM_WIRE_MAX_FRAMES &&
-	       s->n_user <= CAM_WIRE_MAX_FRAMES &&
-	       length == sizeof(*s) + sizeof(uint64_t) * ((size_t)s->n_kernel + s->n_user) &&
-	       s->cpu - r->first_cpu < CAM_WIRE_CPUS_A_RING && s->pid <= INT32_MAX &&
-	       s->tid <= INT32_MAX;
+	       s->n_user <= CAM_WIRE_MAX_USER_FRAMES && s->end < CAM_STACK_ENDS &&
+	       s->copy_bytes <= CAM_WIRE_COPY_BYTES && s->copy_bytes % 8 == 0 &&
+	       length == announced(s) && s->cpu - r->first_cpu < CAM_WIRE_CPUS_A_RING &&
+	       s->pid <= INT32_MAX && s->tid <= INT32_MAX;
 }
 
 static uint64_t record_bytes(uint32_t length)
@@ -96,6 +104,19 @@ static uint32_t raw_flags(uint32_t wire)
 	       (wire & (CAM_WIRE_KERNEL_CUT | CAM_WIRE_USER_CUT) ? CAM_RAW_TRUNCATED : 0);
 }
 
+/* Registers and stack stand behind the frames. */
+static struct cam_raw_copy copy_of(const struct cam_wire_sample *w, const uint64_t *after)
+{
+	if (!w->copy_bytes)
+		return (struct cam_raw_copy){0};
+	const struct cam_wire_registers *regs = (const struct cam_wire_registers *)after;
+	return (struct cam_raw_copy){.ip = regs->ip,
+				     .sp = regs->sp,
+				     .bp = regs->bp,
+				     .stack = (const uint8_t *)(regs + 1),
+				     .stack_bytes = w->copy_bytes};
+}
+
 static void take(struct cam_stream *s, struct cam_raw *out)
 {
 	struct cam_bpf_ring *r = (struct cam_bpf_ring *)s;
@@ -113,14 +134,16 @@ static void take(struct cam_stream *s, struct cam_raw *out)
 			   .n_kernel = w->n_kernel,
 			   .n_user = w->n_user,
 			   .flags = raw_flags(w->flags),
+			   .end = w->end,
+			   .image = w->image,
+			   .copy = copy_of(w, frames + w->n_kernel + w->n_user),
 			   .uid = w->uid,
 			   .start_ns = w->start_ns,
 			   .weight = 1},
 	};
 	_Static_assert(sizeof(w->comm) == CAM_COMM_BYTES, "");
 	memcpy(out->sample.comm, w->comm, sizeof(w->comm) - 1);
-	r->position +=
-		record_bytes((uint32_t)sizeof(*w) + 8u * (w->n_kernel + (uint32_t)w->n_user));
+	r->position += record_bytes(announced(w));
 	r->ready = false;
 }
 

@@ -8,8 +8,10 @@
 #define MAX_RING_BYTES (4u << 20) /* 256 KiB a CPU, counted twice */
 #define MAX_SIDE_BYTES (512u << 10)
 #define MAX_CONTROLS   256u
-/* A ring with room for less than two records of the longest kind would lose the second. */
-#define MIN_RING_BYTES 8192u
+/* A ring with room for less than two samples of the longest kind, without their copies (the program
+ * makes none where they would take more than half of it), would lose the second. */
+#define MIN_RING_BYTES 16384u
+_Static_assert(MIN_RING_BYTES >= 2 * (CAM_WIRE_MAX_PLAIN_BYTES + 8), "");
 
 size_t cam_bpf_size_total(const struct cam_bpf_size *s, const struct cam_bpf_places *p)
 {

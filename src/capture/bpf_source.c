@@ -22,6 +22,7 @@
 #include "capture/bpf_cpu.h"
 #include "capture/bpf_ring.h"
 #include "capture/bpf_size.h"
+#include "capture/bpf_unwinder.h"
 #include "capture/perf_event.h"
 #include "capture/ring_size.h"
 #include "capture/sysctl.h"
@@ -366,6 +367,7 @@ static void source_close(struct cam_capture *c)
 	struct source *s = (struct source *)c;
 
 	close_all(s);
+	cam_bpf_unwinder_free(s->base.unwinder);
 	cam_bpf_unload(&s->bpf);
 	cam_closep(&s->epoll_fd);
 	cam_closep(&s->online_fd);
@@ -505,16 +507,23 @@ static int choose_event(struct source *s, const struct cam_capture_options *o,
 	return 0;
 }
 
-static int load(struct source *s, const struct cam_wire_config *config, struct cam_bpf_refusal *why)
+/*
+ * Copies of stacks, all CPUs together: what the reader of copies can be asked for. On a host of 2 CPUs
+ * that is more than 97 Hz can ask for.
+ */
+#define COPIES_A_SECOND 256u
+#define COPIES_SAVED	16u
+
+static void set_copies(struct cam_wire_config *config, uint32_t cpus)
 {
-	struct cam_cpus possible;
-	uint32_t max_cpus = 0;
-	int err = cam_cpus_read(s->host.sys_root, "possible", &possible);
-	if (err)
-		return err;
-	for (uint32_t cpu = 0; cpu < CAM_CPUS_MAX; cpu++)
-		if (cam_cpus_has(&possible, cpu))
-			max_cpus = cpu + 1;
+	uint32_t each = COPIES_A_SECOND / (cpus ? cpus : 1);
+	config->copy_cost_ns = 1000000000u / (each > 4 ? each : 4);
+	uint64_t saved = (uint64_t)config->copy_cost_ns * COPIES_SAVED;
+	config->copy_burst_ns = saved < UINT32_MAX ? (uint32_t)saved : UINT32_MAX;
+}
+
+static int make_rings(struct source *s, uint32_t max_cpus)
+{
 	s->n_rings = (max_cpus + CAM_WIRE_CPUS_A_RING - 1) / CAM_WIRE_CPUS_A_RING;
 	s->rings = calloc(s->n_rings + 1, sizeof(*s->rings));
 	s->told_malformed = calloc(s->n_rings + 1, sizeof(*s->told_malformed));
@@ -524,7 +533,35 @@ static int load(struct source *s, const struct cam_wire_config *config, struct c
 	}
 	for (uint32_t i = 0; i < s->n_rings; i++)
 		s->rings[i].fd = -1;
-	return cam_bpf_load(max_cpus, config, &s->bpf, why);
+	return 0;
+}
+
+static int load(struct source *s, enum cam_unwind_mode unwind, struct cam_bpf_options *o,
+		struct cam_bpf_refusal *why)
+{
+	static const char *const forms[CAM_BPF_FORMS] = {"frame pointers", "tables (plain loop)",
+							 "tables (bpf_loop)"};
+	struct cam_cpus possible;
+	int err = cam_cpus_read(s->host.sys_root, "possible", &possible);
+	if (err)
+		return err;
+	for (uint32_t cpu = 0; cpu < CAM_CPUS_MAX; cpu++)
+		if (cam_cpus_has(&possible, cpu))
+			o->max_cpus = cpu + 1;
+	if (unwind != CAM_UNWIND_FP)
+		o->best = s->host.no_bpf_loop ? CAM_BPF_PLAIN_LOOP : CAM_BPF_LOOP;
+	if (unwind == CAM_UNWIND_BPF)
+		o->worst = CAM_BPF_PLAIN_LOOP;
+	set_copies(&o->config, cam_cpus_count(&possible));
+	err = make_rings(s, o->max_cpus);
+	if (!err)
+		err = cam_bpf_load(o, &s->bpf, why);
+	if (err)
+		return err;
+	s->base.info.unwind = forms[s->bpf.form];
+	if (s->bpf.form == CAM_BPF_FRAME_POINTERS)
+		return 0;
+	return cam_bpf_unwinder_new(&s->bpf, s->host.kernel, 0, &s->base.unwinder);
 }
 
 static int prepare(struct source *s, const struct cam_capture_options *o,
@@ -534,6 +571,8 @@ static int prepare(struct source *s, const struct cam_capture_options *o,
 		return -EINVAL;
 	if (o->tids)
 		return -EOPNOTSUPP; /* who may load a program may sample every CPU */
+	if (o->unwind == CAM_UNWIND_DWARF)
+		return -EOPNOTSUPP; /* copies of all stacks are the plain source's */
 	s->has_only = o->cpus != NULL;
 	for (size_t i = 0; o->cpus && i < o->n_cpus; i++)
 		cam_cpus_add(&s->only, o->cpus[i]);
@@ -543,9 +582,9 @@ static int prepare(struct source *s, const struct cam_capture_options *o,
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll_fd < 0)
 		return -errno;
-	struct cam_wire_config config;
-	int err = choose_event(s, o, &config);
-	return err ? err : load(s, &config, why);
+	struct cam_bpf_options bpf = {0};
+	int err = choose_event(s, o, &bpf.config);
+	return err ? err : load(s, o->unwind, &bpf, why);
 }
 
 int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,

@@ -22,9 +22,13 @@
 struct cam_bpf_refusal {
 	const char *step;
 	int error;
+	char verifier[128]; /* the last line of what the verifier had to say; "": nothing */
 };
 
-/* cam_capture_open_bpf() is this on the real host; *why is set when it fails. */
+/*
+ * cam_capture_open_bpf() is this on the real host; *why is set when it fails, and also when it opened but
+ * the kernel refused a better form of the program (bpf_load.h): then info.unwind says what is left.
+ */
 int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,
 			struct cam_capture **out, struct cam_bpf_refusal *why);
 /* "loading the program: not allowed (EPERM)", cut to fit; returns text. */

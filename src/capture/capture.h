@@ -55,6 +55,8 @@ struct cam_capture_info {
 	size_t side_ring_bytes;	  /* a CPU */
 	size_t ring_bytes;	  /* all, as resident */
 	bool kernel_stacks;
+	const char *
+		unwind; /* "tables (bpf_loop)", "tables (plain loop)", "frame pointers", "copies" */
 	bool rings_shrunk; /* a locked-memory limit made them smaller than wanted */
 };
 

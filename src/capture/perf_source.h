@@ -8,6 +8,7 @@
 struct cam_perf_host {
 	const struct cam_kernel *kernel;
 	const char *proc_root, *sys_root; /* "/proc", "/sys" */
+	bool no_bpf_loop;		  /* as on a kernel before 5.17 */
 };
 
 /* cam_capture_open_perf() is this on the real host. */

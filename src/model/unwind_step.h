@@ -77,6 +77,25 @@ static CAM_STEP_INLINE __u64 cam_step_le(__u64 a, __u64 b)
 	return c;
 }
 
+/*
+ * The 7 bytes before an address: do they end in a call? e8 with 4 bytes, or ff /2 with what its second
+ * byte says follows. Without branches, as above.
+ */
+static CAM_STEP_INLINE int cam_step_is_call(const __u8 before[7])
+{
+	/* The second byte of ff /2 by its upper 2 and lower 3 bits: which of the lengths it has. */
+	__u32 m2 = before[6], m3 = before[5], m4 = before[4], m6 = before[2], m7 = before[1];
+	__u32 two = (m2 & 0xf8) == 0xd0 || ((m2 & 0xf8) == 0x10 && (m2 & 7) != 4 && (m2 & 7) != 5);
+	__u32 three =
+		((m3 & 0xf8) == 0x50 && (m3 & 7) != 4) || (m3 == 0x14 && (before[6] & 7) != 5);
+	__u32 four = m4 == 0x54;
+	__u32 six = m6 == 0x15 || ((m6 & 0xf8) == 0x90 && (m6 & 7) != 4);
+	__u32 seven = m7 == 0x94 || (m7 == 0x14 && (before[2] & 7) == 5);
+	return (before[2] == 0xe8) | ((before[5] == 0xff) & two) | ((before[4] == 0xff) & three) |
+	       ((before[3] == 0xff) & four) | ((before[1] == 0xff) & six) |
+	       ((before[0] == 0xff) & seven);
+}
+
 /* The last child that begins at or before the offset; 0 also if none does. */
 static CAM_STEP_INLINE __u32 cam_step_child(const struct cam_unwind_block *b, __u64 offset)
 {

@@ -35,7 +35,10 @@ enum cam_unwind_mode {
 struct cam_unwind_process {
 	int32_t pid;
 	uint64_t start_ns; /* boot clock; 0: not known: whatever has that pid now */
-	uint32_t image;	   /* ingest's number of this very set of mappings, never given again */
+	uint64_t
+		as_of_ns; /* monotonic: it ran this then; an exec after that makes it void; 0: now */
+	uint32_t
+		image; /* ingest's number of this very set of mappings, never given again, never 0 */
 };
 
 /* A mapping as ingest has it. */

@@ -17,14 +17,17 @@
 
 #include <cmocka.h>
 
-static const struct cam_wire_config config = {.stack_bytes = 1016, .kernel_stacks = 1};
+static const struct cam_bpf_options options = {
+	.max_cpus = 2,
+	.config = {.stack_bytes = 1016, .kernel_stacks = 1},
+};
 
 static struct cam_bpf load(void)
 {
 	struct cam_bpf b;
 	struct cam_bpf_refusal why = {0};
 	char text[128];
-	if (cam_bpf_load(2, &config, &b, &why))
+	if (cam_bpf_load(&options, &b, &why))
 		fail_msg("%s", cam_bpf_refusal_text(&why, text, sizeof(text)));
 	return b;
 }

@@ -79,8 +79,8 @@ static void a_budget_too_small_is_refused(void **state)
 	(void)state;
 	struct cam_bpf_places p = places(2), none = {.page_bytes = 4096};
 	struct cam_bpf_size s;
-	/* One ring of 8 KiB twice and its two pages; two side bands and two controls of two pages. */
-	size_t least = 16384 + 8192 + 2 * 8192 + 2 * 8192;
+	/* One ring of 16 KiB twice and its two pages; two side bands and two controls of two pages. */
+	size_t least = 32768 + 8192 + 2 * 8192 + 2 * 8192;
 	assert_int_equal(cam_bpf_size_choose(least - 1, &p, &s), -ENOMEM);
 	assert_int_equal(cam_bpf_size_choose(least, &p, &s), 0);
 	assert_int_equal(cam_bpf_size_total(&s, &p), least);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * What runs in the kernel: a sample at each overflow of a CPU's event; the scope kept at each fork.
+ * What runs in the kernel: a sample at each overflow of a CPU's event; who is wanted, and who runs what,
+ * kept at each fork, exec and end of a process.
  *
  * Why copies of stacks and not stack ids: the kernel's stack map lost 22 to 31 % of the stacks to
  * colliding ids at the same cost. Why output of a scratch buffer and not a reservation in the ring:
@@ -18,66 +19,17 @@
  *
  * Kernel structs are declared with the members we read; their places are found at load time.
  */
-#include <linux/bpf.h>
-#include <linux/bpf_perf_event.h>
-#include <stdbool.h>
+#include "capture/bpf/shared.h"
 
-#include "capture/wire.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
+#if defined(__TARGET_ARCH_x86)
+#include "capture/bpf/user_stack.h"
+#endif
 
 /* The helpers that read stacks are granted to programs under the GPL only. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct task_struct {
-	struct task_struct *group_leader;
-	__u64 start_boottime;
-	int pid, tgid;
-} __attribute__((preserve_access_index));
-
-struct scratch {
-	struct cam_wire_sample head;
-	__u64 frames[2 * CAM_WIRE_MAX_FRAMES];
-};
-
-/* Sizes of 1 are replaced before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct cam_wire_counts);
-} cam_counts SEC(".maps");
-
-struct ring {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct ring);
-} cam_rings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} cam_scratch SEC(".maps");
-
-/* Process → its start (0: whatever has that pid now). */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CAM_WIRE_MAX_SCOPE);
-	__type(key, __u32);
-	__type(value, __u64);
-} cam_scope SEC(".maps");
-
-const volatile struct cam_wire_config cam_config = {CAM_WIRE_MAX_FRAMES * sizeof(__u64), 1};
-struct cam_wire_state cam_state;
+/* How the user's half is walked; a program each. */
+enum form { FORM_FRAME_POINTERS, FORM_PLAIN, FORM_LOOP };
 
 static __always_inline bool user_mode(struct bpf_perf_event_data *ctx)
 {
@@ -104,7 +56,7 @@ static __always_inline __u32 kernel_stack(struct bpf_perf_event_data *ctx, struc
 {
 	if (!cam_config.kernel_stacks)
 		return 0;
-	long n = bpf_get_stack(ctx, s->frames, CAM_WIRE_MAX_FRAMES * sizeof(__u64), 0);
+	long n = bpf_get_stack(ctx, s->body, CAM_WIRE_MAX_FRAMES * sizeof(__u64), 0);
 	if (n <= 0)
 		return 0;
 	s->head.n_kernel = n / sizeof(__u64);
@@ -123,7 +75,7 @@ static __always_inline __u32 user_stack(struct bpf_perf_event_data *ctx, struct 
 	at &= 1023;
 	if (at > CAM_WIRE_MAX_FRAMES * sizeof(__u64))
 		return 0;
-	long n = bpf_get_stack(ctx, (char *)s->frames + at, CAM_WIRE_MAX_FRAMES * sizeof(__u64),
+	long n = bpf_get_stack(ctx, s->body + at, CAM_WIRE_MAX_FRAMES * sizeof(__u64),
 			       BPF_F_USER_STACK);
 	if (n <= 0)
 		return 0;
@@ -135,11 +87,16 @@ static __always_inline __u32 user_stack(struct bpf_perf_event_data *ctx, struct 
 	return n;
 }
 
+static __always_inline void *ring_of(__u32 cpu)
+{
+	__u32 index = cpu / CAM_WIRE_CPUS_A_RING;
+	return bpf_map_lookup_elem(&cam_rings, &index);
+}
+
 /* Wakes the reader only when half of the ring is full: it comes by itself several times a second. */
 static __always_inline long emit(__u32 cpu, const struct scratch *s, __u32 bytes)
 {
-	__u32 index = cpu / CAM_WIRE_CPUS_A_RING;
-	void *ring = bpf_map_lookup_elem(&cam_rings, &index);
+	void *ring = ring_of(cpu);
 	if (!ring)
 		return -1;
 	__u64 filled = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + bytes;
@@ -148,13 +105,97 @@ static __always_inline long emit(__u32 cpu, const struct scratch *s, __u32 bytes
 				  wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-SEC("perf_event")
-int cam_sample(struct bpf_perf_event_data *ctx)
+#if defined(__TARGET_ARCH_x86)
+/* Of a copy: the upper half of a ring is for samples alone. */
+static __always_inline bool has_room(__u32 cpu)
+{
+	void *ring = ring_of(cpu);
+	return ring && 2 * (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + CAM_WIRE_MAX_BYTES) <=
+			       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
+/* Whose stack is not walked, or how the walk by tables ended; n_user counts what it found. */
+static __always_inline __u32 walk_user(struct bpf_perf_event_data *ctx, struct scratch *s,
+				       struct task_struct *task, bool has_loop,
+				       struct cam_wire_registers *regs)
+{
+	bool user = s->head.flags & CAM_WIRE_USER_MODE;
+	if (!user && (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || !task->mm))
+		return CAM_STACK_NO_USER;
+	__u32 cs = user_registers(ctx, task, user, &s->step);
+	*regs = (struct cam_wire_registers){s->step.ip, s->step.sp, s->step.bp};
+	if (cs == USER32_CS)
+		return CAM_STACK_COMPAT;
+	struct cam_wire_process p;
+	if (!find_process(s->head.pid, s->head.start_ns, &p))
+		return CAM_STACK_PENDING;
+	s->head.image = p.image;
+	s->image_block = p.block;
+	s->now_s = s->head.time_ns / 1000000000;
+	note_use(s->image_block, s->now_s);
+	__u32 end = walk(has_loop);
+	if (end == CAM_STACK_DEPTH)
+		s->head.flags |= CAM_WIRE_USER_CUT;
+	if (s->step.guessed)
+		s->head.flags |= CAM_WIRE_GUESSED;
+	return end;
+}
+
+/* Would something be known in a moment that is not known yet? */
+static __always_inline bool wants_copy(const struct scratch *s, __u32 end)
+{
+	return end == CAM_STACK_PENDING ||
+	       (end == CAM_STACK_NO_MAPPING && !(s->head.flags & CAM_WIRE_GUESSED));
+}
+#endif
+
+/* The user's half, and a copy where that will help; the bytes of body, of which `at` are there. */
+static __always_inline __u32 user_half(struct bpf_perf_event_data *ctx, struct scratch *s,
+				       struct task_struct *task, enum form form, __u32 at,
+				       struct cam_wire_ends *ends)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct cam_wire_registers regs = {0};
+	if (form != FORM_FRAME_POINTERS) {
+		__u32 end = walk_user(ctx, s, task, form == FORM_LOOP, &regs);
+		s->head.end = end;
+		if (end == CAM_STACK_NO_USER)
+			return at;
+		/* Not even the leaf's caller: what frame pointers say is more. */
+		if (s->head.n_user <= 1 && (end == CAM_STACK_PENDING || end == CAM_STACK_COMPAT)) {
+			s->head.n_user = 0;
+			at += user_stack(ctx, s, at);
+		} else {
+			at = (s->head.n_kernel + s->head.n_user) * sizeof(__u64);
+		}
+		if (wants_copy(s, end) && cam_state.copies) {
+			if (has_room(s->head.cpu) && may_copy(s, s->head.time_ns))
+				at += copy_stack(s, at, &regs);
+			else
+				ends->copies_denied++;
+		}
+		return at;
+	}
+#endif
+	return at + user_stack(ctx, s, at);
+}
+
+static __always_inline void count_end(const struct scratch *s, struct cam_wire_ends *ends)
+{
+	if (!s->head.tid)
+		return;
+	ends->ends[s->head.end & 15]++;
+	ends->guessed += !!(s->head.flags & CAM_WIRE_GUESSED);
+	ends->copied += s->head.copy_bytes > 0;
+}
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, enum form form)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	__u32 cpu = bpf_get_smp_processor_id(), zero = 0;
 	struct cam_wire_counts *count = bpf_map_lookup_elem(&cam_counts, &cpu);
-	if (!count)
+	struct cam_wire_ends *ends = bpf_map_lookup_elem(&cam_ends, &cpu);
+	if (!count || !ends)
 		return 0; /* there is an entry for every CPU that may ever come */
 	count->fired++;
 
@@ -182,15 +223,57 @@ int cam_sample(struct bpf_perf_event_data *ctx)
 	};
 	bpf_get_current_comm(s->head.comm, sizeof(s->head.comm));
 	__u32 bytes = 0;
-	if (s->head.tid) {
-		bytes = kernel_stack(ctx, s);
-		bytes += user_stack(ctx, s, bytes);
-	}
-	if (bytes > sizeof(s->frames) || emit(cpu, s, sizeof(s->head) + bytes))
+	if (s->head.tid)
+		bytes = user_half(ctx, s, task, form, kernel_stack(ctx, s), ends);
+	if (bytes > sizeof(s->body) || emit(cpu, s, sizeof(s->head) + bytes)) {
 		count->ring_full++;
-	else
+	} else {
 		count->emitted++;
+		count_end(s, ends);
+	}
 	return 0;
+}
+
+/* The best that the kernel takes is loaded, and only that. */
+SEC("perf_event")
+int cam_sample(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, FORM_FRAME_POINTERS);
+}
+
+#if defined(__TARGET_ARCH_x86)
+SEC("perf_event")
+int cam_sample_plain(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, FORM_PLAIN);
+}
+
+SEC("perf_event")
+int cam_sample_loop(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, FORM_LOOP);
+}
+#endif
+
+/* The child runs what its parent ran. One that does not fit is not known until user space says. */
+static __always_inline void follow_image(__u32 from, __u64 from_start, __u32 to, __u64 to_start)
+{
+	struct cam_wire_process p;
+	if (!find_process(from, from_start, &p))
+		return;
+	p.pid = to;
+	p.start_ns = to_start;
+	p.as_of_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&cam_processes, &to, &p, BPF_ANY);
+}
+
+static __always_inline void follow_scope(__u32 from, __u64 from_start, __u32 to, __u64 to_start)
+{
+	const __u64 *wanted = bpf_map_lookup_elem(&cam_scope, &from);
+	if (!wanted || (*wanted && *wanted != from_start))
+		return;
+	if (bpf_map_update_elem(&cam_scope, &to, &to_start, BPF_ANY))
+		cam_state.scope_full = 1;
 }
 
 /* Arguments: parent, child. The child has not run yet. */
@@ -203,11 +286,22 @@ int cam_fork(struct bpf_raw_tracepoint_args *ctx)
 	__u64 to_start = BPF_CORE_READ(child, start_boottime);
 	if (from == to)
 		return 0; /* a thread */
-	const __u64 *wanted = bpf_map_lookup_elem(&cam_scope, &from);
-	if (!wanted || (*wanted && *wanted != from_start))
-		return 0;
-	if (bpf_map_update_elem(&cam_scope, &to, &to_start, BPF_ANY))
-		cam_state.scope_full = 1;
+	follow_scope(from, from_start, to, to_start);
+	follow_image(from, from_start, to, to_start);
+	return 0;
+}
+
+/* Arguments: task, … It is another program from here on: what was said of it is void. */
+SEC("raw_tp/sched_process_exec")
+int cam_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid);
+	struct cam_wire_exec exec = {.exec_ns = bpf_ktime_get_ns(),
+				     .start_ns = BPF_CORE_READ(task, start_boottime)};
+	if (bpf_map_update_elem(&cam_execs, &pid, &exec, BPF_ANY))
+		cam_state.execs_lost_ns = exec.exec_ns;
+	bpf_map_delete_elem(&cam_processes, &pid);
 	return 0;
 }
 
@@ -220,8 +314,17 @@ int cam_free(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, pid), tgid = BPF_CORE_READ(task, tgid);
-	const __u64 *wanted = pid == tgid ? bpf_map_lookup_elem(&cam_scope, &tgid) : NULL;
-	if (wanted && (*wanted == 0 || *wanted == BPF_CORE_READ(task, start_boottime)))
+	__u64 start_ns = BPF_CORE_READ(task, start_boottime);
+	if (pid != tgid)
+		return 0;
+	const __u64 *wanted = bpf_map_lookup_elem(&cam_scope, &tgid);
+	if (wanted && (*wanted == 0 || *wanted == start_ns))
 		bpf_map_delete_elem(&cam_scope, &tgid);
+	const struct cam_wire_exec *x = bpf_map_lookup_elem(&cam_execs, &tgid);
+	if (x && x->start_ns == start_ns)
+		bpf_map_delete_elem(&cam_execs, &tgid);
+	const struct cam_wire_process *p = bpf_map_lookup_elem(&cam_processes, &tgid);
+	if (p && same_start(p->start_ns, start_ns))
+		bpf_map_delete_elem(&cam_processes, &tgid);
 	return 0;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The unwinder in the kernel, on this kernel: a child recurses without frame pointers, notes what
+ * the C library's own unwinder says of its stack, and spins; every sample must say the same.
+ * Needs root.
+ */
+#include "support_bpf.h"
+#include "support_sampling.h"
+#include "support_unwind.h"
+
+#include <execinfo.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MAX_DEPTH 1024
+
+/* What a child says of itself. */
+struct told {
+	int n; /* written last */
+	void *frames[MAX_DEPTH];
+};
+
+static struct told *told;
+
+/* Calls bottom() below `depth` frames of itself; rbp holds no frame pointer on the way. */
+void descend(unsigned long depth);
+extern const char descend_back[];
+__asm__(".text\n"
+	".globl descend, descend_back\n"
+	".type descend, @function\n"
+	"descend:\n"
+	".cfi_startproc\n"
+	"	push %rbp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	".cfi_rel_offset %rbp, 0\n"
+	"	sub $16, %rsp\n"
+	".cfi_adjust_cfa_offset 16\n"
+	"	mov $0x123456, %ebp\n"
+	"	dec %rdi\n"
+	"	jz 1f\n"
+	"	call descend\n"
+	"descend_back:\n"
+	"	jmp 2f\n"
+	"1:	call bottom\n"
+	"2:	add $16, %rsp\n"
+	".cfi_adjust_cfa_offset -16\n"
+	"	pop %rbp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	".cfi_restore %rbp\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size descend, . - descend\n");
+
+void bottom(void);
+__attribute__((noinline)) void bottom(void)
+{
+	int n = backtrace(told->frames, MAX_DEPTH);
+	__atomic_store_n(&told->n, n, __ATOMIC_RELEASE);
+	for (;;)
+		spin_a(10);
+}
+
+static void go_down(void *arg)
+{
+	descend(*(unsigned long *)arg);
+}
+
+struct result {
+	pid_t pid;
+	uint32_t image;
+	size_t samples, complete, exact, deep, pending, copied, other_image, wrong_order;
+	uint64_t start_ns;
+	uint32_t n_descend;
+};
+
+/* Do the sample's callers end in what the child said, from descend() upwards? */
+static bool agrees(const struct cam_raw_sample *s)
+{
+	int from = 0;
+	while (from < told->n && told->frames[from] != (const void *)descend_back)
+		from++;
+	uint32_t n = (uint32_t)(told->n - from);
+	if (n == 0 || s->n_user < n)
+		return false;
+	const uint64_t *tail = s->user + (s->n_user - n);
+	for (uint32_t i = 0; i < n; i++)
+		if (tail[i] != (uint64_t)(uintptr_t)told->frames[from + (int)i])
+			return false;
+	return true;
+}
+
+static void on_record(void *arg, const struct cam_raw *r)
+{
+	struct result *x = arg;
+	if (r->type != CAM_RAW_SAMPLE || r->pid != x->pid)
+		return;
+	const struct cam_raw_sample *s = &r->sample;
+	x->samples++;
+	x->start_ns = s->start_ns;
+	x->complete += s->end == CAM_STACK_COMPLETE;
+	x->pending += s->end == CAM_STACK_PENDING;
+	x->deep += s->end == CAM_STACK_DEPTH && s->flags & CAM_RAW_TRUNCATED && s->n_user == 512;
+	x->copied += s->copy.stack_bytes > 0;
+	x->exact += agrees(s);
+	x->other_image += s->image != x->image;
+}
+
+static pid_t start_child(unsigned long *depth)
+{
+	__atomic_store_n(&told->n, 0, __ATOMIC_RELEASE);
+	pid_t pid = child_on(0, go_down, depth);
+	for (int i = 0; i < 10000 && !__atomic_load_n(&told->n, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	assert_true(told->n > 3);
+	return pid;
+}
+
+static struct result run(struct cam_capture *c, pid_t pid, uint32_t image)
+{
+	struct result x = {.pid = pid, .image = image};
+	struct result before = x;
+	sampling_drain(c, on_record, &before);
+	for (int i = 0; i < 100 && x.samples < 40; i++)
+		sampling_run(c, 200, 50, on_record, &x);
+	assert_true(x.samples >= 40);
+	return x;
+}
+
+static void check_form(bool no_bpf_loop, const char *form)
+{
+	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys", no_bpf_loop};
+	unsigned long depth = 26;
+	struct tell t = {0};
+	pid_t pid = start_child(&depth);
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 397}, &host);
+	assert_non_null(c->unwinder);
+	assert_string_equal(c->unwinder->stats(c->unwinder).form, form);
+	uint32_t image = tell_process(&t, c->unwinder, pid, 0);
+	struct result x = run(c, pid, image);
+	assert_int_equal(x.complete, x.samples);
+	assert_int_equal(x.exact, x.samples);
+	assert_int_equal(x.other_image, 0);
+	end_child(pid);
+	c->ops->close(c);
+}
+
+static void every_stack_is_what_the_c_library_says(void **state)
+{
+	(void)state;
+	check_form(false, "bpf_loop");
+}
+
+static void the_plain_loop_says_the_same(void **state)
+{
+	(void)state;
+	check_form(true, "plain loop");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_stack_is_what_the_c_library_says),
+		cmocka_unit_test(the_plain_loop_says_the_same),
+	};
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *warm[4];
+	backtrace(warm, 4); /* loads its library */
+	return told == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "model/nouns.h"
+#include "query/quality.h"
 
 #include <stdio.h>
 
@@ -142,6 +143,42 @@ static void put_recording(struct cam_out *out, struct cam_json_value v)
 	cam_out_printf(out, "\n  samples  %llu, %llu a second %s\n",
 		       (unsigned long long)number(v, "samples"),
 		       (unsigned long long)number(v, "samples_per_second"), lately(v));
+}
+
+/* "stacks   unwound in the kernel (bpf_loop); 97.1 % complete, pending 2.1 %, …" */
+static void put_stacks(struct cam_out *out, struct cam_json_value v)
+{
+	struct cam_json_value s, ends;
+	unsigned long long sum = 0, n;
+	if (!cam_json_value_get(v, "stacks", &s) || !cam_json_value_get(s, "ends", &ends))
+		return;
+	cam_out_str(out, "  stacks   ");
+	put_text(out, s, "how");
+	for (unsigned i = CAM_STACK_COMPLETE; i < CAM_STACK_ENDS; i++)
+		sum += i == CAM_STACK_NO_USER
+			       ? 0
+			       : number(ends, cam_stack_end_key((enum cam_stack_end)i));
+	const char *gap = "; ";
+	for (unsigned i = CAM_STACK_COMPLETE; i < CAM_STACK_ENDS; i++) {
+		n = number(ends, cam_stack_end_key((enum cam_stack_end)i));
+		if (!n || i == CAM_STACK_NO_USER)
+			continue;
+		cam_out_printf(out, "%s%s %.3g %%", gap, cam_stack_end_words((enum cam_stack_end)i),
+			       100.0 * (double)n / (double)sum);
+		gap = ", ";
+	}
+	cam_out_str(out, "\n");
+	if (!number(s, "max_bytes"))
+		return;
+	cam_out_printf(out, "           %llu tables, %llu images, ",
+		       (unsigned long long)number(s, "tables"),
+		       (unsigned long long)number(s, "images"));
+	put_of(out, number(s, "table_bytes") + number(s, "image_bytes"), number(s, "max_bytes"));
+	cam_out_printf(out, "; evicted %llu; %llu of %llu copies unwound\n",
+		       (unsigned long long)number(s, "evicted_tables") +
+			       (unsigned long long)number(s, "evicted_images"),
+		       (unsigned long long)number(s, "copies_unwound"),
+		       (unsigned long long)number(s, "copies"));
 }
 
 /* What became of samples that are not in the store: gone; seen, and not worth keeping; never taken,
@@ -322,6 +359,7 @@ static int show(const struct cam_asking *a, bool json)
 		cam_out_str(&out, "\n");
 	} else {
 		put_recording(&out, v);
+		put_stacks(&out, v);
 		put_causes(&out, v, "lost", LOST);
 		put_causes(&out, v, "not kept", NOT_KEPT);
 		put_causes(&out, v, "untaken", NOT_TAKEN);

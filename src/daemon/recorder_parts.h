@@ -57,6 +57,8 @@ struct cam_recorder {
 	struct cam_notify notify;
 	char control_path[512];
 	char why_source[256];
+	char stacks_words[192]; /* how user stacks are had, and why so */
+	const char *unwind;	/* "tables (bpf_loop)", "frame pointers", "copies" */
 	char scope_words[128];
 	char scope_cgroup[PATH_MAX]; /* as /proc/PID/cgroup has it; "": any */
 	char host_name[256];

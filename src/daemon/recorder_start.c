@@ -47,9 +47,11 @@ static int open_source(struct cam_recorder *r, const struct cam_capture_options 
 {
 	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys"};
 	*why = (struct cam_bpf_refusal){0};
-	if (r->settings->source != CAM_SOURCE_PERF && !o->n_tids) {
+	/* Copies of all stacks are the plain source's, tables in the kernel the other's. */
+	bool wants_bpf = r->settings->source == CAM_SOURCE_BPF || o->unwind == CAM_UNWIND_BPF;
+	if (r->settings->source != CAM_SOURCE_PERF && o->unwind != CAM_UNWIND_DWARF && !o->n_tids) {
 		int err = cam_bpf_source_open(o, &host, &r->capture, why);
-		if (!err || r->settings->source == CAM_SOURCE_BPF)
+		if (!err || wants_bpf)
 			return err;
 	}
 	return cam_capture_open_perf(o, &r->capture);
@@ -60,7 +62,8 @@ static int open_best(struct cam_recorder *r, struct cam_capture_options *o,
 		     struct cam_bpf_refusal *why)
 {
 	int err = open_source(r, o, why);
-	if ((err != -EACCES && err != -EPERM) || r->settings->source == CAM_SOURCE_BPF)
+	if ((err != -EACCES && err != -EPERM) || r->settings->source == CAM_SOURCE_BPF ||
+	    o->unwind == CAM_UNWIND_BPF)
 		return err;
 	o->user_only = true;
 	err = open_source(r, o, why);
@@ -133,13 +136,52 @@ static void say_source(struct cam_recorder *r, const struct cam_bpf_refusal *ref
 	cam_log("%s", r->why_source);
 }
 
+/* How user stacks are had; where that is not the best way, why. */
+static void say_stacks(struct cam_recorder *r)
+{
+	const struct cam_settings *s = r->settings;
+	struct cam_unwinder *u = r->capture->unwinder;
+	bool is_bpf = !strcmp(r->capture->info.source, "bpf");
+	char *room = r->stacks_words;
+	const size_t bytes = sizeof(r->stacks_words);
+	if (u) {
+		const char *form = u->stats(u).form;
+		r->unwind = !strcmp(form, "bpf_loop") ? "tables (bpf_loop)" : "tables (plain loop)";
+		snprintf(room, bytes, "unwound in the kernel (%s)", form);
+	} else if (s->unwind == CAM_UNWIND_DWARF) {
+		r->unwind = "copies";
+		snprintf(room, bytes, "copied, and unwound by the symboliser (as asked for)");
+	} else {
+		const char *why =
+			s->unwind == CAM_UNWIND_FP ? "as asked for"
+			: is_bpf		   ? "the kernel refuses the program that unwinds"
+				 : "the plain source cannot unwind; --unwind dwarf copies stacks";
+		r->unwind = "frame pointers";
+		snprintf(room, bytes, "by frame pointers (%s): incomplete where programs have none",
+			 why);
+	}
+	cam_log("stacks: %s", room);
+}
+
+/* What excludes each other is said, not guessed. */
+static int check_unwind(const struct cam_settings *s)
+{
+	if (s->source == CAM_SOURCE_PERF && s->unwind == CAM_UNWIND_BPF)
+		cam_log("--unwind bpf needs --source bpf; with --source perf there are fp and dwarf");
+	else if (s->source == CAM_SOURCE_BPF && s->unwind == CAM_UNWIND_DWARF)
+		cam_log("--unwind dwarf needs --source perf; with --source bpf there are bpf and fp");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static void say_refused(const struct cam_settings *s, const struct cam_bpf_refusal *refusal,
 			int err)
 {
 	char why[160];
 	if (err == -ENODEV && s->n_cpus)
 		cam_log("cannot sample: none of the CPUs asked for (--cpu) is online");
-	else if (s->source == CAM_SOURCE_BPF && refusal->error)
+	else if ((s->source == CAM_SOURCE_BPF || s->unwind == CAM_UNWIND_BPF) && refusal->error)
 		cam_log("cannot sample with --source bpf: %s; --source perf needs less, --source auto "
 			"takes what there is",
 			cam_bpf_refusal_text(refusal, why, sizeof(why)));
@@ -187,10 +229,13 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 		.event = s->event,
 		.cpus = s->n_cpus ? s->cpus : NULL,
 		.n_cpus = s->n_cpus,
+		.unwind = s->unwind,
 	};
 	struct cam_probe probe;
 	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", s->hz}, &probe);
-	int err = check_pids(s);
+	int err = check_unwind(s);
+	if (!err)
+		err = check_pids(s);
 	if (!err)
 		err = check_cgroup(r);
 	if (err)
@@ -203,6 +248,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 		return err;
 	}
 	say_source(r, &refusal);
+	say_stacks(r);
 	say_cost(r);
 	r->shedder = (struct cam_shedder){
 		.wanted_hz = r->capture->info.hz,
@@ -293,6 +339,7 @@ static int add_facts(struct cam_recorder *r)
 	err = err ? err : add_fact(r, "recorded by", "perfcam " PERFCAM_VERSION);
 	err = err ? err : add_fact(r, "source", i->source);
 	err = err ? err : add_fact(r, "event", i->event);
+	err = err ? err : add_fact(r, "unwind", r->unwind);
 	err = err ? err : add_fact(r, "scope", r->scope_words);
 	snprintf(number, sizeof(number), "%u", i->hz);
 	err = err ? err : add_fact(r, "hz", number);
@@ -348,6 +395,7 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.self = r->keeper,
 		.door = cam_keeper_door,
 		.errands = cam_crew_errands(r->crew),
+		.unwinder = r->capture->unwinder,
 	};
 	/* Where the source can, only what is wanted leaves the kernel; else ingest filters. */
 	int err = o.scope.n_pids

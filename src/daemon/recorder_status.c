@@ -57,6 +57,35 @@ static void fill_budgets(const struct cam_recorder *r, const struct cam_live_sta
 	memcpy(b, budgets, sizeof(budgets));
 }
 
+static void fill_stacks(const struct cam_recorder *r, const struct cam_live_stats *l,
+			struct cam_status_stacks *s)
+{
+	struct cam_unwinder *u = r->capture->unwinder;
+	*s = (struct cam_status_stacks){
+		.how = cam_text_of(r->stacks_words),
+		.guessed = l->guessed,
+		.copies = l->copies,
+		.copies_unwound = l->copies_unwound,
+		.copies_late = l->copies_late,
+		.copies_refused = l->copies_refused,
+		.by_tables = u != NULL,
+		.tables_empty = l->tables_empty,
+	};
+	memcpy(s->ends, l->ends, sizeof(s->ends));
+	if (!u)
+		return;
+	struct cam_unwinder_stats k = u->stats(u);
+	s->table_bytes = k.table_bytes;
+	s->image_bytes = k.image_bytes;
+	s->max_bytes = k.max_bytes;
+	s->tables = k.tables;
+	s->images = k.images;
+	s->processes = k.processes;
+	s->evicted_tables = k.evicted_tables;
+	s->evicted_images = k.evicted_images;
+	s->refused = k.refused;
+}
+
 static void fill_store(struct cam_recorder *r, struct cam_status *s)
 {
 	struct cam_keeper_stats k = cam_keeper_stats(r->keeper);
@@ -144,6 +173,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 	};
 	s.samples_per_second = samples_a_second(r);
 	memcpy(s.by_cause, l.by_cause, sizeof(s.by_cause));
+	fill_stacks(r, &l, &s.stacks);
 	fill_processes(r, processes);
 	fill_budgets(r, &l, budgets);
 	fill_store(r, &s);

@@ -62,7 +62,8 @@ static int parse_path(struct cam_settings *s, const struct cam_setting_row *r, c
 }
 
 _Static_assert(sizeof(enum cam_capture_event) == sizeof(unsigned) &&
-		       sizeof(enum cam_source_choice) == sizeof(unsigned),
+		       sizeof(enum cam_source_choice) == sizeof(unsigned) &&
+		       sizeof(enum cam_unwind_mode) == sizeof(unsigned),
 	       "an enum of another size");
 
 static int parse_choice(const char *v, const char *words, void *member, struct cam_why why)

@@ -40,6 +40,7 @@ enum cam_setting_id {
 	CAM_SET_FREQUENCY,
 	CAM_SET_EVENT,
 	CAM_SET_SOURCE,
+	CAM_SET_UNWIND,
 	CAM_SET_ADDRESSES,
 	CAM_SET_PID,
 	CAM_SET_TREE,
@@ -74,6 +75,7 @@ struct cam_settings {
 	uint32_t hz;
 	enum cam_capture_event event;
 	enum cam_source_choice source;
+	enum cam_unwind_mode unwind;
 	bool addresses;
 	/* The scope; all that are set must hold. */
 	int32_t pids[CAM_SETTINGS_PIDS];

@@ -39,6 +39,10 @@ static const struct cam_setting_row rows[] = {
 			   FOR(CAM_FOR_RECORD), PLAIN(CHOICE, event)},
 	[CAM_SET_SOURCE] = {SHOW("source", "auto|bpf|perf", "auto", "who takes the samples"),
 			    FOR(CAM_FOR_RECORD), PLAIN(CHOICE, source)},
+	[CAM_SET_UNWIND] = {SHOW("unwind", "auto|bpf|fp|dwarf", "auto",
+				 "how user stacks are had: tables in the kernel, frame pointers, "
+				 "copies"),
+			    FOR(CAM_FOR_RECORD), PLAIN(CHOICE, unwind)},
 	[CAM_SET_ADDRESSES] = {SHOW("addresses", "no", "no",
 				    "also keep the address of every frame"),
 			       FOR(CAM_FOR_RECORD), FLAG, PLAIN(BOOL, addresses)},

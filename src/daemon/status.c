@@ -2,6 +2,7 @@
 #include "daemon/status.h"
 
 #include "base/json.h"
+#include "query/quality.h"
 
 static void put_realtime(struct cam_json *j, const char *key, int64_t ns)
 {
@@ -34,6 +35,35 @@ static void put_recording(struct cam_json *j, const struct cam_status *s)
 	cam_json_close(j, '}');
 	cam_json_text(j, "shedding", s->shedding);
 	cam_json_u64(j, "max_cpu_ppm", s->max_cpu_ppm);
+}
+
+static void put_stacks(struct cam_json *j, const struct cam_status_stacks *s)
+{
+	cam_json_open(j, "stacks", '{');
+	cam_json_text(j, "how", s->how);
+	cam_json_open(j, "ends", '{');
+	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
+		cam_json_u64(j, i ? cam_stack_end_key((enum cam_stack_end)i) : "unknown",
+			     s->ends[i]);
+	cam_json_close(j, '}');
+	cam_json_u64(j, "guessed", s->guessed);
+	cam_json_u64(j, "copies", s->copies);
+	cam_json_u64(j, "copies_unwound", s->copies_unwound);
+	cam_json_u64(j, "copies_late", s->copies_late);
+	cam_json_u64(j, "copies_refused", s->copies_refused);
+	if (s->by_tables) {
+		cam_json_u64(j, "table_bytes", s->table_bytes);
+		cam_json_u64(j, "image_bytes", s->image_bytes);
+		cam_json_u64(j, "max_bytes", s->max_bytes);
+		cam_json_u64(j, "tables", s->tables);
+		cam_json_u64(j, "tables_empty", s->tables_empty);
+		cam_json_u64(j, "images", s->images);
+		cam_json_u64(j, "processes", s->processes);
+		cam_json_u64(j, "evicted_tables", s->evicted_tables);
+		cam_json_u64(j, "evicted_images", s->evicted_images);
+		cam_json_u64(j, "refused", s->refused);
+	}
+	cam_json_close(j, '}');
 }
 
 static void put_cost(struct cam_json *j, const struct cam_status *s)
@@ -101,6 +131,7 @@ void cam_status_write(const struct cam_status *s, struct cam_buf *out)
 	cam_out_to_buf(&to, out);
 	cam_json_open(&j, NULL, '{');
 	put_recording(&j, s);
+	put_stacks(&j, &s->stacks);
 	put_cost(&j, s);
 	put_store(&j, s);
 	cam_json_close(&j, '}');

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "model/nouns.h"
+#include "model/unwind_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,18 @@ struct cam_status_budget {
 	const char *name;
 	uint64_t used, limit; /* bytes */
 	uint64_t refused;     /* what did not fit, as often as it happened */
+};
+
+/* How user stacks are had and how they ended, since the start. */
+struct cam_status_stacks {
+	struct cam_text how;	       /* the one line said at start */
+	uint64_t ends[CAM_STACK_ENDS]; /* of the samples that were stored */
+	uint64_t guessed;	       /* with steps by frame pointers */
+	uint64_t copies, copies_unwound, copies_late, copies_refused;
+	bool by_tables; /* what follows is known */
+	uint64_t table_bytes, image_bytes, max_bytes;
+	uint64_t tables, tables_empty, images, processes;
+	uint64_t evicted_tables, evicted_images, refused;
 };
 
 struct cam_status_error {
@@ -51,6 +64,7 @@ struct cam_status {
 	uint64_t by_cause[CAM_CAUSE_MAX]; /* samples not stored, since the start */
 	struct cam_text shedding;	  /* what is being shed now; empty: nothing */
 	uint32_t max_cpu_ppm;		  /* of all CPUs together; 0: no limit */
+	struct cam_status_stacks stacks;
 	const struct cam_status_process *processes;
 	size_t n_processes;
 	const struct cam_status_budget *budgets;

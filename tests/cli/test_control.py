@@ -23,6 +23,11 @@ STATUS_JSON = {
     "samples": 123456789, "samples_per_second": 9312,
     "by_cause": {"idle": 500, "lost_ring": 10, "lost_queue": 2, "stolen": 7,
                  "unexplained": 14},
+    "stacks": {"how": "unwound in the kernel (bpf_loop)",
+               "ends": {"unknown": 1, "complete": 970, "no_user": 50, "pending": 20, "no_cfi": 10},
+               "copies": 9, "copies_unwound": 8, "table_bytes": 3145728, "image_bytes": 1048576,
+               "max_bytes": 67108864, "tables": 40, "images": 12, "evicted_tables": 1,
+               "evicted_images": 2},
     "shedding": "the rate", "max_cpu_ppm": 10000,
     "processes": [
         {"name": "recorder", "pid": 41, "cpu_ns": 1500000000, "cpu_ppm": 1200,
@@ -75,7 +80,9 @@ class Status(WithStore):
         for words in (
             "(2 h 3 min)", "into /var/lib/perfcam", "source   bpf: allowed\n",
             "rate     49 Hz × 96 CPUs (97 Hz wanted); user and kernel stacks\n",
-            "scope    all\n", "123456789, 9312 a second in the last minute\n",
+            "scope    all\n", "stacks   unwound in the kernel (bpf_loop); complete 97 %, ",
+            "not there yet 2 %", "no unwind table for this code 1 %\n",
+            "40 tables, 12 images, 4.0 MiB of 64.0 MiB; evicted 3; 8 of 9 copies unwound\n", "123456789, 9312 a second in the last minute\n",
             "lost     12: ring full 10, queue full 2\n", "not kept 500: idle 500\n",
             "untaken  21: stolen by the hypervisor 7, unexplained 14\n", "0.15 % of one CPU",
             "limit: 96 % (1 % of 96 CPUs)", "recorder 0.12 %, 1 s in all, pid 41, 20.0 MiB resident", "restarted 2 times",

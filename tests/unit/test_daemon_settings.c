@@ -53,6 +53,7 @@ static void test_defaults(void **state)
 	assert_int_equal(s.hz, 97);
 	assert_int_equal(s.event, CAM_EVENT_AUTO);
 	assert_int_equal(s.source, CAM_SOURCE_AUTO);
+	assert_int_equal(s.unwind, CAM_UNWIND_AUTO);
 	assert_false(s.addresses);
 	assert_false(s.tree);
 	assert_int_equal(s.n_pids, 0);

@@ -40,6 +40,7 @@ static void test_written(void **state)
 		.errors = errors,
 		.n_errors = 1,
 		.kernel_stacks = true,
+		.stacks = {.how = CAM_TEXT("by hand"), .ends[CAM_STACK_PENDING] = 4, .copies = 7},
 	};
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
 		s.by_cause[i] = 100 + i;
@@ -60,6 +61,14 @@ static void test_written(void **state)
 	assert_true(cam_json_value_get(v, "by_cause", &list));
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
 		assert_int_equal(number(list, cam_cause_key((enum cam_cause)i)), 100 + i);
+	struct cam_json_value stacks, ends;
+	assert_true(cam_json_value_get(v, "stacks", &stacks));
+	assert_true(cam_json_value_get(stacks, "ends", &ends));
+	assert_int_equal(number(ends, "pending"), 4);
+	assert_int_equal(number(ends, "complete"), 0);
+	assert_int_equal(number(stacks, "copies"), 7);
+	/* Nobody unwinds by tables: there is nothing to say of them. */
+	assert_false(cam_json_value_get(stacks, "max_bytes", &e));
 	assert_true(cam_json_value_get(v, "processes", &list) && cam_json_value_at(list, 1, &e));
 	assert_int_equal(number(e, "restarts"), 3);
 	assert_false(cam_json_value_at(list, 2, &e));

@@ -43,7 +43,8 @@ test-long:
 test-kernels:
 	@tools/setup build kernels
 	@$(MAKE) --no-print-directory all
-	@ninja -C $(BUILD) tests/system/dump_store $(KERNEL_WORKLOADS:%=tests/workloads/workload_%)
+	@ninja -C $(BUILD) tests/system/dump_store tests/kernels/kernels_clocks \
+		$(KERNEL_WORKLOADS:%=tests/workloads/workload_%)
 	@tests/kernels/run.py $(CASES)
 
 lint:

@@ -227,7 +227,8 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 static bool may_touch_wall(const struct cam_selection *s, const struct cam_window_info *info,
 			   const struct cam_window_info *next)
 {
-	if (info->realtime_ns == INT64_MIN)
+	/* Of one that is still open no other header tells: its anchors must. */
+	if (info->realtime_ns == INT64_MIN || !info->sealed)
 		return true;
 	__int128 from = info->realtime_ns, to = from + (info->end_ns - info->start_ns);
 	__int128 margin = (__int128)info->realtime_uncertainty_ns + STEP_NS;

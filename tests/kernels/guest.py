@@ -26,6 +26,7 @@ class Guest:
         os.mkdir(self.share)
         port = os.path.join(self.dir, "port")
         command = [
+            "setpriv", "--pdeathsig", "SIGKILL",  # it ends with the test, however that ends
             "qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
             "-smp", str(cpus), "-m", "1024", "-nodefaults", "-no-user-config", "-display", "none",
             "-no-reboot", "-nic", "none", "-serial", "file:" + self.console,

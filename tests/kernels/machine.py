@@ -37,6 +37,7 @@ class Machine:
         programs = {"usr/bin/perfcam": os.path.join(BUILD, "perfcam")}
         for name in WORKLOADS:
             programs["work/" + name] = os.path.join(BUILD, "tests", "workloads", "workload_" + name)
+        programs["usr/bin/clocks"] = os.path.join(BUILD, "tests", "kernels", "kernels_clocks")
         image.initramfs(self.initramfs, modules, programs)
         self._shared = None
 
@@ -45,7 +46,8 @@ class Machine:
 
     def shared(self):
         if self._shared is None:
-            self._shared = self.boot()
+            # As real machines have it; else the kernel takes QEMU's for unstable, and reads are slow.
+            self._shared = self.boot(arguments="tsc=reliable")
             print(f"# booted {self._shared.must('uname -rv').strip()} in "
                   f"{self._shared.boot_seconds:.0f} s", flush=True)
         return self._shared
@@ -82,7 +84,7 @@ class Recorders:
             store = f"{self.place}/{source}"
             vm.must(SHELL + f"""
 (sh -c 'echo $$ >{store}.pid; exec perfcam record --source {source} --store {store} \
-	--control {store}.control {' '.join(args)}' >{store}.said 2>&1; echo $? >{store}.status) &
+	--control {store}.control --max-cpu none {' '.join(args)}' >{store}.said 2>&1; echo $? >{store}.status) >/dev/null 2>&1 &
 n=0
 until perfcam status --store {store} --control {store}.control >/dev/null 2>&1; do
 	n=$((n + 1))

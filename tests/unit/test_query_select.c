@@ -134,6 +134,7 @@ static void test_windows_that_cannot_matter(void **state)
 	struct cam_window_info w = {.clock = CAM_CLOCK_MONOTONIC,
 				    .start_ns = 1000 * SEC,
 				    .end_ns = 1120 * SEC,
+				    .sealed = true,
 				    .realtime_ns = 500000 * SEC};
 	struct cam_window_info next = w;
 	next.start_ns = w.end_ns;
@@ -146,6 +147,10 @@ static void test_windows_that_cannot_matter(void **state)
 	s.to_ns = 510001 * SEC;
 	assert_false(cam_selection_may_touch(&s, &w, &next));
 	assert_false(cam_selection_may_touch(&s, &w, NULL));
+	/* Its clock may have been stepped a second ago. */
+	w.sealed = false;
+	assert_true(cam_selection_may_touch(&s, &w, NULL));
+	w.sealed = true;
 	/* Stepped by 10,000 s within it. */
 	next.realtime_ns += 10000 * SEC;
 	assert_true(cam_selection_may_touch(&s, &w, &next));

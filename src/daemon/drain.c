@@ -47,8 +47,9 @@ struct cam_drain {
 	int64_t namespace_ns;
 	struct cam_order *order;
 	pthread_t thread;
-	int wake_fd, stop_fd;
+	int wake_fd, nudge_fd;
 	bool stopping;
+	_Atomic bool stop;
 	pid_t self;
 	uint64_t lively_ns; /* until then there may be more programs to come */
 	uint64_t last_round_ns, last_scan_ns;
@@ -186,7 +187,7 @@ static void *drain_main(void *arg)
 	prctl(PR_SET_NAME, "perfcam-drain");
 	prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
 	struct pollfd fds[2] = {
-		{.fd = d->stop_fd, .events = POLLIN},
+		{.fd = d->nudge_fd, .events = POLLIN},
 		{.fd = d->capture->ops->fd(d->capture), .events = POLLIN},
 	};
 	while (!d->stopping) {
@@ -202,7 +203,10 @@ static void *drain_main(void *arg)
 			rest.tv_nsec = (long)(MIN_ROUND_NS - since);
 			n = ppoll(fds, 1, &rest, NULL);
 		}
-		d->stopping = n > 0 && (fds[0].revents & POLLIN);
+		eventfd_t nudged;
+		if (n > 0 && (fds[0].revents & POLLIN))
+			eventfd_read(d->nudge_fd, &nudged);
+		d->stopping = atomic_load_explicit(&d->stop, memory_order_acquire);
 		change_rate(d);
 		run_round(d);
 	}
@@ -221,13 +225,13 @@ int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out)
 	d->self = getpid();
 	d->last_round_ns = d->last_scan_ns = now_ns(d);
 	d->lively_ns = d->last_round_ns + LIVELY_NS;
-	d->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int err = d->stop_fd < 0 ? -errno : cam_order_new(o->max_streams, &d->order);
+	d->nudge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int err = d->nudge_fd < 0 ? -errno : cam_order_new(o->max_streams, &d->order);
 	if (!err)
 		err = -pthread_create(&d->thread, NULL, drain_main, d);
 	if (err) {
-		if (d->stop_fd >= 0)
-			close(d->stop_fd);
+		if (d->nudge_fd >= 0)
+			close(d->nudge_fd);
 		cam_order_free(d->order);
 		free(d);
 		return err;
@@ -240,11 +244,17 @@ void cam_drain_stop(struct cam_drain *d)
 {
 	if (!d)
 		return;
-	eventfd_write(d->stop_fd, 1);
+	atomic_store_explicit(&d->stop, true, memory_order_release);
+	eventfd_write(d->nudge_fd, 1);
 	pthread_join(d->thread, NULL);
-	close(d->stop_fd);
+	close(d->nudge_fd);
 	cam_order_free(d->order);
 	free(d);
+}
+
+void cam_drain_nudge(struct cam_drain *d)
+{
+	eventfd_write(d->nudge_fd, 1);
 }
 
 struct cam_drain_stats cam_drain_stats(struct cam_drain *d)

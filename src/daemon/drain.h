@@ -40,5 +40,7 @@ int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out);
  * still, and the caller's again. */
 void cam_drain_stop(struct cam_drain *d);
 struct cam_drain_stats cam_drain_stats(struct cam_drain *d);
+/* Asks for a round now: somebody waits for records to come as far as he is. */
+void cam_drain_nudge(struct cam_drain *d);
 /* Asks the thread to change the sampling rate (to shed load). */
 void cam_drain_set_rate(struct cam_drain *d, uint32_t hz);

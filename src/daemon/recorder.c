@@ -81,7 +81,10 @@ bool cam_recorder_mishap(struct cam_recorder *r, const char *fmt, ...)
 static void take_tidings(void *arg, const struct cam_tidings *t)
 {
 	struct cam_recorder *r = arg;
-	int err = cam_live_tidings(r->live, t);
+	struct cam_tidings in_time = *t;
+	if (t->type == CAM_ERRAND_PROCESS && !t->error)
+		in_time.process.maps_read_ns -= (uint64_t)r->namespace_ns;
+	int err = cam_live_tidings(r->live, &in_time);
 	if (err)
 		cam_recorder_mishap(r, "an answer of a helper was not taken: %s", strerror(-err));
 }
@@ -296,10 +299,14 @@ static void run_loop(struct cam_recorder *r)
 	while (!r->stopping) {
 		struct epoll_event ev[16];
 		/* The drain thread's rounds are the ticks. It makes longer ones where nothing new comes;
-		 * samples that wait for an answer should not wait for these. */
-		bool expects = cam_crew_stats(r->crew).with_opener;
+		 * samples that wait for an answer should not wait for these, and neither should the
+		 * answer for the records before it. */
+		bool expects =
+			cam_crew_stats(r->crew).with_opener || cam_live_waits_for_records(r->live);
 		int n = epoll_wait(r->epoll_fd, ev, 16, expects ? ANSWER_MS : IDLE_MS);
-		if (n == 0)
+		if (n == 0 && expects)
+			cam_drain_nudge(r->drain);
+		else if (n == 0)
 			tick(r);
 		for (int i = 0; i < n; i++)
 			take_event(r, ev[i].data.fd);
@@ -319,6 +326,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	cam_drain_stop(r->drain);
 	r->drain = NULL;
 	drain_queue(r, true);
+	cam_live_no_more(r->live);
 	uint64_t until =
 		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
 	do {
@@ -379,13 +387,14 @@ static int start_drain(struct cam_recorder *r)
 	cam_recorder_budget(r);
 	/* The first window needs a wall time, should the recorder live no longer than that. */
 	cam_recorder_clocks(r);
+	r->namespace_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - cam_clock_now(r->clock)) /
+			  (int64_t)CAM_NS_PER_SEC * (int64_t)CAM_NS_PER_SEC;
 	const struct cam_drain_options o = {
 		.capture = r->capture,
 		.queue = r->queue,
 		.wake_fd = r->wake_fd,
 		.max_streams = 2 * CAM_SETTINGS_CPUS + 64,
-		.namespace_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - cam_clock_now(r->clock)) /
-				(int64_t)CAM_NS_PER_SEC * (int64_t)CAM_NS_PER_SEC,
+		.namespace_ns = r->namespace_ns,
 	};
 	return cam_drain_start(&o, &r->drain);
 }

@@ -69,6 +69,7 @@ struct cam_recorder {
 	bool command_ended;
 	uint64_t start_ns, stop_ns; /* stop_ns: 0, until stopped */
 	int64_t start_realtime_ns;
+	int64_t namespace_ns; /* CLOCK_MONOTONIC as seen here, minus that of records */
 	uint64_t last_tick_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;

@@ -328,6 +328,7 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 	l->tick_ns = l->now_ns;
 	l->errands_full = false;
 	cam_files_tick(l->files, l->now_ns);
+	cam_processes_believe(l->processes, l->no_more ? UINT64_MAX : released_ns);
 	cam_live_names_apply(l);
 	cam_live_release(l, false);
 	cam_live_copies_tick(l, false);
@@ -338,6 +339,16 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 	int err = cam_ledger_tick(l->ledger, l->now_ns, released_ns);
 	int written = cam_live_window_tick(l, released_ns);
 	return written ? written : err;
+}
+
+bool cam_live_waits_for_records(const struct cam_live *l)
+{
+	return cam_processes_has_noted(l->processes);
+}
+
+void cam_live_no_more(struct cam_live *l)
+{
+	l->no_more = true;
 }
 
 int cam_live_cut(struct cam_live *l, uint64_t end_ns)

@@ -94,6 +94,10 @@ int cam_live_fact(struct cam_live *l, struct cam_text key, struct cam_text value
  * come. -ENOSPC, -EIO …: the journal refuses; what was pending stays until it does not fit.
  */
 int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns);
+/* Whether samples wait for an answer that waits for records: a tick with a later released_ns helps. */
+bool cam_live_waits_for_records(const struct cam_live *l);
+/* No record will come any more: answers about processes need not wait for one. */
+void cam_live_no_more(struct cam_live *l);
 /* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown, SIGHUP). */
 int cam_live_cut(struct cam_live *l, uint64_t end_ns);
 struct cam_live_stats cam_live_stats(const struct cam_live *l);

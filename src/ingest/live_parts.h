@@ -97,6 +97,7 @@ struct cam_live {
 	uint64_t tick_ns;
 	uint32_t next_ticket;
 	bool errands_full; /* send() said so, since the last tick */
+	bool no_more;	   /* records will come */
 
 	struct cam_live_window windows[2];
 	struct cam_live_window *cur, *prev; /* NULL: none */

@@ -55,6 +55,7 @@ int cam_processes_new(const struct cam_process_options *o, struct cam_processes 
 	cam_link_init(&t->living);
 	cam_link_init(&t->ended);
 	cam_link_init(&t->ended_threads);
+	cam_link_init(&t->words);
 	t->epoch = 1;
 	*out = t;
 	return 0;
@@ -140,7 +141,7 @@ static void leave(struct cam_processes *t, struct cam_process *p)
 static void free_process(struct cam_processes *t, struct cam_process *p)
 {
 	cam_image_release(&t->images, p->image);
-	cam_image_release(&t->images, p->draft);
+	cam_process_drop_answer(t, p);
 	cam_words_release(t->options.words, p->cgroup);
 	free(p);
 	t->stats.processes--;
@@ -168,6 +169,7 @@ void cam_process_detach(struct cam_processes *t, struct cam_process *p)
 	cam_link_leave(&p->of_table);
 	leave(t, p);
 	drop_threads(t, p, NULL);
+	cam_process_drop_answer(t, p); /* it was asked by its pid */
 	if (!p->parked)
 		free_process(t, p);
 }
@@ -214,6 +216,7 @@ struct cam_process *cam_process_make(struct cam_processes *t, int32_t pid)
 	*slot = p;
 	cam_link_init(&p->threads);
 	cam_link_init(&p->of_due);
+	cam_link_init(&p->of_words);
 	cam_link_join(&t->living, &p->of_table);
 	t->stats.processes++;
 	return p;

@@ -17,6 +17,7 @@
 #include "model/errand.h"
 
 struct cam_process;
+struct cam_process_word;
 
 struct cam_thread {
 	struct cam_thread *next_hash;
@@ -64,6 +65,9 @@ struct cam_process {
 	struct cam_word *cgroup; /* NULL: not known */
 	struct cam_image *image; /* NULL: nothing is known of it, or it has ended */
 	struct cam_image *draft; /* of an answer of several packets */
+	struct cam_process_word
+		*word;		  /* the rest of it, until records have come as far; NULL: none */
+	struct cam_link of_words; /* of those that have one */
 	struct cam_link threads;
 	uint32_t living_threads; /* that are known */
 	bool leader_ended;
@@ -112,8 +116,12 @@ struct cam_process *cam_processes_heir(const struct cam_processes *t, const stru
 bool cam_processes_is_suspect(const struct cam_processes *t, const struct cam_process *p);
 /* That an errand about it is under way. */
 void cam_processes_asked(struct cam_process *p, uint32_t ticket, uint64_t now_ns);
-/* Answers to CAM_ERRAND_PROCESS and CAM_ERRAND_THREAD. */
+/* Answers to CAM_ERRAND_PROCESS and CAM_ERRAND_THREAD. The former are only noted… */
 void cam_processes_answer(struct cam_processes *t, const struct cam_tidings *a);
+/* …and believed when all records up to the time of their reading have come: those to released_ns. */
+void cam_processes_believe(struct cam_processes *t, uint64_t released_ns);
+/* Whether one is noted. */
+bool cam_processes_has_noted(const struct cam_processes *t);
 /* From the nearest forebear that is known to live and has one; for one whose own came too late. */
 void cam_processes_inherit(struct cam_processes *t, struct cam_process *p);
 

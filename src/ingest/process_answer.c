@@ -9,10 +9,10 @@
  *    is discarded; else it is ours that is gone, and the answer is about its successor;
  *  - an exec later than maps_read_ns: the mappings may be those of the old program, and those of
  *    the new one are known from records: discarded, but for user and cgroup;
- *  - a process whose mappings are known keeps them: the answer runs ahead of the records, which are
- *    released late, so it may be about a program whose exec is still to come. Only of one that is
- *    unknown or suspect, or that was sampled outside of them, are the mappings taken (of the latter
- *    only if it is the same program);
+ *  - records are released late, so the answer runs ahead of them and may be about a program whose
+ *    exec is still to come. It is noted, and believed when the records have come as far;
+ *  - a process whose mappings are known keeps them. Only of one that is unknown or suspect, or that was
+ *    sampled outside of them, are the mappings taken (of the latter only if it is the same program);
  *  - records later than maps_read_ns are laid over the answer, earlier ones are in it.
  *
  * Since when a mapping is valid: samples are parked while the question is under way, and are older
@@ -22,11 +22,13 @@
  *
  * Example: 7 is unknown and sampled at t=5; a record maps b over [10, 20) at t=6; /proc is read at
  * t=7 and has a in [0, 10), b in [10, 20). The parked sample of t=5 finds its address 3 in a; 15 it
- * does not find, for b was not there yet.
+ * does not find, for b was not there yet. Had it executed a program at t=6, the answer would be about that,
+ * and would have waited for the exec's record: the sample of t=5 then stays without a name.
  */
 #include "ingest/process_parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 void cam_processes_asked(struct cam_process *p, uint32_t ticket, uint64_t now_ns)
 {
@@ -34,10 +36,22 @@ void cam_processes_asked(struct cam_process *p, uint32_t ticket, uint64_t now_ns
 	p->asked_ns = now_ns;
 }
 
-static void drop_draft(struct cam_processes *t, struct cam_process *p)
+static void free_word(struct cam_processes *t, struct cam_process_word *w)
+{
+	if (!w)
+		return;
+	cam_words_release(t->options.words, w->exe);
+	cam_words_release(t->options.words, w->cgroup);
+	free(w);
+}
+
+void cam_process_drop_answer(struct cam_processes *t, struct cam_process *p)
 {
 	cam_image_release(&t->images, p->draft);
+	free_word(t, p->word);
 	p->draft = NULL;
+	p->word = NULL;
+	cam_link_leave(&p->of_words);
 }
 
 /* Adds a packet's mappings to the draft; what does not fit makes the answer useless. */
@@ -66,26 +80,22 @@ static void set_since(struct cam_image *draft, const struct cam_image *own, uint
 }
 
 /* The draft becomes the image, with the records that came after it. */
-static void adopt(struct cam_processes *t, struct cam_process *p,
-		  const struct cam_process_tidings *a)
+static void adopt(struct cam_processes *t, struct cam_process *p, const struct cam_process_word *a)
 {
 	struct cam_image *own = p->image;
 	int err = 0;
 	set_since(p->draft, own, t->lost_to_ns);
 	for (uint32_t i = 0; own && i < own->n && !err; i++) {
-		if (own->maps[i].since_ns > a->maps_read_ns)
+		if (own->maps[i].since_ns > a->said.maps_read_ns)
 			err = cam_image_map_row(&t->images, &p->draft, &own->maps[i]);
 	}
-	struct cam_word *exe = a->exe.n ? cam_words_take(t->options.words, a->exe)
-					: cam_word_hold(own ? own->exe : NULL);
+	struct cam_word *exe = cam_word_hold(a->exe ? a->exe : own ? own->exe : NULL);
 	if (exe && !err)
 		err = cam_image_set_exe(&t->images, &p->draft, exe);
 	else
 		cam_words_release(t->options.words, exe);
-	if (err == -ENOMEM) {
-		drop_draft(t, p);
+	if (err == -ENOMEM)
 		return;
-	}
 	p->image = p->draft;
 	p->draft = NULL;
 	cam_image_release(&t->images, own);
@@ -93,23 +103,20 @@ static void adopt(struct cam_processes *t, struct cam_process *p,
 	p->incomplete = false;
 	p->exe_due = false;
 	p->version++;
-	if (a->maps_read_ns >= t->lost_to_ns)
+	if (a->said.maps_read_ns >= t->lost_to_ns)
 		p->epoch = t->epoch;
 }
 
 static void take_identity(struct cam_processes *t, struct cam_process *p,
-			  const struct cam_process_tidings *a)
+			  const struct cam_process_word *a)
 {
 	if (!p->start_ns)
-		p->start_ns = a->start_ns;
-	if (a->uid != CAM_UID_NONE)
-		p->uid = a->uid;
-	if (a->cgroup.n) {
-		struct cam_word *cgroup = cam_words_take(t->options.words, a->cgroup);
-		if (cgroup) {
-			cam_words_release(t->options.words, p->cgroup);
-			p->cgroup = cgroup;
-		}
+		p->start_ns = a->said.start_ns;
+	if (a->said.uid != CAM_UID_NONE)
+		p->uid = a->said.uid;
+	if (a->cgroup) {
+		cam_words_release(t->options.words, p->cgroup);
+		p->cgroup = cam_word_hold(a->cgroup);
 	}
 	p->confirmed = true;
 	p->version++;
@@ -126,24 +133,64 @@ static void take_comm(struct cam_processes *t, struct cam_process *p, int32_t ti
 		cam_thread_set_comm(k, comm, 0);
 }
 
-/* The answer is about another process than ours: which of the two lives? */
-static struct cam_process *choose(struct cam_processes *t, struct cam_process *p, int32_t tid)
+static void fail(struct cam_processes *t, struct cam_process *p)
+{
+	p->ticket = 0;
+	if (p->failures < UINT8_MAX)
+		p->failures++;
+	cam_process_drop_answer(t, p);
+}
+
+/* The answer is about another process than ours: which of the two lives? The answer goes
+ * along. NULL: it is of no use. */
+static struct cam_process *choose(struct cam_processes *t, struct cam_process *p)
 {
 	t->stats.discarded++;
-	if (p->born_ns)
+	if (p->born_ns) {
+		fail(t, p);
 		return NULL;
+	}
 	struct cam_image *draft = p->draft;
+	struct cam_process_word *word = p->word;
 	int32_t pid = p->pid;
 	p->draft = NULL;
+	p->word = NULL;
 	cam_process_detach(t, p);
 	p = cam_process_make(t, pid);
 	if (!p) {
 		cam_image_release(&t->images, draft);
+		free_word(t, word);
 		return NULL;
 	}
-	cam_process_thread(t, p, tid);
+	cam_process_thread(t, p, word->tid);
 	p->draft = draft;
+	p->word = word;
 	return p;
+}
+
+/* The last packet is there: the rest of what it says, until it can be believed. */
+static int note(struct cam_processes *t, struct cam_process *p, const struct cam_tidings *a)
+{
+	const struct cam_process_tidings *said = &a->process;
+	struct cam_words *words = t->options.words;
+	struct cam_process_word *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->said = *said;
+	w->tid = a->tid;
+	w->exe = said->exe.n ? cam_words_take(words, said->exe) : NULL;
+	w->cgroup = said->cgroup.n ? cam_words_take(words, said->cgroup) : NULL;
+	if ((said->exe.n && !w->exe) || (said->cgroup.n && !w->cgroup)) {
+		free_word(t, w);
+		return -ENOMEM;
+	}
+	size_t n = said->comm.n < sizeof(w->comm) ? said->comm.n : sizeof(w->comm);
+	if (n)
+		memcpy(w->comm, said->comm.p, n);
+	w->said.comm = (struct cam_text){w->comm, n};
+	p->word = w;
+	cam_link_join(&t->words, &p->of_words);
+	return 0;
 }
 
 static void answer_process(struct cam_processes *t, const struct cam_tidings *a)
@@ -151,40 +198,57 @@ static void answer_process(struct cam_processes *t, const struct cam_tidings *a)
 	struct cam_process *p = cam_processes_find(t, a->pid);
 	if (!p || !p->ticket || p->ticket != a->ticket)
 		return;
+	/* Asked again meanwhile: the newer answer is as good. */
+	if (p->word)
+		cam_process_drop_answer(t, p);
 	int err = a->error ? a->error : gather(t, p, &a->process);
-	if (!err && a->process.more)
+	if (!err && !a->process.more)
+		err = note(t, p, a);
+	if (err)
+		fail(t, p);
+}
+
+/* All that happened before it was read is known. */
+static void believe(struct cam_processes *t, struct cam_process *p)
+{
+	if (cam_process_starts_differ(p, p->word->said.start_ns) && !(p = choose(t, p)))
 		return;
+	const struct cam_process_word *w = p->word;
 	p->ticket = 0;
-	if (!err && cam_process_starts_differ(p, a->process.start_ns)) {
-		struct cam_process *other = choose(t, p, a->tid);
-		err = other ? 0 : -ESTALE;
-		p = other ? other : cam_processes_find(t, a->pid);
-		if (!p)
-			return;
-	}
-	if (err) {
-		if (p->failures < UINT8_MAX)
-			p->failures++;
-		drop_draft(t, p);
-		return;
-	}
 	p->failures = 0;
 	bool suspect = cam_processes_is_suspect(t, p);
-	take_identity(t, p, &a->process);
+	take_identity(t, p, w);
 	/* One that is about to end has no mappings any more; ours were right. */
 	bool is_leaving = !p->draft->n && p->image && p->image->n;
-	bool is_other = p->image && p->image->exe && a->process.exe.n &&
-			!cam_text_equal(cam_word_text(p->image->exe), a->process.exe);
+	bool is_other = p->image && p->image->exe && w->exe && p->image->exe != w->exe;
 	bool is_known = p->known && !suspect && (!p->incomplete || is_other);
-	if (is_known || p->exec_ns > a->process.maps_read_ns || (p->ended_ns && !p->parked) ||
+	if (is_known || p->exec_ns > w->said.maps_read_ns || (p->ended_ns && !p->parked) ||
 	    is_leaving) {
 		t->stats.discarded += !is_known;
-		drop_draft(t, p);
 	} else {
-		adopt(t, p, &a->process);
-		take_comm(t, p, a->tid, a->process.comm, suspect);
+		adopt(t, p, w);
+		take_comm(t, p, w->tid, w->said.comm, suspect);
 	}
+	cam_process_drop_answer(t, p);
 	cam_processes_make_room(t, p);
+}
+
+void cam_processes_believe(struct cam_processes *t, uint64_t released_ns)
+{
+	/* To believe one may evict others, with what was said of them: from the start again. */
+	for (struct cam_link *l = t->words.next; l != &t->words;) {
+		struct cam_process *p = CAM_LINK_OWNER(l, struct cam_process, of_words);
+		l = l->next;
+		if (p->word->said.maps_read_ns > released_ns)
+			continue;
+		believe(t, p);
+		l = t->words.next;
+	}
+}
+
+bool cam_processes_has_noted(const struct cam_processes *t)
+{
+	return !cam_link_is_alone(&t->words);
 }
 
 void cam_processes_answer(struct cam_processes *t, const struct cam_tidings *a)

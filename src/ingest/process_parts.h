@@ -13,6 +13,7 @@ struct cam_processes {
 	struct cam_thread *by_tid[CAM_THREAD_SLOTS];
 	struct cam_link living, ended; /* of processes: least recently sampled first; in order */
 	struct cam_link ended_threads;
+	struct cam_link words;	  /* of processes whose answer waits for records */
 	struct cam_process *busy; /* not to be evicted now */
 	bool *pid_used;		  /* of options.pids: has been seen, another one is somebody else */
 	int64_t boot_offset_ns;
@@ -21,6 +22,16 @@ struct cam_processes {
 	struct cam_processes_stats stats;
 };
 
+/* What /proc said of a process, but for its mappings (they are the draft). */
+struct cam_process_word {
+	struct cam_process_tidings said; /* its texts are the members below */
+	int32_t tid;
+	struct cam_word *exe, *cgroup; /* NULL: empty */
+	char comm[CAM_ERRAND_MAX_COMM];
+};
+
+/* Forgets draft and word. */
+void cam_process_drop_answer(struct cam_processes *t, struct cam_process *p);
 /* One that lived before, or whose birth was lost. */
 struct cam_process *cam_process_make(struct cam_processes *t, int32_t pid);
 /* Its pid is another's from now on. */

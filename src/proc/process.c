@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <time.h>
 
+/* Of a process that keeps executing programs while it is read. */
+#define MAX_TRIES 4
+
 ssize_t cam_process_file(int dir, const char *name, char *to, size_t room)
 {
 	CAM_AUTOCLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -62,9 +65,15 @@ int cam_process_comm(int32_t pid, int32_t tid, char comm[CAM_ERRAND_MAX_COMM])
 	return dir < 0 ? dir : read_comm(dir, tid, comm);
 }
 
-/* Field 22 of stat, ticks. The name, field 2, stands in parentheses and may hold any byte, so that
+/* What tells one process, and one of its programs, from another. */
+struct self {
+	uint64_t start_ticks;
+	uint64_t stack; /* where it begins: every exec puts it elsewhere; 0: may not be known */
+};
+
+/* Fields 22 and 28 of stat. The name, field 2, stands in parentheses and may hold any byte, so that
  * only the last parenthesis is surely its end. */
-int cam_process_start(int dir, uint64_t *ns)
+static int read_self(int dir, struct self *out)
 {
 	char stat[2048];
 	ssize_t n = cam_process_file(dir, "stat", stat, sizeof(stat) - 1);
@@ -72,13 +81,30 @@ int cam_process_start(int dir, uint64_t *ns)
 		return (int)n;
 	stat[n] = '\0';
 	char *p = memrchr(stat, ')', (size_t)n);
-	for (int field = 2; p && field < 22; field++)
+	for (int field = 2; p && field < 28; field++) {
 		p = strchr(p + 1, ' ');
+		if (p && field == 21)
+			out->start_ticks = strtoull(p + 1, NULL, 10);
+	}
 	if (!p)
 		return -ESRCH;
-	long hz = sysconf(_SC_CLK_TCK);
-	*ns = strtoull(p + 1, NULL, 10) * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
+	out->stack = strtoull(p + 1, NULL, 10);
 	return 0;
+}
+
+static uint64_t ns_of_ticks(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	return ticks * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
+}
+
+int cam_process_start(int dir, uint64_t *ns)
+{
+	struct self self;
+	int err = read_self(dir, &self);
+	if (!err)
+		*ns = ns_of_ticks(self.start_ticks);
+	return err;
 }
 
 /* The real one. The name before it is escaped, so a line that starts so is the one. */
@@ -174,19 +200,18 @@ static void read_maps(struct cam_process *p, int dir, struct cam_text root)
 	p->tidings.mappings = p->mappings;
 }
 
-int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid)
+/* -EAGAIN: it executed a program meanwhile, and this is of both. */
+static int read_all(struct cam_process *p, int dir, int32_t tid)
 {
-	CAM_AUTOCLOSE int dir = cam_process_open(pid);
 	char root_room[CAM_RAW_MAX_TEXT];
-	uint64_t before, after;
-	p->tidings = (struct cam_process_tidings){0};
+	struct self before, after;
+	struct cam_process_tidings *t = &p->tidings;
+	*t = (struct cam_process_tidings){0};
 	p->left_out = 0;
-	p->text.max_bytes = CAM_PROCESS_MAX_TEXT_BYTES;
 	cam_buf_clear(&p->text);
-	int err = dir < 0 ? dir : cam_process_start(dir, &before);
+	int err = read_self(dir, &before);
 	if (err)
 		return err;
-	struct cam_process_tidings *t = &p->tidings;
 	struct cam_text root = read_link(dir, "root", root_room);
 	int n = read_comm(dir, tid, p->comm);
 	t->comm = (struct cam_text){p->comm, n > 0 ? (size_t)n : 0};
@@ -194,11 +219,23 @@ int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid)
 	t->exe = own_view(read_link(dir, "exe", p->exe), root);
 	t->cgroup = read_cgroup(dir, p->cgroup);
 	read_maps(p, dir, root);
-	err = cam_process_start(dir, &after);
+	err = read_self(dir, &after);
 	if (err)
 		return err;
-	t->start_ns = before;
-	return before == after ? 0 : -ESRCH;
+	t->start_ns = ns_of_ticks(before.start_ticks);
+	if (before.start_ticks != after.start_ticks)
+		return -ESRCH;
+	return before.stack == after.stack ? 0 : -EAGAIN;
+}
+
+int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid)
+{
+	CAM_AUTOCLOSE int dir = cam_process_open(pid);
+	p->text.max_bytes = CAM_PROCESS_MAX_TEXT_BYTES;
+	int err = dir < 0 ? dir : -EAGAIN;
+	for (int i = 0; i < MAX_TRIES && err == -EAGAIN; i++)
+		err = read_all(p, dir, tid);
+	return err;
 }
 
 void cam_process_free(struct cam_process *p)

@@ -4,7 +4,7 @@
  *
  * Everything is read through one descriptor of /proc/PID, which means that process for ever: once it
  * has ended, reading fails, even if its number is another's by then. The start time is compared
- * before and after all the same.
+ * before and after all the same. So is the program: all of an answer is of one, and was true at maps_read_ns.
  */
 #pragma once
 #include "base/buf.h"
@@ -28,7 +28,7 @@ struct cam_process {
 /*
  * All zero is empty. Paths are as the process sees them: without the directory that is its root, and
  * without the kernel's " (deleted)" (a memfd keeps it: its records have it too).
- * -ESRCH: no such process, or it ended. What may not be read is empty, a uid CAM_UID_NONE.
+ * -ESRCH: no such process, or it ended. -EAGAIN: it executes one program after the other. What may not be read is empty, a uid CAM_UID_NONE.
  */
 int cam_process_read(struct cam_process *p, int32_t pid, int32_t tid);
 void cam_process_free(struct cam_process *p);

@@ -249,6 +249,57 @@ static void an_answer_that_runs_ahead_of_the_records_changes_no_program(void **s
 	stage_free(&s);
 }
 
+/* The same of a process that lived before: its sample is of the old program, which nobody has described. */
+static void an_answer_that_runs_ahead_describes_no_older_sample(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.lag_ns = 250 * MS; /* records come so much later than /proc is read */
+	uint64_t t = 1 * SEC;
+	stage_sample(&s, t + 1 * MS, 10, 10, USER(0x1010));
+	/* It executes vi at t+20, /proc is read at t+30 and answers at once; the records come then. */
+	s.processes[0] = (struct world_process){.pid = 10, .start_ns = s.processes[0].start_ns};
+	strcpy(s.processes[0].comm, "vi");
+	strcpy(s.processes[0].exe, "/bin/vi");
+	strcpy(s.processes[0].cgroup, "/user/vi");
+	world_map(&s, 10, 0x1000, 0x3000, 8, "/bin/vi");
+	s.maps_read_ns = t + 30 * MS;
+	stage_answer(&s);
+	stage_tick(&s, t + 200 * MS);
+	stage_answer(&s); /* about its file too, if that was asked for */
+	stage_tick(&s, t + 220 * MS);
+	stage_exec(&s, t + 20 * MS, 10, "vi");
+	stage_map(&s, t + 21 * MS, 10, 0x1000, 0x3000, 8, "/bin/vi");
+	stage_sample(&s, t + 40 * MS, 10, 10, USER(0x1010));
+	s.maps_read_ns = 0;
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_int_equal(s.windows[0].n_samples, 2);
+	for (size_t i = 0; i < 2; i++) {
+		if (s.windows[0].samples[i].time_ns < t + 20 * MS)
+			assert_sample(&s, i, "||/user/vi", "[unknown]");
+		else
+			assert_sample(&s, i, "vi|/bin/vi|/user/vi", "vi_0");
+	}
+	stage_free(&s);
+}
+
+/* …and if there was no exec, it is the same program's: named, as soon as that is sure. */
+static void an_answer_is_believed_when_the_records_have_come_as_far(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.lag_ns = 200 * MS;
+	stage_sample(&s, 1 * SEC + 1 * MS, 10, 10, USER(0x1010));
+	s.maps_read_ns = 1 * SEC + 30 * MS;
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_sample(&s, 0, "sh|/bin/sh|/user/sh", "sh_0");
+	stage_free(&s);
+}
+
 /* In the middle of an exec the CPU is in no mapping yet: that is no reason to take the next program's mappings. */
 static void a_sample_within_an_exec_does_not_bring_another_program(void **state)
 {
@@ -633,6 +684,8 @@ int main(void)
 		cmocka_unit_test(an_answer_about_another_bearer_of_the_pid_is_discarded),
 		cmocka_unit_test(a_bearer_whose_birth_was_lost_is_found_by_its_start),
 		cmocka_unit_test(mappings_read_before_an_exec_are_discarded),
+		cmocka_unit_test(an_answer_that_runs_ahead_describes_no_older_sample),
+		cmocka_unit_test(an_answer_is_believed_when_the_records_have_come_as_far),
 		cmocka_unit_test(a_sample_within_an_exec_does_not_bring_another_program),
 		cmocka_unit_test(an_answer_that_runs_ahead_of_the_records_changes_no_program),
 		cmocka_unit_test(newer_records_win_over_an_answer),

@@ -84,6 +84,51 @@ static void a_process_is_described(void **state)
 	test_rmdir(dir);
 }
 
+static bool has_mapping_of(const struct cam_process *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->tidings.n_mappings; i++) {
+		if (cam_text_ends(p->tidings.mappings[i].path, cam_text_of(name)))
+			return true;
+	}
+	return false;
+}
+
+/* Two shells that become each other, all the time: an answer is of one or of the other. */
+static void an_answer_is_of_one_program(void **state)
+{
+	(void)state;
+	char dir[32], one[64], other[64], script[160];
+	unsigned of_bash = 0, of_dash = 0;
+	struct cam_process p = {0};
+	test_mkdir(dir);
+	snprintf(one, sizeof(one), "%s/one", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	snprintf(script, sizeof(script), "exec /bin/bash --norc %s\n", other);
+	test_file(one, script);
+	snprintf(script, sizeof(script), "exec /bin/dash %s\n", one);
+	test_file(other, script);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execl("/bin/dash", "dash", one, NULL);
+		_exit(1);
+	}
+	for (int i = 0; i < 2000 || ((!of_bash || !of_dash) && i < 100000); i++) {
+		if (cam_process_read(&p, pid, pid))
+			continue;
+		bool bash = cam_text_ends(p.tidings.exe, CAM_TEXT("/bash"));
+		bool dash = cam_text_ends(p.tidings.exe, CAM_TEXT("/dash"));
+		assert_false(bash && has_mapping_of(&p, "/dash"));
+		assert_false(dash && has_mapping_of(&p, "/bash"));
+		of_bash += bash;
+		of_dash += dash;
+	}
+	assert_true(of_bash && of_dash);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	cam_process_free(&p);
+	test_rmdir(dir);
+}
+
 /* Against what the shell's tools make of the same file. */
 static void executable_mappings_are_those_of_maps(void **state)
 {
@@ -315,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_is_described),
+		cmocka_unit_test(an_answer_is_of_one_program),
 		cmocka_unit_test(executable_mappings_are_those_of_maps),
 		cmocka_unit_test(names_come_as_they_are),
 		cmocka_unit_test(paths_are_those_the_process_sees),

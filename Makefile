@@ -24,7 +24,7 @@ all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
 
 $(BUILD)/build.ninja:
-	@$(MESON) setup $(BUILD)
+	@$(MESON) setup $(BUILD) -Dwhole_program=true
 
 run:
 	@tools/setup build

@@ -14,7 +14,7 @@
 
 void cam_bpf_blocks_init(struct cam_bpf_blocks *b, int slabs_fd, uint32_t max_slabs)
 {
-	*b = (struct cam_bpf_blocks){.slabs_fd = slabs_fd};
+	b->slabs_fd = slabs_fd;
 	b->max_slabs = max_slabs < CAM_WIRE_MAX_SLABS ? max_slabs : CAM_WIRE_MAX_SLABS;
 }
 

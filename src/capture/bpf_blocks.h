@@ -43,6 +43,7 @@ struct cam_bpf_blocks {
 /* What one slab takes of the kernel's memory. */
 #define CAM_BPF_SLAB_BYTES ((size_t)CAM_WIRE_SLAB_BLOCKS * CAM_UNWIND_BLOCK_BYTES)
 
+/* *b is all 0, and mostly stays untouched: pages that are never written take no memory. */
 void cam_bpf_blocks_init(struct cam_bpf_blocks *b, int slabs_fd, uint32_t max_slabs);
 void cam_bpf_blocks_close(struct cam_bpf_blocks *b);
 

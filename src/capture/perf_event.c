@@ -18,6 +18,7 @@
 #include <time.h>
 
 #define DEFAULT_MAX_STACK 127u
+#define COPY_BYTES	  (16u << 10)
 /* Enough for a PMU to have counted something, too short to be noticed. */
 #define TRIAL_NS 200000u
 
@@ -50,6 +51,19 @@ static void fill(struct cam_perf_event *e, const char *proc_root,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 	};
+	if (o->unwind == CAM_UNWIND_DWARF) {
+		e->attr.sample_type |= CAM_RECORD_COPY_TYPE;
+		e->attr.sample_regs_user = CAM_RECORD_COPY_REGS;
+		e->attr.sample_stack_user = COPY_BYTES;
+		e->attr.exclude_callchain_user = 1;
+	}
+}
+
+void cam_perf_event_fit(struct cam_perf_event *e, size_t ring_bytes)
+{
+	if (e->attr.sample_type & PERF_SAMPLE_STACK_USER)
+		e->attr.sample_stack_user =
+			(uint32_t)(ring_bytes / 4 < COPY_BYTES ? ring_bytes / 4 : COPY_BYTES);
 }
 
 /* Whether cycles can be sampled and really advance: a virtual PMU may accept them and count none. */

@@ -18,5 +18,7 @@ struct cam_perf_event {
 /* -EOPNOTSUPP: cycles were asked for and are not to be had. */
 int cam_perf_event_choose(const struct cam_kernel *k, const char *proc_root,
 			  const struct cam_capture_options *o, struct cam_perf_event *out);
+/* Copies of user stacks (CAM_UNWIND_DWARF), as large as this ring can hold some of. */
+void cam_perf_event_fit(struct cam_perf_event *e, size_t ring_bytes);
 /* What attr.sample_period (or sample_freq) and PERF_EVENT_IOC_PERIOD take for this rate. */
 uint64_t cam_perf_event_period(const struct cam_perf_event *e, uint32_t hz);

@@ -249,6 +249,7 @@ static int make_sets(struct source *s)
 	o.side_band = false;
 	o.hz = s->base.info.hz;
 	o.ring_bytes = s->size.sample_bytes;
+	cam_perf_event_fit(&s->event, o.ring_bytes);
 	o.attr = s->event.attr;
 	o.attr.sample_period = cam_perf_event_period(&s->event, o.hz);
 	o.attr.wakeup_watermark = (uint32_t)(o.ring_bytes / 2);
@@ -322,6 +323,8 @@ static int prepare(struct source *s, const struct cam_capture_options *o)
 {
 	if (!o->hz)
 		return -EINVAL;
+	if (o->unwind == CAM_UNWIND_BPF)
+		return -EOPNOTSUPP;
 	int err = copy_options(s, o);
 	if (err)
 		return err;
@@ -334,6 +337,7 @@ static int prepare(struct source *s, const struct cam_capture_options *o)
 		.event = s->event.name,
 		.hz = allowed_hz(s, o->hz),
 		.kernel_stacks = !o->user_only,
+		.unwind = o->unwind == CAM_UNWIND_DWARF ? "copies" : "frame pointers",
 	};
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	return s->epoll_fd < 0 ? -errno : 0;

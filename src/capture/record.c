@@ -110,6 +110,38 @@ static void split_chain(const uint64_t *ips, uint64_t n, struct cam_raw_sample *
 	}
 }
 
+/* The user's half as registers and stack. Who has none is not the kernel's to tell from one it lost. */
+static enum cam_record_result decode_copy(struct body b, struct cam_raw_sample *s)
+{
+	uint64_t abi = take_u64(&b);
+	if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
+		s->copy.bp = take_u64(&b);
+		s->copy.sp = take_u64(&b);
+		s->user = (const uint64_t *)b.p;
+		s->copy.ip = take_u64(&b);
+		s->n_user = b.p != NULL;
+	}
+	uint64_t size = take_u64(&b);
+	if (!b.p || size > b.n)
+		return CAM_RECORD_MALFORMED;
+	struct body tail = {b.p + size, b.n - size};
+	uint64_t used = size ? take_u64(&tail) : 0;
+	if (!tail.p || used > size)
+		return CAM_RECORD_MALFORMED;
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE) {
+		s->end = CAM_STACK_NO_USER;
+	} else if (abi == PERF_SAMPLE_REGS_ABI_32) {
+		s->end = CAM_STACK_COMPAT;
+	} else if (used < sizeof(uint64_t)) {
+		s->end = CAM_STACK_UNREADABLE;
+	} else {
+		s->end = CAM_STACK_PENDING;
+		s->copy.stack = b.p;
+		s->copy.stack_bytes = (uint32_t)used & ~7u;
+	}
+	return CAM_RECORD_OK;
+}
+
 static enum cam_record_result decode_sample(const struct perf_event_header *h, struct body b,
 					    uint32_t max_stack, struct cam_raw *out)
 {
@@ -129,7 +161,8 @@ static enum cam_record_result decode_sample(const struct perf_event_header *h, s
 		s->flags |= CAM_RAW_TRUNCATED;
 	if (s->n_user > 1)
 		s->flags |= CAM_RAW_GUESSED;
-	return CAM_RECORD_OK;
+	struct body rest = {b.p + n * sizeof(uint64_t), b.n - n * sizeof(uint64_t)};
+	return rest.n ? decode_copy(rest, s) : CAM_RECORD_OK;
 }
 
 static enum cam_record_result decode_mmap(const struct perf_event_header *h, struct body *b,

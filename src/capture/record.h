@@ -10,6 +10,8 @@
  * record's fields and the trailer of those that are not samples lie where this file says:
  *
  *	SAMPLE	{header, u32 pid, tid, u64 time, u32 cpu, res, u64 nr, u64 ips[nr]}
+ *		and with CAM_RECORD_COPY_TYPE {…, u64 abi, u64 bp, sp, ip (not if abi is 0), u64 size,
+ *		u8 stack[size], u64 used (not if size is 0)}
  *	others	{header, body…, u32 pid, tid, u64 time, u32 cpu, res}
  *	KSYMBOL	as others, but bytes without meaning may follow (record.c)
  */
@@ -20,6 +22,9 @@
 
 #define CAM_RECORD_SAMPLE_TYPE \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
+/* And for a copy of the user's half instead of frames of it: registers and stack. */
+#define CAM_RECORD_COPY_TYPE (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define CAM_RECORD_COPY_REGS (7ull << 6) /* PERF_REG_X86_BP, SP, IP */
 /* Without a stack: what an event is given that never samples. The trailer is the same. */
 #define CAM_RECORD_SIDE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 

@@ -39,6 +39,7 @@
 /* The longest records: a stack with its markers, or a path; each may need a LOST record before it. */
 #define MARKERS		  8u
 #define FIXED_BYTES	  128u
+#define COPY_FIXED_BYTES  64u /* what stands around a copied stack */
 #define SIDE_RECORD_BYTES (4096u + FIXED_BYTES)
 
 static bool slot_peek(struct cam_stream *stream, uint64_t *time_ns)
@@ -239,7 +240,9 @@ static int map_ring(struct cam_slot *s, const struct cam_rings_options *o)
 
 	if (!o->side_band)
 		ring.max_record_bytes =
-			FIXED_BYTES + 8 * ((size_t)o->attr.sample_max_stack + MARKERS);
+			FIXED_BYTES + 8 * ((size_t)o->attr.sample_max_stack + MARKERS) +
+			(o->attr.sample_stack_user ? COPY_FIXED_BYTES + o->attr.sample_stack_user
+						   : 0);
 	if (bytes > o->budget->max_bytes - o->budget->used_bytes)
 		return -ENOMEM;
 	int err = o->kernel->map(o->kernel, s->fds[0], bytes, &s->base);

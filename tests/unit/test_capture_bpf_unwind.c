@@ -7,6 +7,7 @@
 #include "support_bpf.h"
 #include "support_sampling.h"
 #include "support_unwind.h"
+#include "symbol/stack_walk.h"
 
 #include <execinfo.h>
 #include <setjmp.h>
@@ -78,25 +79,68 @@ static void go_down(void *arg)
 struct result {
 	pid_t pid;
 	uint32_t image;
-	size_t samples, complete, exact, deep, pending, copied, other_image, wrong_order;
-	uint64_t start_ns;
-	uint32_t n_descend;
+	struct walker *walker; /* of copies; NULL: they are not looked at */
+	size_t samples, complete, exact, deep, pending, copied, other_image;
 };
 
-/* Do the sample's callers end in what the child said, from descend() upwards? */
-static bool agrees(const struct cam_raw_sample *s)
+/* Does a stack end in what the child said, from descend() upwards? */
+static bool agrees(const uint64_t *user, uint32_t n_user)
 {
 	int from = 0;
 	while (from < told->n && told->frames[from] != (const void *)descend_back)
 		from++;
 	uint32_t n = (uint32_t)(told->n - from);
-	if (n == 0 || s->n_user < n)
+	if (n == 0 || n_user < n)
 		return false;
-	const uint64_t *tail = s->user + (s->n_user - n);
+	const uint64_t *tail = user + (n_user - n);
 	for (uint32_t i = 0; i < n; i++)
 		if (tail[i] != (uint64_t)(uintptr_t)told->frames[from + (int)i])
 			return false;
 	return true;
+}
+
+/* The step as C, over copies. */
+struct walker {
+	struct tell tell;
+	struct cam_table_cache *tables;
+	struct cam_stack_walk *walk;
+	struct cam_unwind_mapping maps[CAM_UNWIND_MAX_MAPS];
+	size_t n_maps;
+};
+
+static int no_piece(void *arg, const struct cam_ehframe_piece *piece)
+{
+	(void)arg;
+	(void)piece;
+	return 0;
+}
+
+static void walker_init(struct walker *w, pid_t pid)
+{
+	*w = (struct walker){0};
+	w->tables = cam_table_cache_new(64u << 20);
+	w->walk = cam_stack_walk_new();
+	assert_non_null(w->tables);
+	assert_non_null(w->walk);
+	w->n_maps = tell_maps(&w->tell, pid, w->maps);
+	for (uint32_t i = 0; i < w->tell.n_files; i++) {
+		struct cam_bytes b = tell_open(w->tell.path[i]);
+		assert_int_equal(cam_table_cache_read(w->tables, i, &b, no_piece, NULL), 0);
+		tell_close(&b);
+	}
+}
+
+static void walker_close(struct walker *w)
+{
+	cam_stack_walk_free(w->walk);
+	cam_table_cache_free(w->tables);
+}
+
+static bool copy_agrees(struct walker *w, const struct cam_raw_copy *copy)
+{
+	struct cam_unwind_tidings t;
+	assert_int_equal(cam_stack_walk(w->walk, w->tables, copy, w->maps, w->n_maps, &t), 0);
+	return t.end == CAM_STACK_COMPLETE && agrees(t.frames, t.n_frames);
 }
 
 static void on_record(void *arg, const struct cam_raw *r)
@@ -106,12 +150,11 @@ static void on_record(void *arg, const struct cam_raw *r)
 		return;
 	const struct cam_raw_sample *s = &r->sample;
 	x->samples++;
-	x->start_ns = s->start_ns;
 	x->complete += s->end == CAM_STACK_COMPLETE;
 	x->pending += s->end == CAM_STACK_PENDING;
 	x->deep += s->end == CAM_STACK_DEPTH && s->flags & CAM_RAW_TRUNCATED && s->n_user == 512;
 	x->copied += s->copy.stack_bytes > 0;
-	x->exact += agrees(s);
+	x->exact += x->walker ? copy_agrees(x->walker, &s->copy) : agrees(s->user, s->n_user);
 	x->other_image += s->image != x->image;
 }
 
@@ -125,9 +168,9 @@ static pid_t start_child(unsigned long *depth)
 	return pid;
 }
 
-static struct result run(struct cam_capture *c, pid_t pid, uint32_t image)
+static struct result run(struct cam_capture *c, pid_t pid, uint32_t image, struct walker *walker)
 {
-	struct result x = {.pid = pid, .image = image};
+	struct result x = {.pid = pid, .image = image, .walker = walker};
 	struct result before = x;
 	sampling_drain(c, on_record, &before);
 	for (int i = 0; i < 100 && x.samples < 40; i++)
@@ -146,7 +189,7 @@ static void check_form(bool no_bpf_loop, const char *form)
 	assert_non_null(c->unwinder);
 	assert_string_equal(c->unwinder->stats(c->unwinder).form, form);
 	uint32_t image = tell_process(&t, c->unwinder, pid, 0);
-	struct result x = run(c, pid, image);
+	struct result x = run(c, pid, image, NULL);
 	assert_int_equal(x.complete, x.samples);
 	assert_int_equal(x.exact, x.samples);
 	assert_int_equal(x.other_image, 0);
@@ -166,11 +209,66 @@ static void the_plain_loop_says_the_same(void **state)
 	check_form(true, "plain loop");
 }
 
+static void check_copies(struct cam_capture *c, pid_t pid)
+{
+	struct walker w;
+	walker_init(&w, pid);
+	struct result x = run(c, pid, 0, &w);
+	assert_int_equal(x.pending, x.samples);
+	assert_int_equal(x.copied, x.samples);
+	assert_int_equal(x.exact, x.samples);
+	assert_int_equal(x.other_image, 0);
+	walker_close(&w);
+	end_child(pid);
+	c->ops->close(c);
+}
+
+/* Of a process that nobody has told yet; at 97 Hz a CPU may copy all of them. */
+static void an_unknown_process_is_copied(void **state)
+{
+	(void)state;
+	unsigned long depth = 26;
+	pid_t pid = start_child(&depth);
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 97}, NULL);
+	assert_int_equal(c->unwinder->flush(c->unwinder, sampling_now_ns()), 0);
+	check_copies(c, pid);
+}
+
+static void the_plain_source_copies_too(void **state)
+{
+	(void)state;
+	unsigned long depth = 26;
+	pid_t pid = start_child(&depth);
+	struct cam_capture *c = NULL;
+	const struct cam_capture_options o = {.hz = 97, .unwind = CAM_UNWIND_DWARF};
+	assert_int_equal(cam_capture_open_perf(&o, &c), 0);
+	assert_string_equal(c->info.unwind, "copies");
+	check_copies(c, pid);
+}
+
+/* Its root is out of reach: it says so, and has as many frames as fit. */
+static void a_stack_too_deep_says_so(void **state)
+{
+	(void)state;
+	unsigned long depth = 700;
+	struct tell t = {0};
+	pid_t pid = start_child(&depth);
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 397}, NULL);
+	uint32_t image = tell_process(&t, c->unwinder, pid, 0);
+	struct result x = run(c, pid, image, NULL);
+	assert_int_equal(x.deep, x.samples);
+	end_child(pid);
+	c->ops->close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_stack_is_what_the_c_library_says),
 		cmocka_unit_test(the_plain_loop_says_the_same),
+		cmocka_unit_test(an_unknown_process_is_copied),
+		cmocka_unit_test(the_plain_source_copies_too),
+		cmocka_unit_test(a_stack_too_deep_says_so),
 	};
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	void *warm[4];

@@ -195,7 +195,9 @@ static bool add_unmapped(struct cam_live *l, const struct cam_live_who *w, const
 	if (!i && s->end != CAM_STACK_NO_MAPPING)
 		return add_frame(l, &to->n, NULL, 0);
 	l->stats.cut_stacks += i > 0;
-	to->end = CAM_STACK_NO_MAPPING;
+	/* What frame pointers gave while tables were awaited ends anywhere: it is still those that lacked. */
+	if (to->end != CAM_STACK_PENDING)
+		to->end = CAM_STACK_NO_MAPPING;
 	return false;
 }
 

@@ -10,6 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static uint64_t packed[CAM_RAW_MAX_BYTES / 8 + 1];
 	struct cam_bpf_ring ring;
 	uint16_t at[2] = {0};
 	size_t head = size < sizeof(at) ? size : sizeof(at), rest = size - head;
@@ -27,8 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		cam_bpf_ring_begin(&ring);
 		for (struct cam_raw r; ring.stream.peek(&ring.stream, &t);) {
 			ring.stream.take(&ring.stream, &r);
-			for (uint32_t i = 0; i < r.sample.n_kernel + r.sample.n_user; i++)
-				(void)*(const volatile uint64_t *)&r.sample.kernel[i];
+			cam_raw_pack(&r, packed); /* reads all that the record points at */
 		}
 		cam_bpf_ring_end(&ring);
 		if (producer - consumer > left)

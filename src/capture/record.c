@@ -143,7 +143,7 @@ static enum cam_record_result decode_copy(struct body b, struct cam_raw_sample *
 }
 
 static enum cam_record_result decode_sample(const struct perf_event_header *h, struct body b,
-					    uint32_t max_stack, struct cam_raw *out)
+					    uint32_t max_stack, bool copies, struct cam_raw *out)
 {
 	struct cam_raw_sample *s = &out->sample;
 
@@ -162,7 +162,7 @@ static enum cam_record_result decode_sample(const struct perf_event_header *h, s
 	if (s->n_user > 1)
 		s->flags |= CAM_RAW_GUESSED;
 	struct body rest = {b.p + n * sizeof(uint64_t), b.n - n * sizeof(uint64_t)};
-	return rest.n ? decode_copy(rest, s) : CAM_RECORD_OK;
+	return copies ? decode_copy(rest, s) : CAM_RECORD_OK;
 }
 
 static enum cam_record_result decode_mmap(const struct perf_event_header *h, struct body *b,
@@ -263,13 +263,13 @@ static enum cam_record_result decode_body(const struct perf_event_header *h, str
 }
 
 enum cam_record_result cam_record_decode(const struct perf_event_header *h, uint32_t max_stack,
-					 struct cam_raw *out)
+					 bool copies, struct cam_raw *out)
 {
 	struct body b = {(const uint8_t *)(h + 1), h->size - sizeof(*h)};
 
 	memset(out, 0, sizeof(*out));
 	if (h->type == PERF_RECORD_SAMPLE)
-		return decode_sample(h, b, max_stack, out);
+		return decode_sample(h, b, max_stack, copies, out);
 	if (h->type == PERF_RECORD_KSYMBOL)
 		return decode_ksymbol(b, out);
 	if (b.n < TRAILER_BYTES)

@@ -37,7 +37,8 @@ enum cam_record_result {
 
 /*
  * `max_stack` is attr.sample_max_stack: a chain with that many frames gets CAM_RAW_TRUNCATED; 0: never.
+ * `copies`: samples are of CAM_RECORD_COPY_TYPE too.
  * For PERF_RECORD_LOST and LOST_SAMPLES, from_ns and side_band are left 0: the ring knows them.
  */
 enum cam_record_result cam_record_decode(const struct perf_event_header *h, uint32_t max_stack,
-					 struct cam_raw *out);
+					 bool copies, struct cam_raw *out);

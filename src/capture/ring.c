@@ -63,7 +63,7 @@ static const struct perf_event_header *next_record(struct cam_ring *r)
 /* Whether the decoded record is one to announce. */
 static bool accept(struct cam_ring *r, const struct perf_event_header *h)
 {
-	switch (cam_record_decode(h, r->options.max_stack, &r->next)) {
+	switch (cam_record_decode(h, r->options.max_stack, r->options.copies, &r->next)) {
 	case CAM_RECORD_OK:
 		break;
 	case CAM_RECORD_MALFORMED:

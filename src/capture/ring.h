@@ -26,6 +26,7 @@ struct cam_ring_stats {
 
 struct cam_ring_options {
 	uint32_t max_stack; /* attr.sample_max_stack, 0: not known */
+	bool copies;	    /* samples bring registers and stack (record.h) */
 	/* The longest record that this ring's events can write; see tight. */
 	size_t max_record_bytes;
 	bool side_band;	 /* what a LOST record is about */

@@ -233,6 +233,7 @@ static int map_ring(struct cam_slot *s, const struct cam_rings_options *o)
 	size_t bytes = page_bytes + o->ring_bytes;
 	struct cam_ring_options ring = {
 		.max_stack = o->attr.sample_max_stack,
+		.copies = o->attr.sample_type & PERF_SAMPLE_STACK_USER,
 		.max_record_bytes = SIDE_RECORD_BYTES,
 		.side_band = o->side_band,
 		.exact_lost = o->attr.read_format & PERF_FORMAT_LOST,

@@ -423,6 +423,9 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 	switch (in->type) {
 	case CAM_ERRAND_FORGET:
 		release_file(c, in->file);
+		/* The number will mean another file: its table must not be taken for that one's. */
+		if (c->symboliser.helper.pid)
+			(void)pack_and_send(c, &c->symboliser, in, -1);
 		return 0;
 	case CAM_ERRAND_NAMES:
 	case CAM_ERRAND_TABLE:

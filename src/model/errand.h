@@ -24,10 +24,11 @@ enum cam_errand_type {
 	CAM_ERRAND_FILE,     /* → opener: take hold of the file behind this mapping */
 	CAM_ERRAND_KALLSYMS, /* → opener: open the kernel's symbols (asked by daemon itself) */
 	CAM_ERRAND_NAMES,    /* → symboliser: names of these offsets of that file */
-	CAM_ERRAND_FORGET, /* → daemon: the file's descriptor is not needed any more; no answer */
-	CAM_ERRAND_JIT,	   /* → opener: take hold of the perf map of this process */
-	CAM_ERRAND_TABLE,  /* → symboliser: the unwind table of that file; it keeps it, too */
-	CAM_ERRAND_UNWIND, /* → symboliser: walk this copy of a stack, with the tables it has */
+	CAM_ERRAND_FORGET,   /* → daemon, symboliser: the file is not needed any more, its number
+			    * may mean another; no answer */
+	CAM_ERRAND_JIT,	     /* → opener: take hold of the perf map of this process */
+	CAM_ERRAND_TABLE,    /* → symboliser: the unwind table of that file; it keeps it, too */
+	CAM_ERRAND_UNWIND,   /* → symboliser: walk this copy of a stack, with the tables it has */
 	CAM_ERRAND_TYPES,
 };
 

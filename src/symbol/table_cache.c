@@ -83,7 +83,8 @@ static void free_chain(struct cam_table_cache *c, uint32_t *first)
 
 static void drop(struct cam_table_cache *c, uint32_t i)
 {
-	free_chain(c, &c->entries[i].blocks);
+	if (c->files[i] != CAM_NONE)
+		free_chain(c, &c->entries[i].blocks);
 	c->files[i] = CAM_NONE;
 }
 
@@ -149,6 +150,12 @@ int cam_table_cache_read(struct cam_table_cache *c, uint32_t file, const struct 
 	c->piece = piece;
 	c->arg = arg;
 	int error = cam_ehframe_read(b, take_piece, c);
+	if (error == -ENOMEM && c->n_blocks) {
+		/* Sections are read before the first piece: nothing was handed over yet. */
+		for (uint32_t i = 0; i < CAM_TABLE_CACHE_FILES; i++)
+			drop(c, i);
+		error = cam_ehframe_read(b, take_piece, c);
+	}
 	if (error || cam_unwind_pack_finish(&c->packer, &table)) {
 		free_chain(c, &c->reading);
 		return error;

@@ -4,6 +4,7 @@
 #include "base/packet.h"
 #include "helper/helper.h"
 #include "support_elf.h"
+#include "support_input.h"
 #include "support_oracle.h"
 #include "symbol/elf.h"
 #include "symbol/symboliser.h"
@@ -83,7 +84,7 @@ static void ask(struct served *s, uint32_t file, const uint64_t *offsets, uint32
 	assert_int_equal(cam_packet_send(s->socket, packet, (size_t)bytes, fd), 0);
 }
 
-static void receive(struct served *s, struct cam_tidings *t)
+static void receive_of(struct served *s, enum cam_errand_type type, struct cam_tidings *t)
 {
 	int fd;
 	struct pollfd p = {.fd = s->socket, .events = POLLIN};
@@ -92,8 +93,13 @@ static void receive(struct served *s, struct cam_tidings *t)
 	assert_true(got > 0);
 	assert_int_equal(fd, -1);
 	assert_int_equal(cam_tidings_unpack(packet, (size_t)got, scratch, sizeof(scratch), t), 0);
-	assert_int_equal(t->type, CAM_ERRAND_NAMES);
+	assert_int_equal(t->type, type);
 	assert_int_equal(t->ticket, s->ticket);
+}
+
+static void receive(struct served *s, struct cam_tidings *t)
+{
+	receive_of(s, CAM_ERRAND_NAMES, t);
 }
 
 static int ask_error(struct served *s, uint32_t file, int fd)
@@ -329,6 +335,71 @@ static void without_work_it_ends(void **state)
 	close(s.socket);
 }
 
+/* How many rows the table has, or an error. */
+static long ask_table(struct served *s, uint32_t file, int fd, unsigned int *packets)
+{
+	struct cam_errand e = {.type = CAM_ERRAND_TABLE, .ticket = ++s->ticket, .file = file};
+	struct cam_tidings t;
+	long rows = 0;
+	uint32_t rules = 0, last = 0;
+	int bytes = cam_errand_pack(&e, packet, sizeof(packet));
+	assert_true(bytes > 0);
+	assert_int_equal(cam_packet_send(s->socket, packet, (size_t)bytes, fd), 0);
+	for (*packets = 0;; ++*packets) {
+		receive_of(s, CAM_ERRAND_TABLE, &t);
+		if (t.error)
+			return t.error;
+		assert_int_equal(t.file, file);
+		rules += t.table.n_rules;
+		for (uint32_t i = 0; i < t.table.n_rows; i++) {
+			assert_true(t.table.rows[i].rule < rules);
+			assert_true((!rows && !i) || t.table.rows[i].offset > last);
+			last = t.table.rows[i].offset;
+		}
+		rows += t.table.n_rows;
+		if (!t.table.more)
+			return rows;
+	}
+}
+
+static long peak_kib(pid_t pid)
+{
+	struct cam_buf b = oracle_run("grep VmHWM /proc/%d/status", pid);
+	long kib = atol(strchr((char *)b.data, ':') + 1);
+	cam_buf_free(&b);
+	return kib;
+}
+
+/* 60 tables of 1.9 MB: more than are kept. Confined as in a recording. */
+static void tables_are_answered_in_pieces_and_in_bounds(void **state)
+{
+	struct cam_buf compiler = oracle_run("gcc -print-prog-name=cc1");
+	compiler.data[strcspn((char *)compiler.data, "\n")] = 0;
+	int large CAM_AUTOCLOSE = open((char *)compiler.data, O_RDONLY | O_CLOEXEC);
+	int text CAM_AUTOCLOSE = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	struct served s;
+	unsigned int packets;
+	(void)state;
+	assert_true(large >= 0 && text >= 0);
+	start(&s, IDLE_MS);
+	long vdso = ask_table(&s, CAM_FILE_VDSO, -1, &packets);
+	assert_true(vdso > 4);
+	long rows = ask_table(&s, CAM_FILE_FIRST, large, &packets);
+	assert_true(rows > 100000);
+	assert_in_range(packets, rows / 8192, rows / 8192 + 1);
+	assert_int_equal(ask_table(&s, 4000, text, &packets), -EBADMSG);
+	assert_int_equal(ask_table(&s, 4000, -1, &packets), -EBADF);
+	assert_int_equal(ask_table(&s, CAM_FILE_KERNEL, -1, &packets), -EBADF);
+	for (uint32_t i = 0; i < 60; i++)
+		assert_int_equal(ask_table(&s, CAM_FILE_FIRST + i, large, &packets), rows);
+	long peak = peak_kib(s.pid);
+	print_message("# at most %ld KiB resident\n", peak);
+	assert_true(peak < (96 << 10) + SANITIZER_SLACK_KIB);
+	assert_int_equal(ask_table(&s, CAM_FILE_VDSO, -1, &packets), vdso);
+	stop(&s);
+	cam_buf_free(&compiler);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +408,7 @@ int main(void)
 		cmocka_unit_test(the_vdso_is_named_as_readelf_says),
 		cmocka_unit_test(long_names_come_in_several_packets),
 		cmocka_unit_test(files_that_do_not_fit_together_are_named_all_the_same),
+		cmocka_unit_test(tables_are_answered_in_pieces_and_in_bounds),
 		cmocka_unit_test(without_work_it_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, oracle_clean);

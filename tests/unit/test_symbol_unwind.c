@@ -313,6 +313,43 @@ static void test_debug_frame_alone(void **state)
 		30);
 }
 
+/* A number may mean another file after FORGET; and tables that are lacking are named one by one. */
+static void test_forgotten_tables(void **state)
+{
+	static struct watch w;
+	char path[256];
+	int status;
+	(void)state;
+	snprintf(path, sizeof(path), "%s", oracle_build("frames.c", "gcc -O2 -o %2$s %1$s"));
+	start(&w, (char *[]){path, NULL});
+	stop_once(&w);
+	kill(w.pid, SIGSTOP);
+	assert_int_equal(waitpid(w.pid, &status, WUNTRACED), w.pid);
+	read_registers(&w);
+	ask_unwind(&w);
+	uint32_t whole = w.t.unwound.n_frames;
+	assert_int_equal(w.t.unwound.end, CAM_STACK_COMPLETE);
+	ask(&w, &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST}, -1);
+	assert_int_equal(w.packets, 0);
+	struct cam_errand e = {
+		.type = CAM_ERRAND_UNWIND,
+		.copy = w.stop.copy,
+		.maps = w.stop.maps,
+		.n_maps = w.stop.n_maps,
+	};
+	ask(&w, &e, -1);
+	assert_int_equal(w.t.unwound.end, CAM_STACK_PENDING);
+	assert_int_equal(w.t.unwound.lacking, CAM_FILE_FIRST);
+	assert_true(w.t.unwound.n_frames < whole);
+	/* Half of the stack: as many frames as that has. */
+	ask_table(&w, CAM_FILE_FIRST, path);
+	e.copy.stack_bytes = 64;
+	ask(&w, &e, -1);
+	assert_int_equal(w.t.unwound.end, CAM_STACK_UNREADABLE);
+	assert_true(w.t.unwound.n_frames < whole);
+	end(&w);
+}
+
 static void test_python(void **state)
 {
 	static char program[] = "import re, json, time\n"
@@ -335,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_without_optimisation),
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_debug_frame_alone),
+		cmocka_unit_test(test_forgotten_tables),
 		cmocka_unit_test(test_python),
 	};
 	srand(41);

@@ -32,6 +32,7 @@
 
 #include <errno.h>
 
+#define NOTED_NS     (200 * CAM_NS_PER_MS)
 #define ASK_AGAIN_NS CAM_NS_PER_SEC
 #define ANSWER_NS    (5 * CAM_NS_PER_SEC)
 #define MAX_PATIENCE 6u
@@ -402,7 +403,9 @@ struct cam_live_who cam_live_parked_who(struct cam_live *l, struct cam_parked *q
 static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
 {
 	struct cam_live_who who = cam_live_parked_who(l, q, r);
-	bool force = all || l->tick_ns >= q->parked_ns + CAM_LIVE_PARK_NS;
+	/* The answer is there, and waits for records: another round will do. */
+	uint64_t patience = CAM_LIVE_PARK_NS + (q->process->word ? NOTED_NS : 0);
+	bool force = all || l->tick_ns >= q->parked_ns + patience;
 	if (!try_sample(l, &who, r, force))
 		return false;
 	cam_image_release(cam_processes_images(l->processes), q->image);
@@ -430,7 +433,7 @@ struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who 
 	struct cam_parked q = {
 		.process = w->process,
 		.image = cam_image_hold(w->known ? w->image : NULL),
-		.parked_ns = l->tick_ns,
+		.parked_ns = l->tick_ns ? l->tick_ns : l->now_ns,
 		.execs = w->process->execs,
 		.epoch = w->process->epoch,
 		.has_comm = w->comm != NULL,

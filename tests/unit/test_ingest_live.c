@@ -649,6 +649,22 @@ static void nobody_answers_and_samples_still_go_on(void **state)
 	stage_free(&s);
 }
 
+/* Also if there was no tick yet to count from. */
+static void the_first_sample_waits_for_its_answer_too(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	world_process(&s, 10, "sh", "/bin/sh");
+	world_map(&s, 10, 0x1000, 0x3000, 5, "/bin/sh");
+	stage_sample(&s, 1 * SEC, 10, 10, USER(0x1010));
+	stage_tick(&s, 1 * SEC + 100 * MS);
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_sample(&s, 0, "sh|/bin/sh|/user/sh", "sh_0");
+	stage_free(&s);
+}
+
 static void errands_that_are_refused_are_sent_later(void **state)
 {
 	(void)state;
@@ -704,6 +720,7 @@ int main(void)
 		cmocka_unit_test(the_idle_task_is_counted_only),
 		cmocka_unit_test(one_without_a_pid_is_not_asked_about),
 		cmocka_unit_test(nobody_answers_and_samples_still_go_on),
+		cmocka_unit_test(the_first_sample_waits_for_its_answer_too),
 		cmocka_unit_test(errands_that_are_refused_are_sent_later),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,8 @@
  *     symbols name nothing once they may be wrong: a BPF program can lie where another was.
  *  5. A file that was written to while it is held is never given to a symboliser, and ingest is told
  *     within CHECK_S seconds: the names it had are those of something else. A file that is renamed or
- *     deleted stays what it was: its time of change says nothing, that of its data does.
+ *     deleted stays what it was: its time of change says nothing, that of its data does. Maps of code
+ *     made at run time are there to grow.
  *  6. No errand lies at under_way[top] or behind it; n_under_way of those before are used. Most of the
  *     time there is none, and nothing is looked at but once a second.
  */
@@ -41,6 +42,7 @@
 
 struct errand {
 	bool used, sent;
+	bool grows; /* what it brings is written to while it is held */
 	enum cam_errand_type type;
 	uint32_t ticket, file;
 	int32_t pid, tid;
@@ -53,6 +55,7 @@ struct errand {
 struct held {
 	int fd; /* -1: none */
 	bool poisoned;
+	bool grows;
 	struct cam_file_key key;
 	struct timespec written; /* when it was last, as of when it came */
 	int64_t bytes;
@@ -207,7 +210,7 @@ static void release_file(struct cam_crew *c, uint32_t file)
 
 static bool was_written(const struct held *h, struct stat *now)
 {
-	return !fstat(h->fd, now) &&
+	return !h->grows && !fstat(h->fd, now) &&
 	       (now->st_mtim.tv_sec != h->written.tv_sec ||
 		now->st_mtim.tv_nsec != h->written.tv_nsec || now->st_size != h->bytes);
 }
@@ -293,6 +296,7 @@ static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *i
 	c->n_with_opener += worker_of(c, in->type) == &c->opener;
 	*e = (struct errand){
 		.used = true,
+		.grows = in->type == CAM_ERRAND_JIT || in->format != CAM_FORMAT_ELF,
 		.type = in->type,
 		.ticket = in->ticket,
 		.file = in->file,
@@ -513,6 +517,7 @@ static int keep_file(struct cam_crew *c, const struct errand *e, const struct ca
 	else
 		c->held_files++;
 	h->fd = fd;
+	h->grows = e->grows;
 	h->key = *key;
 	h->written = now.st_mtim;
 	h->bytes = now.st_size;

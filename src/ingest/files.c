@@ -183,39 +183,75 @@ static bool matches(const struct cam_files_row *row, const struct cam_mapping *m
 	return row->refs || row->state == CAM_FILES_HELD;
 }
 
-static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping *m)
+/* With a number, a book and a path; held once, in no table. */
+static struct cam_files_row *make_row(struct cam_files *f, struct cam_text named)
 {
 	if (f->n >= CAM_FILES_MAX && f->oldest)
 		drop(f, f->oldest);
 	if (!f->n_free || f->next_book >= MAX_BOOK)
 		return NULL;
 	struct cam_files_row *row = malloc(sizeof(*row));
-	struct cam_word *path = row ? cam_words_take(f->words, m->path) : NULL;
+	struct cam_word *path = row ? cam_words_take(f->words, named) : NULL;
 	if (!path) {
 		free(row);
 		return NULL;
 	}
 	*row = (struct cam_files_row){
-		.inode = m->inode,
-		.generation = m->generation,
-		.major = m->major,
-		.minor = m->minor,
 		.number = f->free_numbers[f->first_free],
-		.book = f->next_book++,
+		.book = f->next_book,
+		.source = f->next_book,
 		.kind = CAM_MODULE_FILE,
 		.path = path,
 		.refs = 1,
-		.found = true,
 	};
 	cam_link_init(&row->table.line);
-	struct cam_files_row **slot = &f->by_key[key_slot(m->major, m->minor, m->inode)];
-	row->next_key = *slot;
-	*slot = row;
+	f->next_book++;
 	f->by_number[row->number] = row;
 	f->first_free = (f->first_free + 1) % CAM_FILES_MAX;
 	f->n_free--;
 	f->n++;
 	return row;
+}
+
+static struct cam_files_row *make(struct cam_files *f, const struct cam_mapping *m)
+{
+	struct cam_files_row *row = make_row(f, m->path);
+	if (!row)
+		return NULL;
+	row->inode = m->inode;
+	row->generation = m->generation;
+	row->major = m->major;
+	row->minor = m->minor;
+	row->found = true;
+	struct cam_files_row **slot = &f->by_key[key_slot(m->major, m->minor, m->inode)];
+	row->next_key = *slot;
+	*slot = row;
+	return row;
+}
+
+struct cam_files_row *cam_files_make_jit(struct cam_files *f, int32_t pid)
+{
+	struct cam_files_row *row = make_row(f, cam_word_text(f->anonymous[0].path));
+	if (row) {
+		row->kind = CAM_MODULE_JIT;
+		row->format = CAM_FORMAT_PERF_MAP;
+		row->pid = pid;
+	}
+	return row;
+}
+
+void cam_files_turn(struct cam_files *f, struct cam_files_row *row, uint64_t turn)
+{
+	if (row->turn && f->next_book < MAX_BOOK) {
+		row->book = f->next_book++;
+		row->modules[0].window = row->modules[1].window = 0;
+	}
+	row->turn = turn;
+}
+
+bool cam_files_is_anonymous(const struct cam_files *f, const struct cam_files_row *row)
+{
+	return row == &f->anonymous[0] || row == &f->anonymous[1];
 }
 
 struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m)
@@ -308,7 +344,8 @@ void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t
 	struct cam_files_row *row = cam_files_find(f, t->file);
 	if (!row || is_special(row))
 		return;
-	if (row->state == CAM_FILES_HELD && !t->error && !same_key(&row->key, &t->held.key)) {
+	if (row->state == CAM_FILES_HELD && row->kind == CAM_MODULE_FILE && !t->error &&
+	    !same_key(&row->key, &t->held.key)) {
 		row->state = CAM_FILES_CHANGED;
 		row->key = t->held.key;
 		row->modules[0].window = row->modules[1].window = 0;

@@ -63,6 +63,14 @@ struct cam_files_row {
 	uint64_t names_asked_ns; /* 0: never */
 	uint8_t name_errors; /* one after the other: how often the symboliser could not read it */
 	struct cam_files_table table;
+	/* Of a process's code made at run time (jit.c): */
+	enum cam_file_format format;
+	int32_t pid;
+	uint32_t source;  /* its first book: what it is, whatever its book has become */
+	uint64_t turn;	  /* of its names; 0: none was told yet */
+	bool behind;	  /* the symboliser has not read all of it */
+	bool lacks_names; /* some were asked for and not found */
+	bool last_call;	  /* the process has ended: each name is asked for once more */
 	/* Its row in the tables of each open window, if window is that window's number. */
 	struct {
 		uint32_t window;
@@ -90,6 +98,12 @@ static inline struct cam_files_row *cam_files_hold(struct cam_files_row *row)
 }
 void cam_files_release(struct cam_files *f, struct cam_files_row *row);
 struct cam_files_row *cam_files_find(const struct cam_files *f, uint32_t number);
+/* Of a process's code made at run time: nobody else finds it. */
+struct cam_files_row *cam_files_make_jit(struct cam_files *f, int32_t pid);
+/* Its names from now on are others. */
+void cam_files_turn(struct cam_files *f, struct cam_files_row *row, uint64_t turn);
+/* Whether a mapping's row is that of anonymous memory, where such code may be. */
+bool cam_files_is_anonymous(const struct cam_files *f, const struct cam_files_row *row);
 /* Never released: the kernel. */
 struct cam_files_row *cam_files_kernel(struct cam_files *f);
 

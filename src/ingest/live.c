@@ -125,6 +125,8 @@ static int make_parts(struct cam_live *l)
 		images->arg = l;
 	}
 	if (!err)
+		err = cam_jits_new(&l->jits);
+	if (!err)
 		err = cam_namebook_new(o->max_name_bytes, &l->names);
 	const struct cam_ledger_options ledger = {
 		.hz = o->hz,
@@ -191,6 +193,7 @@ void cam_live_free(struct cam_live *l)
 	cam_ledger_free(l->ledger);
 	cam_namebook_free(l->names);
 	cam_processes_free(l->processes);
+	cam_jits_free(l->jits, l->files);
 	cam_files_free(l->files);
 	cam_words_free(&l->words);
 	cam_facts_free(&l->facts);
@@ -241,6 +244,9 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 		l->stats.errands_failed += t->error != 0;
 		cam_files_answer(l->files, t, l->now_ns);
 		cam_live_table_held(l, t->file);
+		return 0;
+	case CAM_ERRAND_JIT:
+		cam_jit_answer(l, t);
 		return 0;
 	case CAM_ERRAND_NAMES:
 		cam_live_names_answer(l, t);
@@ -335,6 +341,7 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 	cam_live_unwind_tick(l);
 	cam_live_tables_tick(l);
 	cam_live_names_ask(l);
+	cam_jit_tick(l);
 	cam_processes_tick(l->processes, released_ns);
 	int err = cam_ledger_tick(l->ledger, l->now_ns, released_ns);
 	int written = cam_live_window_tick(l, released_ns);

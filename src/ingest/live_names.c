@@ -35,6 +35,7 @@
 
 #define MAX_WANTS	 32768u
 #define MAX_TRIES	 3u
+#define MAX_JIT_TRIES	 12u
 #define MAX_NAME_ERRORS	 3u
 #define ASKS_A_TICK	 4096u
 #define ASK_AGAIN_NS	 (900 * CAM_NS_PER_MS)
@@ -75,7 +76,9 @@ static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct 
 	enum cam_module_kind kind = t->modules[at.module.v].kind;
 	struct cam_function f = {
 		.module = at.module,
-		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL : CAM_FUNC_USER,
+		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL
+			: kind == CAM_MODULE_JIT  ? CAM_FUNC_JIT
+						  : CAM_FUNC_USER,
 		.source = n->source,
 		/* A better name may come for it. */
 		.start = (n->source == CAM_NAME_DYNSYM || n->source == CAM_NAME_NONE) &&
@@ -86,11 +89,13 @@ static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct 
 	struct cam_module m = {.kind = kind};
 	struct cam_func_id func;
 	int err = cam_string_intern(t, n->name, &f.name);
-	if (!err && n->module.n) {
+	/* Functions made at run time are the same by their name, in whichever process and turn. */
+	if (kind == CAM_MODULE_JIT)
+		m.path = t->modules[at.module.v].path;
+	if (!err && n->module.n)
 		err = cam_string_intern(t, n->module, &m.path);
-		if (!err)
-			err = cam_module_intern(t, &m, &f.module);
-	}
+	if (!err && (n->module.n || kind == CAM_MODULE_JIT))
+		err = cam_module_intern(t, &m, &f.module);
 	if (!err)
 		err = cam_function_intern(t, &f, &func);
 	if (!err)
@@ -156,7 +161,7 @@ void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
 	}
 	uint32_t book = book_of(l, f, address);
 	if (!cam_namebook_find(l->names, book, address, &name))
-		want(l, w, f, book, loc, address);
+		want(l, w, f, f->kind == CAM_MODULE_JIT ? f->source : book, loc, address);
 	else if (says_something(w, loc, &name))
 		enter(w, loc, &name);
 }
@@ -178,15 +183,23 @@ void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
 	struct cam_files_row *f = cam_files_find(l->files, t->file);
 	l->names_came = true;
 	/* The number may be another file's by now. */
-	if (t->error || !f || f->book != k->book) {
+	if (t->error || !f || f->source != k->book) {
 		k->ticket = 0;
-		if (f && f->book == k->book)
+		if (f && f->source == k->book)
 			note_error(l, f, t->error);
 		return;
+	}
+	if (f->kind == CAM_MODULE_JIT) {
+		f->behind = t->names.behind;
+		if (f->turn != t->names.turn)
+			cam_files_turn(l->files, f, t->names.turn);
 	}
 	for (uint32_t i = 0; i < t->names.n_names; i++) {
 		const struct cam_name *n = &t->names.names[i];
 		if (cam_live_is_dynamic(l, f, n->offset) && k->turn != l->turn)
+			continue;
+		/* A name that is not there yet may come. */
+		if (f->kind == CAM_MODULE_JIT && n->source == CAM_NAME_NONE)
 			continue;
 		if ((unsigned)n->source < CAM_NAME_MAX)
 			cam_namebook_put(l->names, book_of(l, f, n->offset), n);
@@ -198,11 +211,35 @@ void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t)
 		k->ticket = 0;
 }
 
+static bool is_jit(const struct cam_files_row *f, const struct cam_live_want *q)
+{
+	return f && f->kind == CAM_MODULE_JIT && f->source == q->book;
+}
+
+/* Code made at run time: its name may be written later than the code is run. */
+static bool settle_jit(struct cam_live *l, struct cam_files_row *f, struct cam_live_want *q)
+{
+	if (q->ticket && !find_ticket(l, q->ticket)) {
+		q->ticket = 0;
+		f->lacks_names = true;
+		q->tries += !f->behind;
+		q->not_before_ns =
+			l->now_ns + (CAM_NS_PER_SEC / 2 << (q->tries < 5 ? q->tries : 5));
+	}
+	if (q->tries < MAX_JIT_TRIES && f->name_errors < MAX_NAME_ERRORS &&
+	    (q->ticket || !q->last || f->behind))
+		return false;
+	l->stats.unnamed++;
+	return true;
+}
+
 /* Whether a want is done with, one way or the other. */
 static bool settle(struct cam_live *l, struct cam_live_window *w, struct cam_live_want *q)
 {
 	struct cam_name name;
-	if (cam_namebook_find(l->names, q->book, q->offset, &name)) {
+	struct cam_files_row *f = cam_files_find(l->files, q->file);
+	uint32_t book = is_jit(f, q) ? f->book : q->book;
+	if (cam_namebook_find(l->names, book, q->offset, &name)) {
 		l->stats.unnamed += name.source == CAM_NAME_NONE;
 		if (!says_something(w, q->loc, &name))
 			return true;
@@ -215,11 +252,12 @@ static bool settle(struct cam_live *l, struct cam_live_window *w, struct cam_liv
 			cam_open_window_named(&w->w, q->loc);
 		return true;
 	}
+	if (is_jit(f, q))
+		return settle_jit(l, f, q);
 	if (q->ticket && !find_ticket(l, q->ticket)) {
 		q->ticket = 0;
 		q->tries++;
 	}
-	const struct cam_files_row *f = cam_files_find(l->files, q->file);
 	if (f && q->tries < MAX_TRIES && (f->name_errors < MAX_NAME_ERRORS || may_ask(l, f)) &&
 	    f->state != CAM_FILES_CHANGED && q->book == book_of(l, f, q->offset))
 		return false;
@@ -258,6 +296,15 @@ static int by_file(const void *a, const void *b)
 	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
 }
 
+static bool is_due(const struct cam_live *l, const struct cam_files_row *f,
+		   const struct cam_live_want *q)
+{
+	if (!is_jit(f, q))
+		return is_rested(l, f);
+	return f->behind || (f->last_call && !q->last) ||
+	       (is_rested(l, f) && l->now_ns >= q->not_before_ns);
+}
+
 /* The wants that can be asked for now, sorted by file. */
 static size_t gather(struct cam_live *l, struct cam_live_window *w, struct cam_live_want **out)
 {
@@ -265,35 +312,60 @@ static size_t gather(struct cam_live *l, struct cam_live_window *w, struct cam_l
 	for (size_t i = 0; i < w->n_wants && n < ASKS_A_TICK; i++) {
 		const struct cam_files_row *f =
 			w->wants[i].ticket ? NULL : cam_files_find(l->files, w->wants[i].file);
-		if (f && may_ask(l, f) && is_rested(l, f))
+		if (f && may_ask(l, f) && is_due(l, f, &w->wants[i]))
 			out[n++] = &w->wants[i];
 	}
 	qsort(out, n, sizeof(*out), by_file);
 	return n;
 }
 
-/* Sends one errand for the first of them; answers how many are done with, 0: none now. */
-static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_t n)
+/* The ticket of an errand about those offsets, or why it was not sent. */
+static int send_offsets(struct cam_live *l, struct cam_files_row *f, const uint64_t *offsets,
+			size_t n, uint32_t *ticket)
 {
-	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
 	struct cam_live_ticket *k = NULL;
 	for (size_t i = 0; i < CAM_LIVE_MAX_TICKETS && !k; i++) {
 		if (!l->tickets[i].ticket)
 			k = &l->tickets[i];
 	}
+	struct cam_errand e = {
+		.type = CAM_ERRAND_NAMES,
+		.pid = f->pid,
+		.file = f->number,
+		.format = f->format,
+		.offsets = offsets,
+		.n_offsets = (uint32_t)n,
+	};
+	int err = k ? cam_live_send(l, &e) : -EAGAIN;
+	if (err)
+		return err;
+	*k = (struct cam_live_ticket){e.ticket, e.file, f->source, l->turn, l->now_ns};
+	/* A full errand was worth its cost, and there may be more. */
+	if (n < CAM_ERRAND_MAX_OFFSETS)
+		f->names_asked_ns = l->now_ns;
+	*ticket = e.ticket;
+	return 0;
+}
+
+void cam_live_names_refresh(struct cam_live *l, struct cam_files_row *f)
+{
+	uint32_t ticket;
+	if (f->name_errors < MAX_NAME_ERRORS)
+		send_offsets(l, f, NULL, 0, &ticket);
+}
+
+/* Sends one errand for the first of them; answers how many are done with, 0: none now. */
+static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_t n)
+{
+	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
 	size_t covered = 0;
 	for (; covered < n && covered < CAM_ERRAND_MAX_OFFSETS &&
 	       wants[covered]->file == wants[0]->file;
 	     covered++)
 		offsets[covered] = wants[covered]->offset;
-	struct cam_errand e = {
-		.type = CAM_ERRAND_NAMES,
-		.file = wants[0]->file,
-		.offsets = offsets,
-		.n_offsets = (uint32_t)covered,
-	};
-	struct cam_files_row *f = cam_files_find(l->files, e.file);
-	int err = k ? cam_live_send(l, &e) : -EAGAIN;
+	struct cam_files_row *f = cam_files_find(l->files, wants[0]->file);
+	uint32_t ticket;
+	int err = send_offsets(l, f, offsets, covered, &ticket);
 	if (err == -EAGAIN)
 		return 0;
 	if (err) {
@@ -302,12 +374,10 @@ static size_t send_first(struct cam_live *l, struct cam_live_want **wants, size_
 		l->names_came = true;
 		return covered;
 	}
-	*k = (struct cam_live_ticket){e.ticket, e.file, f->book, l->turn, l->now_ns};
-	/* A full errand was worth its cost, and there may be more. */
-	if (covered < CAM_ERRAND_MAX_OFFSETS)
-		f->names_asked_ns = l->now_ns;
-	for (size_t i = 0; i < covered; i++)
-		wants[i]->ticket = e.ticket;
+	for (size_t i = 0; i < covered; i++) {
+		wants[i]->ticket = ticket;
+		wants[i]->last = f->last_call;
+	}
 	return covered;
 }
 

@@ -11,6 +11,7 @@
  *	live_window.c	windows: which one, when to cut, what a full disk costs
  */
 #pragma once
+#include "ingest/jit.h"
 #include "ingest/ledger.h"
 #include "ingest/live_unwinding.h"
 #include "ingest/namebook.h"
@@ -31,6 +32,8 @@ struct cam_live_want {
 	uint32_t ticket; /* 0: not asked */
 	uint64_t offset;
 	uint32_t tries;
+	bool last;		/* code made at run time: asked for after the process's end */
+	uint64_t not_before_ns; /* …: to be asked for again */
 };
 
 struct cam_live_window {
@@ -88,6 +91,7 @@ struct cam_live {
 	struct cam_words words;
 	struct cam_files *files;
 	struct cam_processes *processes;
+	struct cam_jits *jits;
 	struct cam_namebook *names;
 	struct cam_ledger *ledger;
 	struct cam_facts facts;
@@ -156,6 +160,8 @@ void cam_live_names_answer(struct cam_live *l, const struct cam_tidings *t);
 /* Enters the names that have come. */
 void cam_live_names_apply(struct cam_live *l);
 void cam_live_names_ask(struct cam_live *l);
+/* Lets the symboliser read on in a file that grows. */
+void cam_live_names_refresh(struct cam_live *l, struct cam_files_row *f);
 void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k);
 
 /* live_window.c */

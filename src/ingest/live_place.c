@@ -49,7 +49,9 @@ static size_t key_of(const struct cam_files_row *f, bool has_key,
 {
 	if (has_key)
 		return cam_files_key_bytes(&f->key, key);
-	if (f->kind != CAM_MODULE_FILE)
+	/* Two processes' code made at run time, and what was there before, are not the same. */
+	bool is_source = f->kind == CAM_MODULE_JIT && f->state != CAM_FILES_NO_FILE;
+	if (f->kind != CAM_MODULE_FILE && !is_source)
 		return 0;
 	const struct cam_file_key mapped = {
 		.major = f->major,

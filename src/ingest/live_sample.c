@@ -171,7 +171,7 @@ struct found {
 static bool add_mapped(struct cam_live *l, const struct cam_live_who *w,
 		       const struct cam_image_map *m, uint64_t address, struct found *to)
 {
-	struct cam_files_row *f = m->file;
+	struct cam_files_row *f = cam_jit_row(l, w, m);
 	if (f && f->kind != CAM_MODULE_JIT)
 		address += m->offset - m->start;
 	if (f && f->kind == CAM_MODULE_VDSO)
@@ -380,7 +380,7 @@ struct cam_live_who cam_live_parked_who(struct cam_live *l, struct cam_parked *q
 {
 	pass_on(l, q, r);
 	struct cam_process *p = q->process;
-	struct cam_live_who who = {.process = p};
+	struct cam_live_who who = {.process = p, .execs = q->execs};
 	bool same_program = q->execs == p->execs;
 	/* Unless records were lost since: then only /proc knows. */
 	if (q->image && q->epoch == p->epoch && cam_live_is_trusted(l, p)) {
@@ -476,6 +476,7 @@ void cam_live_sample(struct cam_live *l, const struct cam_raw *in)
 		return;
 	}
 	who.image = who.process->image;
+	who.execs = who.process->execs;
 	who.known = cam_live_is_trusted(l, who.process);
 	if (who.thread && who.thread->known)
 		who.comm = who.thread->comm;

@@ -20,6 +20,7 @@ struct cam_live_who {
 	struct cam_image *image;   /* NULL: not known */
 	bool known;		   /* the image is to be trusted */
 	const char *comm;	   /* NULL: not known */
+	uint32_t execs;		   /* which of the process's programs it is */
 };
 
 /* A table that was asked for. */

@@ -291,8 +291,14 @@ static int location_function(struct cam_tables *t, uint32_t loc, struct cam_func
 		return 0;
 	}
 	enum cam_module_kind kind = t->modules[l->module.v].kind;
+	struct cam_module_id module = l->module;
+	/* Code made at run time has a module a process and turn, to tell addresses apart. */
+	struct cam_module plain = {.path = t->modules[module.v].path, .kind = kind};
+	int err = kind == CAM_MODULE_JIT ? cam_module_intern(t, &plain, &module) : 0;
+	if (err)
+		return err;
 	struct cam_function unnamed = {
-		.module = l->module,
+		.module = module,
 		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL
 			: kind == CAM_MODULE_JIT  ? CAM_FUNC_JIT
 						  : CAM_FUNC_USER,

@@ -367,6 +367,26 @@ static void make_name(struct stage *s, uint32_t file, uint64_t offset, char out[
 		snprintf(out, 64, "%.30s_%llx", base, (unsigned long long)offset >> 8);
 }
 
+static void answer_jit(struct stage *s, const struct cam_errand *e, struct cam_tidings *t)
+{
+	const struct world_process *p = find_process(s, e->pid);
+	t->error = !p || p->gone ? -ESRCH : p->jit[0] ? 0 : -ENOENT;
+	t->held.key = (struct cam_file_key){.inode = (uint64_t)e->pid, .bytes = 1};
+}
+
+static void answer_jit_names(struct stage *s, const struct stage_errand *q, struct cam_tidings *t,
+			     struct cam_name *names, char texts[][64])
+{
+	const struct world_process *p = find_process(s, q->e.pid);
+	assert_non_null(p);
+	t->names.turn = p->jit_turn;
+	for (uint32_t i = 0; i < q->e.n_offsets; i++) {
+		snprintf(texts[i], 64, "%s_%llx", p->jit, (unsigned long long)q->offsets[i] >> 8);
+		names[i].source = p->jit_is_late ? CAM_NAME_NONE : CAM_NAME_PERF_MAP;
+		names[i].name = cam_text_of(p->jit_is_late ? "" : texts[i]);
+	}
+}
+
 static void answer_names(struct stage *s, const struct stage_errand *q, struct cam_tidings *t)
 {
 	static struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
@@ -384,6 +404,8 @@ static void answer_names(struct stage *s, const struct stage_errand *q, struct c
 		};
 	}
 	t->names = (struct cam_names_tidings){.names = names, .n_names = q->e.n_offsets};
+	if (q->e.format != CAM_FORMAT_ELF)
+		answer_jit_names(s, q, t, names, texts);
 }
 
 /* An answer in several packets. */
@@ -417,6 +439,8 @@ void stage_answer(struct stage *s)
 		};
 		if (e->type == CAM_ERRAND_FILE)
 			answer_file(s, &sent[i], &t);
+		else if (e->type == CAM_ERRAND_JIT)
+			answer_jit(s, e, &t);
 		else if (e->type == CAM_ERRAND_NAMES)
 			answer_names(s, &sent[i], &t);
 		else

@@ -36,6 +36,10 @@ struct world_process {
 	struct cam_mapping maps[STAGE_MAPS];
 	uint32_t n_maps;
 	bool gone;
+	/* Its code made at run time: names of 0x1234 are "jit_12"; empty: it has no perf map. */
+	char jit[32];
+	uint64_t jit_turn;
+	bool jit_is_late; /* …has one, without names */
 };
 
 struct stage_errand {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Code made at run time: whose names, when they are asked for, and when they are not to be used. */
+#include "support_live.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct world_process *add_compiler(struct stage *s, int32_t pid, const char *jit)
+{
+	struct world_process *p = world_process(s, pid, "node", "/bin/node");
+	world_map(s, pid, 0x1000, 0x2000, 5, "/bin/node");
+	world_map(s, pid, 0x5000, 0x6000, 0, "");
+	snprintf(p->jit, sizeof(p->jit), "%s", jit);
+	p->jit_turn = 1;
+	return p;
+}
+
+static void two_processes_share_no_name(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	add_compiler(&s, 10, "ten");
+	add_compiler(&s, 20, "twenty");
+	add_compiler(&s, 30, "");
+	for (int32_t pid = 10; pid <= 30; pid += 10)
+		stage_sample(&s, 1 * SEC + (uint64_t)pid, pid, pid, USER(0x5110, 0x5211, 0x1011));
+	stage_run(&s, 5 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "node_0;ten_52;ten_51");
+	assert_string_equal(stage_stack(&s, 0, 1), "node_0;twenty_52;twenty_51");
+	assert_string_equal(stage_stack(&s, 0, 2), "node_0;[jit];[jit]");
+	/* Told by kind and source; one module for all. */
+	const struct cam_tables *t = &s.windows[0].t;
+	for (size_t i = 0; i < t->n_functions; i++) {
+		const struct cam_function *f = &t->functions[i];
+		if (f->kind != CAM_FUNC_JIT)
+			continue;
+		assert_int_equal(t->modules[f->module.v].kind, CAM_MODULE_JIT);
+		assert_int_equal(t->modules[f->module.v].key.v, 0);
+		assert_int_equal(f->source,
+				 cam_string(t, f->name).n ? CAM_NAME_PERF_MAP : CAM_NAME_NONE);
+	}
+	stage_free(&s);
+}
+
+/* The map comes 2 s after the first sample, its names 3 s after that. */
+static void maps_and_names_may_come_late(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	struct world_process *p = add_compiler(&s, 10, "");
+	uint64_t at = SEC;
+	for (; at < 6 * SEC; at += 100 * MS) {
+		if (at == 3 * SEC) {
+			snprintf(p->jit, sizeof(p->jit), "late");
+			p->jit_is_late = true;
+		}
+		stage_sample(&s, at, 10, 10, USER(0x5110));
+		stage_run(&s, at + 100 * MS);
+	}
+	size_t asked = s.asked[CAM_ERRAND_JIT];
+	assert_in_range(asked, 2, 5);
+	p->jit_is_late = false;
+	stage_run(&s, 10 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "late_51");
+	stage_free(&s);
+}
+
+static void another_turn_is_another_function(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	struct world_process *p = add_compiler(&s, 10, "first");
+	for (uint64_t at = SEC; at < 9 * SEC; at += 100 * MS) {
+		if (at == 5 * SEC) {
+			snprintf(p->jit, sizeof(p->jit), "second");
+			p->jit_turn++;
+		}
+		stage_sample(&s, at, 10, 10, USER(0x5110));
+		stage_run(&s, at + 100 * MS);
+	}
+	stage_close(&s);
+	const struct stage_window *w = &s.windows[0];
+	size_t wrong = 0;
+	for (size_t i = 0; i < w->n_samples; i++) {
+		bool second = w->samples[i].time_ns >= 5 * SEC;
+		wrong += strcmp(stage_stack(&s, 0, i), second ? "second_51" : "first_51") != 0;
+	}
+	/* Nobody can tell sooner than the map is read again: at most 1.4 s. */
+	assert_true(wrong <= 14);
+	assert_string_equal(stage_stack(&s, 0, 0), "first_51");
+	assert_string_equal(stage_stack(&s, 0, w->n_samples - 1), "second_51");
+	stage_free(&s);
+}
+
+/* The names are there only at the end, as of one who buffers what it writes. */
+static void names_are_asked_for_once_more_at_the_end(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	struct world_process *p = add_compiler(&s, 10, "end");
+	p->jit_is_late = true;
+	stage_sample(&s, 1 * SEC, 10, 10, USER(0x5110));
+	stage_run(&s, 6 * SEC);
+	p->jit_is_late = false;
+	p->gone = true;
+	stage_exit(&s, 6 * SEC, 10, 10);
+	stage_run(&s, 6 * SEC + 800 * MS);
+	size_t forgotten = s.asked[CAM_ERRAND_FORGET];
+	stage_run(&s, 9 * SEC + 900 * MS);
+	/* Then its descriptor goes. */
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], forgotten + 1);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "end_51");
+	stage_free(&s);
+}
+
+static void another_program_is_another_source(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	struct world_process *p = add_compiler(&s, 10, "old");
+	stage_sample(&s, 1 * SEC, 10, 10, USER(0x5110));
+	stage_run(&s, 3 * SEC);
+	snprintf(p->jit, sizeof(p->jit), "new");
+	p->jit_turn++;
+	stage_exec(&s, 3 * SEC, 10, "java");
+	stage_map(&s, 3 * SEC + 1, 10, 0x5000, 0x6000, 0, "//anon");
+	stage_sample(&s, 4 * SEC, 10, 10, USER(0x5110));
+	stage_run(&s, 6 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "old_51");
+	assert_string_equal(stage_stack(&s, 0, 1), "new_51");
+	stage_free(&s);
+}
+
+/* The mark of a jitdump among the mappings: that file is asked for, as what it is. */
+static void a_mapped_jitdump_goes_first(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	add_compiler(&s, 10, "dump");
+	world_map(&s, 10, 0x8000, 0x9000, 77, "/home/x/.debug/jit/jit-10.dump");
+	stage_sample(&s, 1 * SEC, 10, 10, USER(0x5110));
+	stage_run(&s, 4 * SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_JIT], 0);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "dump_51");
+	stage_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_processes_share_no_name),
+		cmocka_unit_test(maps_and_names_may_come_late),
+		cmocka_unit_test(another_turn_is_another_function),
+		cmocka_unit_test(names_are_asked_for_once_more_at_the_end),
+		cmocka_unit_test(another_program_is_another_source),
+		cmocka_unit_test(a_mapped_jitdump_goes_first),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

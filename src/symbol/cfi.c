@@ -529,8 +529,8 @@ void cam_cfi_read_cie(const struct cam_cfi_section *s, const struct cam_cfi_entr
 		;
 	if (r.bad || (version != 1 && version != 3 && version != 4))
 		return;
-	if (version == 4 && (get(&r, 1) != 8 || get(&r, 1) != 0))
-		return; /* other addresses, or segments */
+	if (version == 4 && get(&r, 2) != 8)
+		return; /* a byte for addresses of 8, one for no segments; others do not occur */
 	cie->code_align = get_uleb(&r);
 	cie->data_align = get_sleb(&r);
 	uint64_t ra = version == 1 ? get(&r, 1) : get_uleb(&r);
@@ -556,7 +556,8 @@ bool cam_cfi_read_fde(const struct cam_cfi_section *s, const struct cam_cfi_entr
 		(void)take(&r, get_uleb(&r));
 	fde->instructions = (uint32_t)(r.p - s->bytes);
 	fde->end = e->end;
-	return !r.bad && fde->bytes && fde->start + fde->bytes > fde->start;
+	uint64_t end;
+	return !r.bad && fde->bytes && !__builtin_add_overflow(fde->start, fde->bytes, &end);
 }
 
 void cam_cfi_run(const struct cam_cfi_section *s, const struct cam_cfi_cie *cie,

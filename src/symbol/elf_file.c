@@ -238,9 +238,9 @@ static int take_relocations(struct reading *r, const struct cam_elf_section *s)
 
 /* The section's name, cut; empty: it has none. */
 static int read_section_name(const struct reading *r, const struct cam_elf_section *s,
-			     char name[MAX_NAME])
+			     char name[MAX_NAME + 1])
 {
-	memset(name, 0, MAX_NAME);
+	memset(name, 0, MAX_NAME + 1);
 	if (s->name >= r->names_bytes)
 		return 0;
 	uint64_t left = r->names_bytes - s->name;
@@ -255,14 +255,14 @@ static int take_stubs(struct reading *r, const struct cam_elf_section *s)
 		uint32_t stub_bytes;
 	} known[] = {{".plt", 16}, {".plt.sec", 16}, {".plt.got", 8}};
 	struct cam_elf_file *f = r->f;
-	char name[MAX_NAME];
+	char name[MAX_NAME + 1];
 	if (f->n_stubs == CAM_ELF_MAX_STUBS)
 		return 0;
 	int error = read_section_name(r, s, name);
 	if (error)
 		return error;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strncmp(name, known[i].name, sizeof(name)))
+		if (strcmp(name, known[i].name))
 			continue;
 		uint64_t stub = s->row_bytes == 8 || s->row_bytes == 16 ? s->row_bytes
 									: known[i].stub_bytes;
@@ -276,16 +276,18 @@ static int take_stubs(struct reading *r, const struct cam_elf_section *s)
 
 static int take_frames(struct reading *r, const struct cam_elf_section *s)
 {
-	char name[MAX_NAME];
+	char name[MAX_NAME + 1];
 	/* One that lies costs stacks, not names. */
 	if (s->flags & SHF_COMPRESSED || !lies_inside(r->b, s->offset, s->bytes))
 		return 0;
 	int error = read_section_name(r, s, name);
 	if (error)
 		return error;
-	struct cam_elf_segment *to = !strncmp(name, ".eh_frame", MAX_NAME)	? &r->f->eh_frame
-				     : !strncmp(name, ".debug_frame", MAX_NAME) ? &r->f->debug_frame
-										: NULL;
+	struct cam_elf_segment *to = NULL;
+	if (!strcmp(name, ".eh_frame"))
+		to = &r->f->eh_frame;
+	else if (!strcmp(name, ".debug_frame"))
+		to = &r->f->debug_frame;
 	if (to && !to->bytes)
 		*to = (struct cam_elf_segment){s->address, s->offset, s->bytes};
 	return 0;

@@ -94,7 +94,7 @@ static __always_inline void *ring_of(__u32 cpu)
 }
 
 /* Wakes the reader only when half of the ring is full: it comes by itself several times a second. */
-static __always_inline long emit(__u32 cpu, const struct scratch *s, __u32 bytes)
+static __always_inline long emit(__u32 cpu, const struct scratch *s, __u64 bytes)
 {
 	void *ring = ring_of(cpu);
 	if (!ring)
@@ -222,10 +222,12 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, enum form for
 		.flags = user_mode(ctx) ? CAM_WIRE_USER_MODE : 0,
 	};
 	bpf_get_current_comm(s->head.comm, sizeof(s->head.comm));
-	__u32 bytes = 0;
+	__u64 bytes = sizeof(s->head);
 	if (s->head.tid)
-		bytes = user_half(ctx, s, task, form, kernel_stack(ctx, s), ends);
-	if (bytes > sizeof(s->body) || emit(cpu, s, sizeof(s->head) + bytes)) {
+		bytes += user_half(ctx, s, task, form, kernel_stack(ctx, s), ends);
+	/* One register: Linux 6.1 does not know of the one that is handed over what another was checked for. */
+	__asm__ volatile("" : "+r"(bytes));
+	if (bytes > CAM_WIRE_MAX_BYTES || emit(cpu, s, bytes)) {
 		count->ring_full++;
 	} else {
 		count->emitted++;

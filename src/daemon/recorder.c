@@ -35,6 +35,7 @@
 #define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
 #define ANSWER_MS      (int)((CAM_ROUND_NS + CAM_ROUND_NS / 10) / CAM_NS_PER_MS)
 #define IDLE_MS	       1000
+#define COPY_MS	       10 /* between looks for walked copies of stacks */
 #define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
@@ -303,8 +304,15 @@ static void run_loop(struct cam_recorder *r)
 		 * answer for the records before it. */
 		bool expects =
 			cam_crew_stats(r->crew).with_opener || cam_live_waits_for_records(r->live);
-		int n = epoll_wait(r->epoll_fd, ev, 16, expects ? ANSWER_MS : IDLE_MS);
-		if (n == 0 && expects)
+		/* A copy of a stack may need several answers before its sample must go on. */
+		bool copies = cam_live_has_copies(r->live);
+		int n = epoll_wait(r->epoll_fd, ev, 16,
+				   copies    ? COPY_MS
+				   : expects ? ANSWER_MS
+					     : IDLE_MS);
+		if (copies)
+			cam_crew_receive(r->crew);
+		if (n == 0 && expects && !copies)
 			cam_drain_nudge(r->drain);
 		else if (n == 0)
 			tick(r);

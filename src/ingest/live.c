@@ -239,11 +239,13 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 	case CAM_ERRAND_THREAD:
 		l->stats.errands_failed += t->error != 0;
 		cam_processes_answer(l->processes, t);
+		cam_live_copies_retry(l);
 		return 0;
 	case CAM_ERRAND_FILE:
 		l->stats.errands_failed += t->error != 0;
 		cam_files_answer(l->files, t, l->now_ns);
 		cam_live_table_held(l, t->file);
+		cam_live_copies_retry(l);
 		return 0;
 	case CAM_ERRAND_JIT:
 		cam_jit_answer(l, t);
@@ -332,6 +334,7 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns)
 	if (now_ns > l->now_ns)
 		l->now_ns = now_ns;
 	l->tick_ns = l->now_ns;
+	l->released_ns = released_ns;
 	l->errands_full = false;
 	cam_files_tick(l->files, l->now_ns);
 	cam_processes_believe(l->processes, l->no_more ? UINT64_MAX : released_ns);

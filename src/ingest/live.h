@@ -100,4 +100,7 @@ bool cam_live_waits_for_records(const struct cam_live *l);
 void cam_live_no_more(struct cam_live *l);
 /* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown, SIGHUP). */
 int cam_live_cut(struct cam_live *l, uint64_t end_ns);
+/* Whether samples wait for copies of their stacks to be walked: answers are to come soon then, not with
+ * the next tick only. */
+bool cam_live_has_copies(const struct cam_live *l);
 struct cam_live_stats cam_live_stats(const struct cam_live *l);

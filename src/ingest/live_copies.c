@@ -181,6 +181,22 @@ void cam_live_copy_answer(struct cam_live *l, const struct cam_tidings *t)
 	go_on(l, c, t->error || !u->n_frames ? NULL : u);
 }
 
+void cam_live_copies_retry(struct cam_live *l)
+{
+	struct cam_link *next;
+	for (struct cam_link *k = l->copies.next; k != &l->copies; k = next) {
+		struct cam_live_copy *c = CAM_LINK_OWNER(k, struct cam_live_copy, of_copies);
+		next = k->next;
+		if (!advance(l, c))
+			go_on(l, c, NULL);
+	}
+}
+
+bool cam_live_has_copies(const struct cam_live *l)
+{
+	return !cam_link_is_alone(&l->copies);
+}
+
 void cam_live_copies_tick(struct cam_live *l, bool all)
 {
 	struct cam_link *next;

@@ -99,6 +99,7 @@ struct cam_live {
 
 	uint64_t now_ns; /* the newest of tick's and records' times */
 	uint64_t tick_ns;
+	uint64_t released_ns; /* as the last tick was told */
 	uint32_t next_ticket;
 	bool errands_full; /* send() said so, since the last tick */
 	bool no_more;	   /* records will come */

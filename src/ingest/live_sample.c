@@ -167,6 +167,11 @@ struct found {
 	enum cam_stack_end end;
 };
 
+static bool is_cut(enum cam_stack_end end)
+{
+	return end != CAM_STACK_UNKNOWN && end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER;
+}
+
 /* A frame in a mapping that is known; false: there is no room for it. */
 static bool add_mapped(struct cam_live *l, const struct cam_live_who *w,
 		       const struct cam_image_map *m, uint64_t address, struct found *to)
@@ -186,7 +191,9 @@ static bool add_unmapped(struct cam_live *l, const struct cam_live_who *w, const
 			 uint32_t i, struct found *to)
 {
 	const struct cam_raw_sample *s = &r->sample;
-	bool by_pointers = s->end == CAM_STACK_UNKNOWN || s->flags & CAM_RAW_GUESSED;
+	/* One that waits for its table came with what frame pointers gave. */
+	bool by_pointers = s->end == CAM_STACK_UNKNOWN || s->end == CAM_STACK_PENDING ||
+			   s->flags & CAM_RAW_GUESSED;
 	/* What tables lead to is there; then something is missing here. */
 	if ((!i || !by_pointers) && r->time_ns > w->process->exec_ns + SETTLED_NS &&
 	    l->now_ns - w->process->asked_ns > LOOK_AGAIN_NS) {
@@ -197,7 +204,7 @@ static bool add_unmapped(struct cam_live *l, const struct cam_live_who *w, const
 		return add_frame(l, &to->n, NULL, 0);
 	l->stats.cut_stacks += i > 0;
 	/* What frame pointers gave while tables were awaited ends anywhere: it is still those that lacked. */
-	if (to->end != CAM_STACK_PENDING)
+	if (!is_cut(to->end))
 		to->end = CAM_STACK_NO_MAPPING;
 	return false;
 }
@@ -231,11 +238,6 @@ static bool find_user_frames(struct cam_live *l, const struct cam_live_who *w,
 	if (m && m->file && to->end == CAM_STACK_PENDING)
 		cam_live_table_want(l, m->file, true);
 	return true;
-}
-
-static bool is_cut(enum cam_stack_end end)
-{
-	return end != CAM_STACK_UNKNOWN && end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER;
 }
 
 static struct found find_frames(struct cam_live *l, const struct cam_live_who *w,

@@ -129,6 +129,15 @@ size_t cam_live_unwind_maps(struct cam_live *l, const struct cam_image *i)
 	return n;
 }
 
+/* When it is known to have run this: records up to then were heard of. */
+static uint64_t as_of(const struct cam_live *l, const struct cam_process *p)
+{
+	uint64_t t = l->released_ns > p->exec_ns ? l->released_ns : p->exec_ns;
+	for (uint32_t k = 0; k < p->image->n; k++)
+		t = p->image->maps[k].since_ns > t ? p->image->maps[k].since_ns : t;
+	return t;
+}
+
 /* *images: how many may still go in this tick. */
 static int hand_over(struct cam_live *l, struct cam_process *p, unsigned *images)
 {
@@ -136,6 +145,7 @@ static int hand_over(struct cam_live *l, struct cam_process *p, unsigned *images
 	const struct cam_unwind_process to = {
 		.pid = p->pid,
 		.start_ns = p->kernel_start_ns,
+		.as_of_ns = as_of(l, p),
 		.image = cam_image_number(cam_processes_images(l->processes), p->image),
 	};
 	if (!to.image)

@@ -86,6 +86,8 @@ void cam_live_tables_tick(struct cam_live *l);
 /* Takes over a sample with a copy of its stack; false: there is no room, or no use. */
 bool cam_live_copy_take(struct cam_live *l, const struct cam_live_who *w, const struct cam_raw *r);
 void cam_live_copy_answer(struct cam_live *l, const struct cam_tidings *t);
+/* An answer has come that some may have waited for. */
+void cam_live_copies_retry(struct cam_live *l);
 /* Goes on with those that have waited long enough, or with all. */
 void cam_live_copies_tick(struct cam_live *l, bool all);
 /* Without a word. */

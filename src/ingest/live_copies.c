@@ -122,7 +122,8 @@ static bool advance(struct cam_live *l, struct cam_live_copy *c)
 		if (!f || c->tries >= MAX_TRIES)
 			return false;
 		if (!cam_live_table_lack(l, f))
-			return f->state == CAM_FILES_ASKED || f->state == CAM_FILES_HELD;
+			return f->table.state != CAM_TABLE_NO_CFI &&
+			       (f->state == CAM_FILES_ASKED || f->state == CAM_FILES_HELD);
 	}
 	return send(l, c, who.image);
 }

@@ -17,7 +17,8 @@
  *
  * Invariants
  *  1. A process is in `due` only while it is listed and lives.
- *  2. `given` is the number that was handed over last for this process, or 0.
+ *  2. `given` is the number that was handed over last for this process; 0: whoever unwinds has nothing
+ *     of it.
  *  3. An image number is forgotten exactly once, after the processes that are due were handed over.
  *
  * Example: 7 (image 3) is sampled at t=1.0: due. Tick 1.2: process(7, 3, maps), flush. At 1.3 it maps a
@@ -55,12 +56,11 @@ void cam_live_unwind_sampled(struct cam_live *l, struct cam_process *p, const st
 	}
 	/* It is not there any more. */
 	if (p->given && s->end == CAM_STACK_PENDING && !s->image &&
-	    r->time_ns > p->given_ns + SETTLED_NS) {
-		p->given = 0;
-		p->image->handed_over = false;
-	}
-	bool rests = !p->given && p->given_ns && l->now_ns < p->given_ns + RETRY_NS;
-	if ((p->given != p->image->number || !p->given || !p->image->tables_wanted) && !rests)
+	    r->time_ns > p->given_ns + SETTLED_NS)
+		p->lost = true;
+	bool rests = (p->lost || !p->given) && p->given_ns && l->now_ns < p->given_ns + RETRY_NS;
+	if ((p->given != p->image->number || !p->given || p->lost || !p->image->tables_wanted) &&
+	    !rests)
 		make_due(l, p);
 }
 
@@ -151,6 +151,7 @@ static int hand_over(struct cam_live *l, struct cam_process *p, unsigned *images
 	if (!to.image)
 		return -ENOSPC;
 	int err = p->image->handed_over ? u->process(u, &to, NULL, 0) : -ENOENT;
+	p->lost = false;
 	if (err == -ENOENT) {
 		if (!*images)
 			return -EAGAIN;
@@ -162,8 +163,8 @@ static int hand_over(struct cam_live *l, struct cam_process *p, unsigned *images
 	}
 	if (err == -EAGAIN)
 		return err;
-	/* Another start than before is another process, there. */
-	if (!err && p->given && p->given_start_ns != to.start_ns)
+	/* What it has is of before. */
+	if (err && p->given)
 		u->process_forget(u, p->pid, p->given_start_ns);
 	p->given = err ? 0 : to.image;
 	p->given_ns = l->now_ns;
@@ -207,7 +208,7 @@ static void hand_over_due(struct cam_live *l)
 			continue;
 		}
 		int err = 0;
-		if (!p->given || p->given != p->image->number)
+		if (!p->given || p->lost || p->given != p->image->number)
 			err = hand_over(l, p, &images);
 		if (!err && !p->image->tables_wanted)
 			p->image->tables_wanted = want_tables(l, p, &files);

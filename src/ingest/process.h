@@ -74,6 +74,7 @@ struct cam_process {
 	/* What whoever unwinds has of it (live_unwind.c). */
 	struct cam_link of_due;	  /* of those to be handed over; alone: is not */
 	uint32_t given;		  /* the number of the image; 0: has nothing */
+	bool lost;		  /* it seems to have it no more */
 	uint64_t given_ns;	  /* when, or when it was refused */
 	uint64_t given_start_ns;  /* who it was said to be */
 	uint64_t kernel_start_ns; /* start_ns, exactly, as the kernel said it; 0: did not */

@@ -148,6 +148,10 @@ static int note_errand(struct cam_errands *es, const struct cam_errand *e)
 			 e->mapping.path.p);
 		to->e.mapping.path = cam_text_of(to->path);
 	}
+	if (e->type == CAM_ERRAND_UNWIND) {
+		assert_true(e->copy.stack_bytes && e->n_maps);
+		to->first = e->copy.stack[0];
+	}
 	assert_true(e->n_offsets <= CAM_ERRAND_MAX_OFFSETS);
 	if (e->n_offsets)
 		memcpy(to->offsets, e->offsets, e->n_offsets * sizeof(*e->offsets));
@@ -172,13 +176,19 @@ void stage_options(struct cam_live_options *o)
 
 void stage_open(struct stage *s, const struct cam_live_options *o)
 {
+	stage_open_with(s, o, NULL);
+}
+
+void stage_open_with(struct stage *s, const struct cam_live_options *o, struct cam_unwinder *u)
+{
 	struct cam_live_options standard;
 	*s = (struct stage){.errands = {s, note_errand}};
 	s->sent = calloc(STAGE_ERRANDS, sizeof(*s->sent));
 	s->spare = calloc(STAGE_ERRANDS, sizeof(*s->sent));
 	assert_true(s->sent && s->spare);
 	stage_options(&standard);
-	struct cam_live_doors doors = {s, next_door, &s->errands};
+	struct cam_live_doors doors = {s, next_door, &s->errands, u};
+	s->unwinder = u;
 	assert_int_equal(cam_live_new(o ? o : &standard, &doors, &s->live), 0);
 }
 
@@ -246,10 +256,30 @@ void world_map(struct stage *s, int32_t pid, uint64_t start, uint64_t end, uint6
 void stage_sample_flags(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
 			const uint64_t *user, const uint64_t *kernel, uint32_t flags)
 {
+	stage_sample_walked(s, time_ns, pid, tid, user, kernel,
+			    (struct stage_walk){.flags = flags});
+}
+
+void stage_sample_walked(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
+			 const uint64_t *user, const uint64_t *kernel, struct stage_walk walk)
+{
+	static uint8_t stack[CAM_RAW_MAX_STACK];
+	stack[0] = (uint8_t)pid;
 	struct cam_raw r = {
 		.type = CAM_RAW_SAMPLE, .cpu = s->cpu, .time_ns = time_ns, .pid = pid, .tid = tid};
 	r.sample = (struct cam_raw_sample){
-		.kernel = kernel, .user = user, .flags = flags, .weight = 1};
+		.kernel = kernel,
+		.user = user,
+		.flags = walk.flags,
+		.end = walk.end,
+		.image = walk.image,
+		.weight = 1,
+	};
+	if (walk.copy_bytes)
+		r.sample.copy = (struct cam_raw_copy){.ip = user[0],
+						      .sp = 0x7000,
+						      .stack = stack,
+						      .stack_bytes = (uint32_t)walk.copy_bytes};
 	while (user && user[r.sample.n_user])
 		r.sample.n_user++;
 	while (kernel && kernel[r.sample.n_kernel])
@@ -402,10 +432,51 @@ static void answer_names(struct stage *s, const struct stage_errand *q, struct c
 				q->e.file == CAM_FILE_KERNEL ? CAM_NAME_KALLSYMS : CAM_NAME_SYMTAB,
 			.name = cam_text_of(texts[i]),
 		};
+		if (s->nameless && q->e.file != CAM_FILE_KERNEL) {
+			names[i].source = CAM_NAME_NONE;
+			names[i].name = CAM_TEXT("");
+		}
 	}
 	t->names = (struct cam_names_tidings){.names = names, .n_names = q->e.n_offsets};
 	if (q->e.format != CAM_FORMAT_ELF)
 		answer_jit_names(s, q, t, names, texts);
+}
+
+static void answer_table(struct stage *s, const struct stage_errand *q, struct cam_tidings *t)
+{
+	static const struct cam_unwind_rule rule = {.cfa = CAM_CFA_RSP, .cfa_offset = 8};
+	uint32_t packets = s->table_packets ? s->table_packets : 1;
+	t->error = s->table_error;
+	for (uint32_t i = 0; i + 1 < packets && !t->error; i++) {
+		const struct cam_unwind_row rows[2] = {{i * 16, 0}, {i * 16 + 8, 0}};
+		t->table = (struct cam_table_tidings){&rule, rows, i == 0, 2, true};
+		assert_int_equal(cam_live_tidings(s->live, t), 0);
+	}
+	static struct cam_unwind_row last;
+	last = (struct cam_unwind_row){packets * 16, 0};
+	if (!t->error)
+		t->table = (struct cam_table_tidings){&rule, &last, packets == 1, 1, false};
+	if (!t->error && q->e.file < STAGE_FILES)
+		s->has_table[q->e.file] = true;
+}
+
+static void answer_unwind(struct stage *s, struct cam_tidings *t)
+{
+	t->error = s->unwind_error;
+	if (t->error)
+		return;
+	t->unwound = (struct cam_unwind_tidings){.frames = s->walked, .lacking = CAM_NONE};
+	while (s->walked && s->walked[t->unwound.n_frames])
+		t->unwound.n_frames++;
+	t->unwound.end = s->walked_end ? s->walked_end : CAM_STACK_COMPLETE;
+	for (size_t i = 0; s->needs && i < s->n_files; i++) {
+		const char *slash = strrchr(s->files[i].path, '/');
+		if (strcmp(slash + 1, s->needs) != 0 || s->has_table[s->files[i].number])
+			continue;
+		t->unwound.n_frames = 1;
+		t->unwound.end = CAM_STACK_PENDING;
+		t->unwound.lacking = s->files[i].number;
+	}
 }
 
 /* An answer in several packets. */
@@ -443,6 +514,10 @@ void stage_answer(struct stage *s)
 			answer_jit(s, e, &t);
 		else if (e->type == CAM_ERRAND_NAMES)
 			answer_names(s, &sent[i], &t);
+		else if (e->type == CAM_ERRAND_TABLE)
+			answer_table(s, &sent[i], &t);
+		else if (e->type == CAM_ERRAND_UNWIND)
+			answer_unwind(s, &t);
 		else
 			answer_process(s, e, &t);
 		if (e->type == CAM_ERRAND_PROCESS && !t.error && s->packet)
@@ -490,6 +565,20 @@ const char *stage_stack(struct stage *s, size_t window, size_t sample)
 				      f.p);
 	}
 	return text;
+}
+
+enum cam_stack_end stage_end(struct stage *s, size_t window, size_t sample)
+{
+	struct stage_window *w = &s->windows[window];
+	struct cam_stack_id stack;
+	uint32_t root = 0;
+	assert_true(w->ended && sample < w->n_samples);
+	assert_int_equal(cam_place_stack(&w->t, w->samples[sample].place, &stack), 0);
+	for (uint32_t node = stack.v; node; node = w->t.stacks.parent[node])
+		root = w->t.stacks.item[node];
+	const struct cam_function *f = &w->t.functions[root];
+	return stack.v && f->kind == CAM_FUNC_MARK ? (enum cam_stack_end)f->start
+						   : CAM_STACK_COMPLETE;
 }
 
 const char *stage_who(struct stage *s, size_t window, size_t sample)

@@ -46,6 +46,7 @@ struct stage_errand {
 	struct cam_errand e;
 	char path[128];
 	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
+	uint8_t first; /* byte of a copy */
 };
 
 /* A window as its journal got it; its tables are taken over when it ends. */
@@ -94,11 +95,21 @@ struct stage {
 	bool silent;	  /* nobody answers */
 	int file_error;	  /* what FILE is answered with */
 	int names_error;  /* and NAMES */
+	bool nameless;	  /* files have functions, but no names */
 	int refuse_file,
 		refuse_names;  /* what send() says to FILE, and to NAMES of the first file */
 	bool full;	       /* send() says -EAGAIN */
 	uint32_t packet;       /* mappings a packet of a process's answer; 0: all */
 	uint64_t maps_read_ns; /* of answers; 0: now */
+	/* Unwinding: what TABLE is answered with, in so many packets of 2 rows; the stack that UNWIND
+	 * finds, ends with 0, and the file whose table it needs. */
+	struct cam_unwinder *unwinder;
+	int table_error, unwind_error;
+	uint32_t table_packets;
+	const uint64_t *walked;
+	enum cam_stack_end walked_end;
+	const char *needs; /* base name; NULL: none */
+	bool has_table[STAGE_FILES];
 
 	struct stage_errand *sent; /* not answered yet */
 	struct stage_errand *spare;
@@ -112,6 +123,7 @@ struct stage {
 /* NULL: 97 Hz, windows of 10 s, the default budgets. */
 void stage_options(struct cam_live_options *o);
 void stage_open(struct stage *s, const struct cam_live_options *o);
+void stage_open_with(struct stage *s, const struct cam_live_options *o, struct cam_unwinder *u);
 /* Cuts at the last tick's time and frees the recorder; windows stay to be looked at. */
 void stage_close(struct stage *s);
 void stage_free(struct stage *s);
@@ -131,6 +143,14 @@ void world_map(struct stage *s, int32_t pid, uint64_t start, uint64_t end, uint6
 #define KERNEL(...) NULL, ((const uint64_t[]){__VA_ARGS__, 0})
 void stage_sample(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid, const uint64_t *user,
 		  const uint64_t *kernel);
+/* As the source walked it. */
+struct stage_walk {
+	enum cam_stack_end end;
+	uint32_t image, flags;
+	size_t copy_bytes;
+};
+void stage_sample_walked(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
+			 const uint64_t *user, const uint64_t *kernel, struct stage_walk walk);
 void stage_sample_flags(struct stage *s, uint64_t time_ns, int32_t pid, int32_t tid,
 			const uint64_t *user, const uint64_t *kernel, uint32_t flags);
 void stage_fork(struct stage *s, uint64_t time_ns, int32_t parent, int32_t pid, int32_t tid);
@@ -150,6 +170,8 @@ int stage_tick(struct stage *s, uint64_t now_ns);
 
 /* Of sample i of an ended window: "main;f;g" (root first), "comm|exe|cgroup". */
 const char *stage_stack(struct stage *s, size_t window, size_t sample);
+/* Why its stack is cut, as the mark at its root says; CAM_STACK_COMPLETE: there is none. */
+enum cam_stack_end stage_end(struct stage *s, size_t window, size_t sample);
 const char *stage_who(struct stage *s, size_t window, size_t sample);
 uint64_t stage_lost_samples(const struct stage *s, enum cam_cause cause);
 size_t stage_samples(const struct stage *s);

@@ -400,6 +400,39 @@ static void an_unused_file_makes_room_for_another(void **state)
 	stage_free(&s);
 }
 
+/* …and can be named later: by file and start of the function. */
+static void samples_of_an_unnamed_function_are_one(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.nameless = true;
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1110));
+	stage_sample(&s, 1 * SEC + 10000, 10, 10, USER(0x1120));
+	stage_run(&s, 3 * SEC);
+	/* Now the book has them, and the location is new. */
+	stage_sample(&s, 3 * SEC, 10, 10, USER(0x1210, 0x1121));
+	stage_run(&s, 5 * SEC);
+	stage_sample(&s, 5 * SEC, 10, 10, USER(0x1110));
+	stage_run(&s, 11 * SEC);
+	stage_sample(&s, 11 * SEC, 10, 10, USER(0x1120));
+	stage_run(&s, 12 * SEC);
+	assert_int_equal(cam_live_stats(s.live).unnamed, 3);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 0), "[sh+0x100]");
+	assert_string_equal(stage_stack(&s, 0, 1), "[sh+0x100]");
+	assert_string_equal(stage_stack(&s, 0, 2), "[sh+0x100];[sh+0x200]");
+	assert_string_equal(stage_stack(&s, 0, 3), "[sh+0x100]");
+	assert_string_equal(stage_stack(&s, 1, 0), "[sh+0x100]");
+	/* One function, of the two samples at two addresses. */
+	struct stage_window *w = &s.windows[0];
+	struct cam_stack_id a, b;
+	assert_int_equal(cam_place_stack(&w->t, w->samples[0].place, &a), 0);
+	assert_int_equal(cam_place_stack(&w->t, w->samples[1].place, &b), 0);
+	assert_int_equal(a.v, b.v);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_helper_that_died_is_asked_again),
 		cmocka_unit_test(numbers_are_given_again_and_names_are_not),
 		cmocka_unit_test(an_unused_file_makes_room_for_another),
+		cmocka_unit_test(samples_of_an_unnamed_function_are_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

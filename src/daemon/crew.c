@@ -43,6 +43,7 @@
 struct errand {
 	bool used, sent;
 	bool grows; /* what it brings is written to while it is held */
+	bool part;  /* another one has the rest of what was asked for, under the same ticket */
 	enum cam_errand_type type;
 	uint32_t ticket, file;
 	int32_t pid, tid;
@@ -363,14 +364,40 @@ static int queue_kernel_names(struct cam_crew *c, const struct cam_errand *in)
 	return 0;
 }
 
-/* Whether it asks for what has changed since the symboliser got the kernel's symbols. */
-static bool is_stale(const struct cam_crew *c, const struct cam_errand *in)
+static bool is_stale(const struct cam_crew *c, uint64_t address)
 {
-	for (uint32_t i = 0; i < in->n_offsets; i++) {
-		if (in->offsets[i] >= c->stale_from && in->offsets[i] < c->stale_to)
-			return true;
+	return address >= c->stale_from && address < c->stale_to;
+}
+
+/* Names of what has changed since the symboliser got the kernel's symbols wait for these, the others need
+ * not: two errands, one ticket. */
+static int send_kernel_names(struct cam_crew *c, const struct cam_errand *in)
+{
+	uint64_t good[CAM_ERRAND_MAX_OFFSETS], stale[CAM_ERRAND_MAX_OFFSETS];
+	struct cam_errand now = *in, later = *in;
+	now.offsets = good;
+	later.offsets = stale;
+	now.n_offsets = later.n_offsets = 0;
+	for (uint32_t i = 0; i < in->n_offsets && i < CAM_ERRAND_MAX_OFFSETS; i++) {
+		if (!c->kernel_sent || is_stale(c, in->offsets[i]))
+			stale[later.n_offsets++] = in->offsets[i];
+		else
+			good[now.n_offsets++] = in->offsets[i];
 	}
-	return false;
+	if (!now.n_offsets)
+		return queue_kernel_names(c, &later);
+	struct errand *e = note_errand(c, &now);
+	if (!e)
+		return -EAGAIN;
+	int err = pack_and_send(c, &c->symboliser, &now, -1);
+	if (err) {
+		forget_errand(c, e);
+		return err;
+	}
+	e->sent = true;
+	/* What cannot be queued is not answered: it will be asked for again. */
+	e->part = later.n_offsets && !queue_kernel_names(c, &later);
+	return 0;
 }
 
 static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
@@ -388,9 +415,8 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 	int err = start_worker(c, &c->symboliser);
 	if (err)
 		return err;
-	if (in->type == CAM_ERRAND_NAMES && in->file == CAM_FILE_KERNEL &&
-	    (!c->kernel_sent || is_stale(c, in)))
-		return queue_kernel_names(c, in);
+	if (in->type == CAM_ERRAND_NAMES && in->file == CAM_FILE_KERNEL)
+		return send_kernel_names(c, in);
 	struct errand *e = note_errand(c, in);
 	if (!e)
 		return -EAGAIN;
@@ -488,16 +514,18 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 		close(fd);
 }
 
+/* Of two parts the first: the symboliser answers in order. */
 static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
 				  const struct cam_tidings *t)
 {
+	struct errand *found = NULL;
 	for (size_t i = 0; i < c->top; i++) {
 		struct errand *e = &c->under_way[i];
 		if (e->used && e->sent && e->type == t->type && e->ticket == t->ticket &&
-		    worker_of(c, e->type) == w)
-			return e;
+		    worker_of(c, e->type) == w && (!found || e->order < found->order))
+			found = e;
 	}
-	return NULL;
+	return found;
 }
 
 static int keep_file(struct cam_crew *c, const struct errand *e, const struct cam_file_key *key,
@@ -552,6 +580,8 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		t->pid = e->pid;
 		t->tid = e->tid;
 		t->file = e->file;
+		if (!more && e->part && !t->error)
+			t->names.more = true;
 		if (!more) {
 			forget_errand(c, e);
 			c->stats.answered++;

@@ -107,6 +107,8 @@ struct heard {
 	uint32_t ticket, file;
 	enum cam_errand_type type;
 	int error;
+	bool more;
+	uint64_t offset;
 	char text[32];
 };
 
@@ -126,8 +128,11 @@ static void hear(void *arg, const struct cam_tidings *t)
 	struct cam_text text = {"", 0};
 	if (!t->error && t->type == CAM_ERRAND_THREAD)
 		text = t->comm;
-	if (!t->error && t->type == CAM_ERRAND_NAMES)
+	if (!t->error && t->type == CAM_ERRAND_NAMES) {
 		text = t->names.names[0].name;
+		h->offset = t->names.names[0].offset;
+		h->more = t->names.more;
+	}
 	snprintf(h->text, sizeof(h->text), "%.*s", (int)text.n, text.p);
 }
 
@@ -266,6 +271,33 @@ static void symbols_that_have_not_changed_are_good(void **state)
 	assert_string_equal(wait_for(f, 5)->text, "without");
 }
 
+/* Of a batch with both, those that have not changed do not wait for the reading. */
+static void unchanged_symbols_do_not_wait_for_changed_ones(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t both[] = {1005, 16, 1006, 17};
+	const struct cam_errand e = {.type = CAM_ERRAND_NAMES,
+				     .ticket = 9,
+				     .file = CAM_FILE_KERNEL,
+				     .offsets = both,
+				     .n_offsets = 4};
+	assert_int_equal(ask_names(f, 1, CAM_FILE_KERNEL, 16), 0);
+	assert_string_equal(wait_for(f, 1)->text, "with a file");
+	cam_crew_kernel_changed(f->crew, 1000, 1010);
+	assert_int_equal(ask(f, &e), 0);
+	wait_for(f, 3);
+	const struct heard *first = &f->heard[1], *second = &f->heard[2];
+	assert_int_equal(first->ticket, 9);
+	assert_int_equal(first->offset, 16);
+	assert_string_equal(first->text, "without");
+	assert_true(first->more);
+	assert_int_equal(second->ticket, 9);
+	assert_int_equal(second->offset, 1005);
+	assert_string_equal(second->text, "with a file");
+	assert_false(second->more);
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+}
+
 static void a_file_that_kills_is_given_to_nobody_again(void **state)
 {
 	struct fixture *f = *state;
@@ -341,6 +373,7 @@ int main(int argc, char **argv)
 		TEST(the_kernel_s_symbols_go_along_once),
 		TEST(changed_symbols_of_the_kernel_are_read_anew),
 		TEST(symbols_that_have_not_changed_are_good),
+		TEST(unchanged_symbols_do_not_wait_for_changed_ones),
 		TEST(a_file_that_kills_is_given_to_nobody_again),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),

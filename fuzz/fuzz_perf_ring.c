@@ -26,8 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t start = (data[1] | data[2] << 8) & ~7u;
 	struct perf_event_mmap_page page = {.data_tail = start, .data_head = start + n};
 	uint8_t *ring = aligned_alloc(8, bytes);
-	struct cam_ring_options o = {
-		.max_stack = 127, .exact_lost = data[0] & 4, .copies = data[0] & 8};
+	struct cam_ring_options o = {127, data[0] & 8, 0, false, data[0] & 4};
 	struct cam_ring r;
 	for (size_t i = 0; ring && i < bytes; i++)
 		ring[(start + i) & (bytes - 1)] = i < n ? data[3 + i] : 0;

@@ -6,12 +6,15 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,12 +153,81 @@ static void the_embedded_object_names_no_place(void **state)
 		assert_null(memmem(object, n, places[i], strlen(places[i])));
 }
 
+/*
+ * libbpf asks the kernel through libc's syscall(), which is this one here: a kernel whose verifier refuses
+ * the programs named in `refused`.
+ */
+static const char *refused[4];
+
+long syscall(long number, ...)
+{
+	va_list ap;
+	long a[6];
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	union bpf_attr *attr = (union bpf_attr *)a[1];
+	for (int i = 0; number == SYS_bpf && a[0] == BPF_PROG_LOAD && i < 4; i++) {
+		if (!refused[i] || strncmp(attr->prog_name, refused[i], BPF_OBJ_NAME_LEN - 1) != 0)
+			continue;
+		if (attr->log_level && attr->log_buf)
+			snprintf(
+				(char *)(uintptr_t)attr->log_buf, attr->log_size,
+				"0: R1=ctx()\nnot with \x1b me\nprocessed 3 insns (limit 1000000)\n");
+		errno = EINVAL;
+		return -1;
+	}
+	/* POSIX lets a function come out of this pointer, C does not. */
+	long (*real)(long, ...);
+	*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int load_between(enum cam_bpf_form best, enum cam_bpf_form worst, struct cam_bpf *b,
+			struct cam_bpf_refusal *why)
+{
+	struct cam_bpf_options o = options;
+	o.best = best;
+	o.worst = worst;
+	return cam_bpf_load(&o, b, why);
+}
+
+/* bpf_loop, else a plain loop, else frame pointers; what the verifier said last is kept. */
+static void a_refused_form_gives_way(void **state)
+{
+	(void)state;
+	struct cam_bpf b;
+	struct cam_bpf_refusal why;
+	assert_int_equal(load_between(CAM_BPF_LOOP, CAM_BPF_FRAME_POINTERS, &b, &why), 0);
+	assert_int_equal(b.form, CAM_BPF_LOOP);
+	assert_string_equal(why.verifier, "");
+	cam_bpf_unload(&b);
+	refused[0] = "cam_sample_loop";
+	assert_int_equal(load_between(CAM_BPF_LOOP, CAM_BPF_FRAME_POINTERS, &b, &why), 0);
+	assert_int_equal(b.form, CAM_BPF_PLAIN_LOOP);
+	assert_string_equal(why.verifier, "not with ? me");
+	assert_null(why.step);
+	assert_true(b.exec_fd >= 0);
+	cam_bpf_unload(&b);
+	refused[1] = "cam_sample_plain";
+	assert_int_equal(load_between(CAM_BPF_LOOP, CAM_BPF_FRAME_POINTERS, &b, &why), 0);
+	assert_int_equal(b.form, CAM_BPF_FRAME_POINTERS);
+	assert_int_equal(b.exec_fd, -1);
+	cam_bpf_unload(&b);
+	assert_int_equal(load_between(CAM_BPF_LOOP, CAM_BPF_PLAIN_LOOP, &b, &why), -EOPNOTSUPP);
+	assert_int_equal(why.error, -EINVAL);
+	assert_null(b.object);
+	refused[0] = refused[1] = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scope_grows_with_forks_and_shrinks_with_ends),
 		cmocka_unit_test(a_scope_that_does_not_fit_is_no_scope),
 		cmocka_unit_test(the_embedded_object_names_no_place),
+		cmocka_unit_test(a_refused_form_gives_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,6 +209,13 @@ static void the_plain_loop_says_the_same(void **state)
 	check_form(true, "plain loop");
 }
 
+static void run_anew(void *arg)
+{
+	(void)arg;
+	execl("/proc/self/exe", "anew", "spin", (char *)NULL);
+	_exit(1);
+}
+
 static void check_copies(struct cam_capture *c, pid_t pid)
 {
 	struct walker w;
@@ -261,14 +268,45 @@ static void a_stack_too_deep_says_so(void **state)
 	c->ops->close(c);
 }
 
-int main(void)
+/* What it ran before an exec is not used after it, also if it is told late. */
+static void an_exec_voids_what_was_told(void **state)
 {
+	(void)state;
+	struct tell t = {0};
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 397}, NULL);
+	uint64_t before_ns = sampling_now_ns();
+	pid_t pid = child_on(0, run_anew, NULL);
+	struct result x = run(c, pid, 0, NULL); /* it runs */
+	/* Whatever is mapped there now, but said of a time before the exec. */
+	struct cam_unwind_mapping maps[CAM_UNWIND_MAX_MAPS];
+	uint32_t image = tell_process(&t, c->unwinder, pid, 0);
+	size_t n = tell_maps(&t, pid, maps);
+	struct cam_unwind_process p = {.pid = pid, .as_of_ns = before_ns, .image = image};
+	assert_int_equal(c->unwinder->process(c->unwinder, &p, maps, n), 0);
+	x = run(c, pid, 0, NULL);
+	assert_int_equal(x.pending, x.samples);
+	assert_int_equal(x.other_image, 0);
+	p.as_of_ns = 0;
+	assert_int_equal(c->unwinder->process(c->unwinder, &p, NULL, 0), 0);
+	x = run(c, pid, image, NULL);
+	assert_int_equal(x.complete, x.samples);
+	assert_int_equal(x.other_image, 0);
+	end_child(pid);
+	c->ops->close(c);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	while (argc > 1)
+		spin_a(10);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_stack_is_what_the_c_library_says),
 		cmocka_unit_test(the_plain_loop_says_the_same),
 		cmocka_unit_test(an_unknown_process_is_copied),
 		cmocka_unit_test(the_plain_source_copies_too),
 		cmocka_unit_test(a_stack_too_deep_says_so),
+		cmocka_unit_test(an_exec_voids_what_was_told),
 	};
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	void *warm[4];

@@ -53,7 +53,7 @@ lint:
 
 bench: all
 	@tools/bench
-	@ninja -C $(BUILD) tests/system/system_dump tests/workloads/workload_builds \
+	@ninja -C $(BUILD) tests/system/dump_store tests/workloads/workload_builds \
 		tests/workloads/workload_kitchen tests/workloads/workload_gaps
 	@tools/bench-record
 

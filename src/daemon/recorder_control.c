@@ -60,9 +60,19 @@ static int take_unpin(void *self, const struct cam_control_request *q, struct ca
 	return s ? cam_store_unpin(s, q->from_ns, q->to_ns) : no_store(r, reply);
 }
 
-int cam_recorder_snapshot(struct cam_recorder *r)
+void cam_recorder_snapshot(struct cam_recorder *r)
+{
+	r->snapshot_due = true;
+	cam_recorder_snapshot_poll(r);
+}
+
+/* 0: cut; -EAGAIN: a little later. */
+static int cut(struct cam_recorder *r)
 {
 	/* Only what cannot be joined by older records any more is cut off: nothing is lost. */
+	if (!cam_live_may_cut(r->live, r->released_ns))
+		return -EAGAIN;
+	r->snapshot_due = false;
 	int err = cam_live_cut(r->live, r->released_ns);
 	if (err)
 		cam_recorder_mishap(r, "cannot cut the window: %s", strerror(-err));
@@ -72,44 +82,56 @@ int cam_recorder_snapshot(struct cam_recorder *r)
 static int take_snapshot(void *self, const struct cam_control_request *q, struct cam_buf *reply)
 {
 	struct cam_recorder *r = self;
-	if (r->snapshot_waiting) {
+	if (r->snapshot_asked || r->snapshot_waiting) {
 		cam_buf_printf(reply, "another snapshot is being sealed");
 		return -EBUSY;
 	}
 	if (!cam_keeper_store(r->keeper))
 		return no_store(r, reply);
-	uint64_t ended = cam_keeper_stats(r->keeper).ended;
-	int err = cam_recorder_snapshot(r);
-	if (err)
-		return err;
-	if (cam_keeper_stats(r->keeper).ended == ended) {
-		cam_buf_printf(reply, "nothing was recorded since the last window was closed");
-		return -ENODATA;
-	}
-	cam_keeper_watch(r->keeper);
 	r->snapshot_ticket = q->ticket;
-	r->snapshot_waiting = true;
+	r->snapshot_asked = true;
+	r->snapshot_due = true;
 	return CAM_CONTROL_LATER;
+}
+
+/* Cuts for those who wait; what was cut is watched until it is sealed. Answers an error at once. */
+static int begin_snapshot(struct cam_recorder *r)
+{
+	uint64_t ended = cam_keeper_stats(r->keeper).ended;
+	int err = cut(r);
+	if (err || !r->snapshot_asked)
+		return err;
+	if (cam_keeper_stats(r->keeper).ended == ended)
+		return -ENODATA;
+	cam_keeper_watch(r->keeper);
+	r->snapshot_asked = false;
+	r->snapshot_waiting = true;
+	return 0;
 }
 
 void cam_recorder_snapshot_poll(struct cam_recorder *r)
 {
-	if (!r->snapshot_waiting)
-		return;
-	const char *name;
+	const char *name = "";
 	char words[256];
-	int err = cam_keeper_watched(r->keeper, &name);
+	int err = r->snapshot_due ? begin_snapshot(r) : 0;
+	bool refused = err && err != -EAGAIN && r->snapshot_asked;
+	if (!refused && !r->snapshot_waiting)
+		return;
+	if (!refused)
+		err = cam_keeper_watched(r->keeper, &name);
 	if (err == -EINPROGRESS)
 		return;
-	r->snapshot_waiting = false;
+	r->snapshot_waiting = r->snapshot_asked = false;
 	if (!err && !name[0])
 		err = -ENODATA;
 	if (err == -ENODATA)
 		snprintf(words, sizeof(words),
 			 "nothing was recorded since the last window was closed");
-	else if (err)
+	else if (err && !refused)
 		snprintf(words, sizeof(words), "the window was closed, but not sealed: %s",
 			 strerror(-err));
+	else if (err)
+		snprintf(words, sizeof(words), "cannot cut the window: %s", strerror(-err));
 	cam_control_answer(r->control, r->snapshot_ticket, err, cam_text_of(err ? words : name));
 }
 

@@ -75,7 +75,9 @@ struct cam_recorder {
 	bool stopping;
 	int journal_error; /* of the last tick */
 	bool journal_said;
-	bool snapshot_waiting;
+	bool snapshot_due;     /* the window is to be cut, as soon as that may be */
+	bool snapshot_asked;   /* …and somebody waits for it */
+	bool snapshot_waiting; /* until what was cut is sealed */
 	struct cam_control_ticket snapshot_ticket;
 	struct cam_boot_id boot_id;
 	uint64_t minute_samples[60]; /* samples so far, second by second */
@@ -102,7 +104,7 @@ void cam_recorder_budget(struct cam_recorder *r);
 void cam_recorder_open_control(struct cam_recorder *r);
 void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);
 /* Cuts, and answers whoever asked once the window is sealed. */
-int cam_recorder_snapshot(struct cam_recorder *r);
+void cam_recorder_snapshot(struct cam_recorder *r);
 void cam_recorder_snapshot_poll(struct cam_recorder *r);
 
 /* Said on stderr (true), every ten minutes at most; counted each time (`status` shows it). */

@@ -361,6 +361,11 @@ void cam_live_no_more(struct cam_live *l)
 	l->no_more = true;
 }
 
+bool cam_live_may_cut(const struct cam_live *l, uint64_t end_ns)
+{
+	return !l->prev || end_ns >= l->prev->end_ns;
+}
+
 int cam_live_cut(struct cam_live *l, uint64_t end_ns)
 {
 	cam_live_names_apply(l);

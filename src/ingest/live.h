@@ -98,9 +98,12 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns);
 bool cam_live_waits_for_records(const struct cam_live *l);
 /* No record will come any more: answers about processes need not wait for one. */
 void cam_live_no_more(struct cam_live *l);
-/* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown, SIGHUP). */
-int cam_live_cut(struct cam_live *l, uint64_t end_ns);
 /* Whether samples wait for copies of their stacks to be walked: answers are to come soon then, not with
  * the next tick only. */
 bool cam_live_has_copies(const struct cam_live *l);
+/* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown). Of what comes later
+ * nothing may be older than that; and it must lie in the newest window: see may_cut(). */
+int cam_live_cut(struct cam_live *l, uint64_t end_ns);
+/* False: a boundary was passed of which older records are still to come (for some 400 ms). */
+bool cam_live_may_cut(const struct cam_live *l, uint64_t end_ns);
 struct cam_live_stats cam_live_stats(const struct cam_live *l);

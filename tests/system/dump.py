@@ -21,11 +21,14 @@ class Frame:
 class Sample:
     """time, cpu, weight; pid, tid, uid, comm, exe, cgroup, start; frames, root first, and their names."""
 
+    __slots__ = ("time", "cpu", "weight", "pid", "tid", "uid", "comm", "exe", "cgroup", "start",
+                 "frames", "names")
+
     def __init__(self, row, task, frames):
         self.time, self.cpu, self.weight = row["time"], row["cpu"], row["weight"]
         self.pid, self.tid, self.uid = task["pid"], task["tid"], task["uid"]
         self.comm, self.exe, self.cgroup, self.start = (
-            task["comm"], task["exe"], task["cgroup"], task["start"])
+            row.get("comm", task["comm"]), task["exe"], task["cgroup"], task["start"])
         self.frames, self.names = frames
 
     def has(self, name):
@@ -37,13 +40,15 @@ class Sample:
 
 
 class Store:
-    """All windows of a store (or one file), together."""
+    """All windows of a store (or one file), together: windows, samples, the ledger's rows, gaps between
+    windows, cells (a CPU's second), anchors, events, facts."""
 
-    def __init__(self, path):
-        self.windows, self.samples = [], []
-        self.ledger, self.anchors, self.events, self.facts = [], [], [], {}
-        r = subprocess.run([DUMP, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           errors="replace", timeout=60, check=False)
+    def __init__(self, path, samples=True):
+        self.windows, self.samples, self.ledger, self.gaps, self.cells = [], [], [], [], []
+        self.anchors, self.events, self.facts = [], [], {}
+        r = subprocess.run([DUMP, path] + ["--no-samples"] * (not samples), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, errors="replace", timeout=120,
+                           check=False)
         if r.returncode:
             raise AssertionError(f"dump_store {path}: {r.stderr}")
         rows = []
@@ -62,6 +67,8 @@ class Store:
             raise AssertionError("a window is damaged")
         self.windows += by["window"]
         self.ledger += by.get("ledger", [])
+        self.gaps += by.get("gap", [])
+        self.cells += by.get("cell", [])
         self.anchors += by.get("anchor", [])
         self.events += by.get("event", [])
         self.facts.update((f["key"], f["value"]) for f in by.get("fact", []))
@@ -86,7 +93,8 @@ class Store:
         return sum(row["samples"] for row in self.ledger if row["cause"] == cause)
 
     def losses(self):
-        """The ledger's rows that are loss, for a message."""
+        """{cause: samples} of what was due and is gone."""
         observed = ("idle", "filtered", "stolen", "offline", "suspended", "unexplained",
                     "not_recording")
-        return [row for row in self.ledger if row["cause"] not in observed]
+        causes = {r["cause"] for r in self.ledger if r["samples"] and r["cause"] not in observed}
+        return {cause: self.missing(cause) for cause in causes}

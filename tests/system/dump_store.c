@@ -3,10 +3,11 @@
  * All that a store (or one window) says through door D, as lines of JSON: what the program's own verbs do
  * not show (exe, cgroup, uid, start of a process, ledger, anchors), for the tests of this directory.
  *
- *	dump_store DIR|FILE.pcw
+ *	dump_store DIR|FILE.pcw [--no-samples]
  *
- * Of each window: a line "window", then "sample", "ledger", "anchor", "fact", "event" lines, then its
- * tables ("task", "function", "stack") that samples refer to by number, and "end" with the damage met.
+ * Of each window: a line "gap" where there is one before it, "window", then "sample", "ledger", "cell",
+ * "anchor", "fact", "event" lines, then its tables ("task", "function", "stack") that samples refer to
+ * by number, and "end" with the damage met.
  */
 #include "base/json.h"
 #include "store/store.h"
@@ -21,6 +22,7 @@
 struct dump {
 	struct cam_json j;
 	const struct cam_tables *t;
+	bool samples;
 };
 
 static void begin(struct dump *d, const char *kind)
@@ -46,20 +48,43 @@ static int put_batch(void *arg, const struct cam_batch *b)
 		cam_json_u64(&d->j, "task", b->task[i]);
 		cam_json_u64(&d->j, "stack", b->stack[i]);
 		cam_json_u64(&d->j, "weight", b->weight[i]);
+		if (b->comm[i] != d->t->tasks[b->task[i]].comm.v)
+			cam_json_text(&d->j, "comm",
+				      cam_string(d->t, (struct cam_str_id){b->comm[i]}));
 		end(d);
 	}
 	return 0;
 }
 
-static int put_ledger(void *arg, const struct cam_ledger_row *r)
+static void put_row(struct dump *d, const char *kind, const struct cam_ledger_row *r)
 {
-	struct dump *d = arg;
-	begin(d, "ledger");
+	begin(d, kind);
 	cam_json_text(&d->j, "cause", cam_text_of(cam_cause_key(r->cause)));
 	cam_json_i64(&d->j, "cpu", r->cpu == CAM_CPU_NONE ? -1 : (int64_t)r->cpu);
 	cam_json_u64(&d->j, "from", r->from_ns);
 	cam_json_u64(&d->j, "to", r->to_ns);
 	cam_json_u64(&d->j, "samples", r->samples);
+	end(d);
+}
+
+static int put_ledger(void *arg, const struct cam_ledger_row *r)
+{
+	put_row(arg, "ledger", r);
+	return 0;
+}
+
+static int put_cell(void *arg, const struct cam_cell *c)
+{
+	struct dump *d = arg;
+	begin(d, "cell");
+	cam_json_u64(&d->j, "second", c->second);
+	cam_json_i64(&d->j, "cpu", c->cpu == CAM_CPU_NONE ? -1 : (int64_t)c->cpu);
+	cam_json_u64(&d->j, "busy", c->busy);
+	cam_json_open(&d->j, "causes", '{');
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+		if (c->by_cause[i])
+			cam_json_u64(&d->j, cam_cause_key(i), c->by_cause[i]);
+	cam_json_close(&d->j, '}');
 	end(d);
 	return 0;
 }
@@ -158,6 +183,7 @@ static void put_info(struct dump *d, const struct cam_window_info *w)
 	cam_json_text(&d->j, "name", w->name);
 	cam_json_u64(&d->j, "start", w->start_ns);
 	cam_json_u64(&d->j, "end", w->end_ns);
+	cam_json_i64(&d->j, "realtime", w->realtime_ns);
 	cam_json_u64(&d->j, "samples", w->samples);
 	cam_json_u64(&d->j, "lost", w->lost);
 	cam_json_bool(&d->j, "sealed", w->sealed);
@@ -169,8 +195,10 @@ static int put_window(struct dump *d, struct cam_window *w)
 {
 	int err = w->ops->tables(w, &d->t);
 	put_info(d, &w->info);
-	err = err ? err : w->ops->samples(w, CAM_RANGE_ALL, 0x3ff, put_batch, d);
+	if (!err && d->samples)
+		err = w->ops->samples(w, CAM_RANGE_ALL, 0x3ff, put_batch, d);
 	err = err ? err : w->ops->ledger(w, put_ledger, d);
+	err = err ? err : w->ops->cells(w, put_cell, d);
 	err = err ? err : w->ops->anchors(w, put_anchor, d);
 	err = err ? err : w->ops->facts(w, put_fact, d);
 	err = err ? err : w->ops->events(w, put_event, d);
@@ -197,9 +225,14 @@ static int dump_directory(struct dump *d, const char *path)
 	err = cam_store_open_read(io, &s);
 	if (!err) {
 		size_t n = s->ops->count(s);
-		for (size_t i = 0; i < n && !err; i++) {
+		const struct cam_window_info *before = NULL, *info;
+		for (size_t i = 0; i < n && !err; i++, before = info) {
 			struct cam_window *w;
-			err = s->ops->open(s, i, &w);
+			struct cam_ledger_row gap;
+			err = s->ops->info(s, i, &info);
+			if (!err && before && cam_gap_between(before, info, &gap))
+				put_row(d, "gap", &gap);
+			err = err ? err : s->ops->open(s, i, &w);
 			err = err ? err : put_window(d, w);
 		}
 		s->ops->close(s);
@@ -220,10 +253,11 @@ static int dump_file(struct dump *d, const char *path)
 int main(int argc, char **argv)
 {
 	static struct cam_out out;
-	struct dump d = {.j = {&out, false}};
+	struct dump d = {.j = {&out, false}, .samples = argc == 2};
 	struct stat st;
-	if (argc != 2 || stat(argv[1], &st)) {
-		fprintf(stderr, "usage: dump_store DIR|FILE.pcw\n");
+	bool good = argc == 2 || (argc == 3 && !strcmp(argv[2], "--no-samples"));
+	if (!good || stat(argv[1], &st)) {
+		fprintf(stderr, "usage: dump_store DIR|FILE.pcw [--no-samples]\n");
 		return 2;
 	}
 	cam_out_to_fd(&out, 1);

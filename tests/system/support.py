@@ -23,51 +23,6 @@ WORKLOADS = os.environ.get("PERFCAM_WORKLOADS") or os.path.join(
 PATIENCE = 30
 
 
-DUMP = os.path.join(os.path.dirname(WORKLOADS), "system", "system_dump")
-
-
-class Dump:
-    """What a store holds: windows, samples, ledger rows, gaps between windows, cells, events."""
-
-    def __init__(self, store, samples=True):
-        r = subprocess.run([DUMP, store] + ["--samples"] * samples, stdout=subprocess.PIPE,
-                           text=True, errors="replace", timeout=120)
-        if r.returncode:
-            raise AssertionError("dump of " + store + ": " + r.stdout[-200:])
-        self.windows, self.samples, self.ledger = [], [], []
-        self.gaps, self.cells, self.events = [], [], []
-        for line in r.stdout.splitlines():
-            kind, *f = line.split("\t")
-            if kind == "sample":
-                self.samples.append({"t": int(f[0]), "cpu": int(f[1]), "pid": int(f[2]),
-                                     "comm": f[5], "exe": f[6], "frames": f[7].split(";")[:-1]})
-            elif kind in ("ledger", "gap"):
-                (self.gaps if kind == "gap" else self.ledger).append(
-                    {"cause": f[0], "cpu": int(f[1]), "from": int(f[2]), "to": int(f[3]),
-                     "samples": int(f[4])})
-            elif kind == "window":
-                self.windows.append({"name": f[0], "start": int(f[1]), "end": int(f[2]),
-                                     "realtime": int(f[3]), "samples": int(f[4]),
-                                     "lost": int(f[5]), "clean": f[6] == "1",
-                                     "sealed": f[7] == "1"})
-            elif kind == "cell":
-                causes = dict(c.split("=") for c in f[3:])
-                self.cells.append({"second": int(f[0]), "cpu": int(f[1]), "busy": int(f[2]),
-                                   "causes": {k: int(v) for k, v in causes.items()}})
-            elif kind == "event":
-                self.events.append({"t": int(f[0]), "source": f[1], "text": f[2]})
-
-    def lost(self, cause):
-        return sum(r["samples"] for r in self.ledger if r["cause"] == cause)
-
-    def losses(self):
-        """{cause: samples} of what was due and is gone."""
-        observed = ("idle", "filtered", "stolen", "offline", "suspended", "unexplained",
-                    "not_recording")
-        causes = {r["cause"] for r in self.ledger if r["samples"] and r["cause"] not in observed}
-        return {cause: self.lost(cause) for cause in causes}
-
-
 def note(text):
     """A number worth keeping, in the test's log."""
     print("# " + text, flush=True)

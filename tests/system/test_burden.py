@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import support
+from dump import Store
 
 SECOND = 1_000_000_000
 RESIDENT = 64 << 20
@@ -25,7 +26,7 @@ class Burden(support.Case):
         time.sleep(3)
         peak = support.peak_bytes(r.pid)
         self.assertEqual(r.stop(), 0, r.said())
-        first = min(s["t"] for s in support.Dump(self.store).samples)
+        first = min(s.time for s in Store(self.store).samples)
         support.note(f"{threads} threads: first sample {(first - before) / SECOND:.3f} s after the "
                      f"start, resident at most {peak / 2**20:.1f} MiB")
         self.assertLess(first - before, SECOND)
@@ -70,7 +71,7 @@ class Burden(support.Case):
         self.assertGreater(status["samples"], 60000)
         self.assertLess(peak, RESIDENT)
         self.assertLessEqual(tables["used"], tables["limit"])
-        dump = support.Dump(self.store, samples=False)
+        dump = Store(self.store, samples=False)
         told = sum(c["busy"] + sum(c["causes"].values()) for c in dump.cells)
         self.assertGreater(told, 0.95 * status["samples"])
         self.verify()

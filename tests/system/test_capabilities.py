@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import support
+from dump import Store
 
 ALL = ("perfmon", "bpf", "sys_ptrace", "checkpoint_restore", "syslog", "dac_read_search")
 SECOND = 1_000_000_000
@@ -37,10 +38,10 @@ class Capabilities(support.Case):
         self.verify()
         spin.kill()
         spin.wait()
-        return r.said(), support.Dump(self.store).samples
+        return r.said(), Store(self.store).samples
 
     def named(self, samples):
-        return sum(s["frames"][:1] in (["one"], ["three"]) for s in samples)
+        return sum(s.names[-1:] in (("one",), ("three",)) for s in samples)
 
     def test_all_six_are_all_it_needs(self):
         said, samples = self.record(ALL)
@@ -50,8 +51,8 @@ class Capabilities(support.Case):
         self.assertGreater(self.named(samples), 50)
         # The kernel's functions too: whoever enters it comes through one of these.
         self.assertTrue(any(f.startswith(("asm_", "do_syscall_64", "entry_SYSCALL", "x64_sys_"))
-                            for s in samples for f in s["frames"]))
-        exe = {s["exe"] for s in samples if s["comm"] == "workload_spin31"[:15]}
+                            for s in samples for f in s.names))
+        exe = {s.exe for s in samples if s.comm == "workload_spin31"[:15]}
         self.assertEqual(exe, {os.path.realpath(support.workload("spin31"))})
 
     def test_each_that_is_missing_is_said_and_the_rest_works(self):
@@ -97,8 +98,8 @@ class Capabilities(support.Case):
         time.sleep(2)
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        samples = support.Dump(self.store).samples
-        self.assertEqual({s["pid"] for s in samples}, {spin.pid})
+        samples = Store(self.store).samples
+        self.assertEqual({s.pid for s in samples}, {spin.pid})
         self.assertGreater(self.named(samples), 50, r.said())
 
     def test_in_a_time_namespace(self):
@@ -110,10 +111,10 @@ class Capabilities(support.Case):
         self.assertEqual(r.stop(), 0, r.said())
         after = time.monotonic_ns()
         self.verify()
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         self.assertGreater(self.named(dump.samples), 50)
         for s in dump.samples:
-            self.assertTrue(before <= s["t"] <= after, (before, s["t"], after))
+            self.assertTrue(before <= s.time <= after, (before, s.time, after))
         for w in dump.windows:
             self.assertLess(abs(w["realtime"] - time.time_ns()), 20 * SECOND)
         self.assertEqual(sum(w["lost"] for w in dump.windows), 0)

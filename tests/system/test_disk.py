@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import support
+from dump import Store
 
 SECOND = 1_000_000_000
 
@@ -48,12 +49,12 @@ class Disk(support.Case):
         self.assertIsNone(r.p.poll(), r.said())
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        dump = support.Dump(self.store)
-        self.assertGreater(sum(s["t"] < from_ns for s in dump.samples), 100)
-        self.assertGreater(sum(s["t"] > to_ns + 2 * SECOND for s in dump.samples), 100)
+        dump = Store(self.store)
+        self.assertGreater(sum(s.time < from_ns for s in dump.samples), 100)
+        self.assertGreater(sum(s.time > to_ns + 2 * SECOND for s in dump.samples), 100)
         rows = [row for row in dump.ledger if row["cause"] == cause]
         support.note(f"{sum(row['samples'] for row in rows)} samples in rows of {cause}")
-        self.assertTrue(rows or not dump.samples_missing(from_ns, to_ns), dump.ledger)
+        self.assertTrue(rows or not samples_missing(dump, from_ns, to_ns), dump.ledger)
         for row in rows:
             self.assertGreater(row["to"], from_ns - 10 * SECOND)
             self.assertLess(row["from"], to_ns + 10 * SECOND)
@@ -122,8 +123,8 @@ class Disk(support.Case):
         time.sleep(3)
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        dump = support.Dump(self.store)
-        self.assertGreater(sum(s["t"] < at for s in dump.samples), 100)
+        dump = Store(self.store)
+        self.assertGreater(sum(s.time < at for s in dump.samples), 100)
 
     def test_a_store_that_is_read_only_at_the_start(self):
         self.mount("size=32M")
@@ -159,7 +160,7 @@ class Disk(support.Case):
                           "--max-cpu", "none").ready()
         time.sleep(6)
         self.assertEqual(r.stop(), 0, r.said())
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         self.assertGreaterEqual(len(dump.windows), 6)
         for a, b in zip(dump.windows, dump.windows[1:]):
             self.assertEqual(a["end"], b["start"])
@@ -195,17 +196,15 @@ class Disk(support.Case):
         self.assertEqual(r.stop(), 0, r.said())
         for place in (moved, self.store):
             self.verify(store=place)
-            dump = support.Dump(place)
+            dump = Store(place)
             self.assertGreater(len(dump.samples), 300, place)
             self.assertEqual(sum(w["lost"] for w in dump.windows), 0, place)
 
 
-def samples_missing(self, from_ns, to_ns):
+def samples_missing(dump, from_ns, to_ns):
     """Whether some second in between has no sample at all."""
-    seconds = {s["t"] // SECOND for s in self.samples}
+    seconds = {s.time // SECOND for s in dump.samples}
     return any(n not in seconds for n in range(from_ns // SECOND, to_ns // SECOND))
 
-
-support.Dump.samples_missing = samples_missing
 
 support.main()

@@ -10,6 +10,7 @@ import statistics
 import time
 
 import support
+from dump import Store
 
 SECOND = 1_000_000_000
 KILLS = int(os.environ.get("PERFCAM_KILLS", "20"))
@@ -38,8 +39,8 @@ class Killed(support.Case):
         time.sleep(0.5)
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        dump = support.Dump(self.store)
-        times = sorted(s["t"] for s in dump.samples)
+        dump = Store(self.store)
+        times = sorted(s.time for s in dump.samples)
         tails = []
         for started, at in moments:
             n = bisect.bisect_right(times, at)
@@ -63,8 +64,7 @@ class Killed(support.Case):
         # Whatever touches such a gap says that it is incomplete, also if it begins in it; what lies
         # between two of them does not.
         self.check_views(3)
-        gap = max(dump.gaps, key=lambda g: g["to"] - g["from"])
-        wall = {w["start"]: w["realtime"] for w in dump.windows}[gap["to"]]
+        wall = {w["start"]: w["realtime"] for w in dump.windows}[dump.gaps[-1]["to"]]
         self.check_views(3, "--from", f"@{wall / 1e9 - 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
         self.check_views(0, "--from", f"@{wall / 1e9 + 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
 
@@ -125,10 +125,10 @@ class Killed(support.Case):
         self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         self.assertTrue(all(w["sealed"] for w in dump.windows))
         self.assertEqual(dump.losses(), {})
-        named = sum(s["frames"][:1] in (["one"], ["three"]) for s in dump.samples)
+        named = sum(s.names[-1:] in (("one",), ("three",)) for s in dump.samples)
         self.assertGreater(named, 400)
         due = [c["busy"] + sum(c["causes"].values()) for c in dump.cells]
         self.assertGreater(sum(due), 499 * 14)

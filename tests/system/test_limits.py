@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import support
+from dump import Store
 
 
 class OpenFiles(support.Case):
@@ -29,11 +30,11 @@ class OpenFiles(support.Case):
         self.assertEqual(status["errors"], [])
         self.assertLess(most, limit - 5)
         self.assertEqual(r.stop(), 0, r.said())
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         self.assertGreaterEqual(sum(w["sealed"] for w in dump.windows), 2)
-        self.assertEqual(dump.lost("disk_full"), 0)
-        mine = [s for s in dump.samples if s["comm"].startswith("program")]
-        named = [s for s in mine if {"three", "one"} & set(s["frames"])]
+        self.assertEqual(dump.missing("disk_full"), 0)
+        mine = [s for s in dump.samples if s.comm.startswith("program")]
+        named = [s for s in mine if {"three", "one"} & set(s.names)]
         support.note(f"{len(named)} of {len(mine)} samples named, {most} of {limit} files open")
         self.assertGreater(len(mine), 100)
 
@@ -95,10 +96,10 @@ class Overwritten(support.Case):
         subprocess.run([path, "1"], check=True, stdout=subprocess.DEVNULL)
         self.assertEqual(r.stop(), 0, r.said())
         names = {}
-        for s in support.Dump(self.store).samples:
-            if s["comm"] == "program":
-                for f in set(s["frames"]):
-                    names.setdefault(f.split("_")[0], set()).add(s["pid"])
+        for s in Store(self.store).samples:
+            if s.comm == "program":
+                for f in set(s.names):
+                    names.setdefault(f.split("_")[0], set()).add(s.pid)
         self.assertEqual(len(names["three"]), 1)
         self.assertEqual(len(names["slot"]), 1)
         self.assertFalse(names["three"] & names["slot"])
@@ -113,10 +114,10 @@ class Overwritten(support.Case):
         os.unlink(path)
         p.wait(60)
         self.assertEqual(r.stop(), 0, r.said())
-        mine = [s for s in support.Dump(self.store).samples if s["comm"] == "program"]
-        half = mine[len(mine) // 2]["t"]
-        late = [s for s in mine if s["t"] > half]
-        named = [s for s in late if any(f.startswith("slot_") for f in s["frames"])]
+        mine = [s for s in Store(self.store).samples if s.comm == "program"]
+        half = mine[len(mine) // 2].time
+        late = [s for s in mine if s.time > half]
+        named = [s for s in late if any(f.startswith("slot_") for f in s.names)]
         self.assertGreater(len(named), 0.8 * len(late))
 
 

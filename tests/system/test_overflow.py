@@ -6,6 +6,7 @@ import signal
 import time
 
 import support
+from dump import Store
 
 HZ = 4999
 SECOND = 1_000_000_000
@@ -37,7 +38,7 @@ class Overflow(support.Both):
             self.assertEqual(r.stop(), 0, r.said())
             self.verify(r.store)
             shown = support.perfcam("flame", "--store", r.store, "-o", self.dir + "/x.svg")
-            found[source] = said[source], support.Dump(r.store), self.windows(r.store), shown
+            found[source] = said[source], Store(r.store), self.windows(r.store), shown
         _recorded = stopped, went_on, found
         return _recorded
 
@@ -69,8 +70,8 @@ class Overflow(support.Both):
             rows = [row for row in lost if row["cpu"] == cpu]
             covered = max(row["to"] for row in rows) - min(row["from"] for row in rows)
             self.assertGreater(covered, 2 * SECOND)
-        before = sum(s["t"] < stopped for s in dump.samples)
-        after = sum(s["t"] > went_on + SECOND for s in dump.samples)
+        before = sum(s.time < stopped for s in dump.samples)
+        after = sum(s.time > went_on + SECOND for s in dump.samples)
         self.assertGreater(before, 0)
         self.assertGreater(after, 0)
         self.assertEqual(windows[0]["lost"], sum(

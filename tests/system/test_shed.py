@@ -4,6 +4,7 @@
 import time
 
 import support
+from dump import Store
 
 SECOND = 1_000_000_000
 
@@ -19,11 +20,11 @@ class Shed(support.Case):
         self.assertLess(status["hz"], 4999)
         self.assertEqual(status["wanted_hz"], 4999)
         self.assertEqual(r.stop(), 0, r.said())
-        dump = support.Dump(self.store, samples=False)
+        dump = Store(self.store, samples=False)
         self.assertTrue(any("lowered" in e["text"] for e in dump.events), dump.events)
-        support.note(f"{dump.lost('shed')} samples shed; {shed}, {status['hz']} Hz after "
+        support.note(f"{dump.missing('shed')} samples shed; {shed}, {status['hz']} Hz after "
                      f"{status['uptime_ns'] / SECOND:.0f} s")
-        self.assertGreater(dump.lost("shed"), 1000)
+        self.assertGreater(dump.missing("shed"), 1000)
         self.verify()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import support
+from dump import Store
 
 SECOND = 1_000_000_000
 
@@ -23,9 +24,9 @@ class Stop(support.Case):
         support.note(f"signal {sig}: ended after {took:.3f} s")
         # A second is promised to the journal, of a machine that has a CPU to spare.
         self.assertLess(took, 2)
-        dump = support.Dump(self.store)
-        self.assertTrue(all(w["clean"] for w in dump.windows))
-        last = max(s["t"] for s in dump.samples)
+        dump = Store(self.store)
+        self.assertTrue(all(w["clean_end"] for w in dump.windows))
+        last = max(s.time for s in dump.samples)
         self.assertLess(abs(last - asked), SECOND // 5)
         self.verify()
 
@@ -40,7 +41,7 @@ class Stop(support.Case):
             r = self.recorder().ready()
             time.sleep(0.5)
             self.assertEqual(r.stop(), 0, r.said())
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         self.assertEqual([g["cause"] for g in dump.gaps], ["not_recording"])
         shown = support.perfcam("flame", "--store", self.store, "-o", self.dir + "/x.svg")
         self.assertEqual(shown.returncode, 0, shown.stderr)
@@ -60,7 +61,7 @@ class Stop(support.Case):
         self.assertEqual(len(sealed), 2, sealed)
         self.assertIn(os.path.basename(name), sealed)
         self.assertEqual(r.stop(), 0, r.said())
-        dump = support.Dump(self.store)
+        dump = Store(self.store)
         for a, b in zip(dump.windows, dump.windows[1:]):
             self.assertEqual(a["end"], b["start"])
         self.verify()
@@ -118,7 +119,7 @@ class Stop(support.Case):
                 self.assertIn("one recorder a store", r.said())
         time.sleep(0.5)
         self.assertEqual(left[0].stop(), 0, left[0].said())
-        self.assertEqual(len(support.Dump(self.store).windows), 1)
+        self.assertEqual(len(Store(self.store).windows), 1)
         self.verify()
 
     def test_two_stores_are_recorded_at_once(self):
@@ -153,7 +154,7 @@ class Stop(support.Case):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30)
         self.assertNotEqual(asked.returncode, 0, asked.stdout)
         self.assertEqual(r.stop(), 0, r.said())
-        self.assertEqual([e for e in support.Dump(self.store).events if e["source"] == "mark"], [])
+        self.assertEqual([e for e in Store(self.store).events if e["source"] == "mark"], [])
 
 
 support.main()

@@ -264,6 +264,33 @@ static void a_cut_is_followed_without_a_gap(void **state)
 	stage_free(&s);
 }
 
+/* A clock anchor passes a boundary before the last records of the window before it have come: a cut
+ * there would send these into the next one, which would begin with them. */
+static void a_cut_waits_for_the_boundary(void **state)
+{
+	(void)state;
+	struct stage s;
+	const struct cam_anchor anchor = {.time_ns = 5020 * MS, .realtime_ns = 1};
+	open_stage(&s, 4 * SEC);
+	stage_tick(&s, 1 * SEC);
+	numbered_sample(&s, 1 * SEC, 10, 1);
+	stage_run(&s, 2 * SEC);
+	assert_true(cam_live_may_cut(s.live, 4900 * MS));
+	assert_int_equal(cam_live_anchor(s.live, &anchor), 0);
+	assert_false(cam_live_may_cut(s.live, 4900 * MS));
+	numbered_sample(&s, 4950 * MS, 10, 2);
+	numbered_sample(&s, 5100 * MS, 10, 3);
+	assert_true(cam_live_may_cut(s.live, 5200 * MS));
+	assert_int_equal(cam_live_cut(s.live, 5200 * MS), 0);
+	stage_close(&s);
+	assert_int_equal(s.n_windows, 2);
+	assert_gapless(&s, 4 * SEC);
+	uint8_t times[4];
+	count_numbers(&s, false, times, 4);
+	assert_true(times[1] == 1 && times[2] == 1 && times[3] == 1);
+	stage_free(&s);
+}
+
 /* The journal has a sample within the parking time and a tick. */
 static void samples_reach_the_journal_in_time(void **state)
 {
@@ -624,6 +651,7 @@ int main(void)
 		cmocka_unit_test(a_record_later_than_its_window_goes_into_the_open_one),
 		cmocka_unit_test(full_tables_cut_a_window_early),
 		cmocka_unit_test(a_cut_is_followed_without_a_gap),
+		cmocka_unit_test(a_cut_waits_for_the_boundary),
 		cmocka_unit_test(samples_reach_the_journal_in_time),
 		cmocka_unit_test(a_short_refusal_loses_nothing),
 		cmocka_unit_test(a_long_refusal_is_in_the_ledger),

@@ -98,11 +98,6 @@ int cam_notify_ready(const struct cam_notify *n, const char *status)
 	return send_with_status(n, "READY=1\n", status);
 }
 
-int cam_notify_status(const struct cam_notify *n, const char *status)
-{
-	return send_with_status(n, "", status);
-}
-
 int cam_notify_reloading(const struct cam_notify *n)
 {
 	struct timespec t;

@@ -26,7 +26,6 @@ void cam_notify_close(struct cam_notify *n);
 
 /* `status`: one line for `systemctl status`; may be NULL. */
 int cam_notify_ready(const struct cam_notify *n, const char *status);
-int cam_notify_status(const struct cam_notify *n, const char *status);
 /* A reload begins; cam_notify_ready() ends it. */
 int cam_notify_reloading(const struct cam_notify *n);
 int cam_notify_stopping(const struct cam_notify *n);

@@ -65,12 +65,6 @@ int cam_facts_set(struct cam_facts *f, struct cam_text key, struct cam_text valu
 	return 0;
 }
 
-struct cam_text cam_facts_get(const struct cam_facts *f, struct cam_text key)
-{
-	const struct cam_facts_row *row = find(f, key);
-	return row ? cam_facts_text(&row->value) : (struct cam_text){"", 0};
-}
-
 int cam_facts_intern(const struct cam_facts *f, uint64_t stamp, struct cam_tables *t,
 		     struct cam_fact out[CAM_FACTS_MAX])
 {

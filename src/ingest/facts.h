@@ -26,8 +26,6 @@ void cam_facts_free(struct cam_facts *f);
 int cam_facts_add(struct cam_facts *f, struct cam_text key, struct cam_text value);
 /* Replaces the one of that key, or adds it. */
 int cam_facts_set(struct cam_facts *f, struct cam_text key, struct cam_text value);
-/* The last one of that key; empty where there is none. */
-struct cam_text cam_facts_get(const struct cam_facts *f, struct cam_text key);
 /* Those that changed after `stamp`, interned; answers how many there are, or an error. */
 int cam_facts_intern(const struct cam_facts *f, uint64_t stamp, struct cam_tables *t,
 		     struct cam_fact out[CAM_FACTS_MAX]);

@@ -292,11 +292,6 @@ int cam_live_counter(struct cam_live *l, const struct cam_counter *c)
 	return err ? err : cam_open_window_counter(&w->w, c);
 }
 
-int cam_live_lost(struct cam_live *l, const struct cam_ledger_row *row)
-{
-	return row->cause < CAM_CAUSE_MAX ? cam_ledger_add(l->ledger, row) : -EINVAL;
-}
-
 int cam_live_rate(struct cam_live *l, uint64_t time_ns, uint32_t hz)
 {
 	cam_ledger_rate(l->ledger, time_ns, hz);

@@ -77,8 +77,6 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t);
 /* Give it one before the first record: the first window has a wall time from its start then. */
 int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a);
 int cam_live_counter(struct cam_live *l, const struct cam_counter *c);
-/* A ledger row that another found: disk full, suspended, shed, queue full, … */
-int cam_live_lost(struct cam_live *l, const struct cam_ledger_row *row);
 /* The rate asked for from time_ns on: less than options.hz is shed. */
 int cam_live_rate(struct cam_live *l, uint64_t time_ns, uint32_t hz);
 /* The host slept for asleep_ns, somewhere between two instants. */

@@ -61,13 +61,6 @@ struct cam_file {
  */
 int cam_io_posix_open(const char *directory, bool create, struct cam_io **out);
 void cam_io_posix_close(struct cam_io *io);
-/* A directory of its own, 0700: -EEXIST where there is something of that name. */
-int cam_io_posix_create(const char *directory, struct cam_io **out);
-/* Takes a file out of the directory, to any path of the same file system, replacing what is there;
- * durable when it returns. */
-int cam_io_posix_move(struct cam_io *io, const char *name, const char *path);
-/* Removes an empty directory. */
-int cam_io_posix_remove(const char *directory);
 /* One file outside any store, for reading (`-i FILE`): the descriptor is taken over. */
 int cam_file_from_fd(int fd, struct cam_file **out);
 /* The descriptor of a real file, still the file's; -EBADF of any other. */

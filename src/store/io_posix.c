@@ -389,36 +389,6 @@ int cam_io_posix_open(const char *directory, bool create, struct cam_io **out)
 	return open_directory(dir, out);
 }
 
-int cam_io_posix_create(const char *directory, struct cam_io **out)
-{
-	int err = result(mkdir(directory, 0700));
-	if (err)
-		return err;
-	int dir = result(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-	return dir < 0 ? dir : open_directory(dir, out);
-}
-
-int cam_io_posix_move(struct cam_io *io, const char *name, const char *path)
-{
-	if (!good_name(name))
-		return -EINVAL;
-	int err = result(renameat(dir_of(io), name, AT_FDCWD, path));
-	if (err)
-		return err;
-	const char *slash = strrchr(path, '/');
-	char parent[PATH_MAX] = ".";
-	if (slash)
-		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path + 1), path);
-	CAM_AUTOCLOSE int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* One we may write but not read is not ours to sync. */
-	return dir < 0 ? 0 : result(fsync(dir));
-}
-
-int cam_io_posix_remove(const char *directory)
-{
-	return result(rmdir(directory));
-}
-
 void cam_io_posix_close(struct cam_io *io)
 {
 	if (!io)

@@ -47,8 +47,6 @@ static void speak(const char *name)
 	assert_int_equal(n.watchdog_ns, 0);
 	assert_int_equal(cam_notify_ready(&n, "97 Hz on 2 CPUs\nREADY=0"), 0);
 	expect(fd, "READY=1\nSTATUS=97 Hz on 2 CPUs READY=0\n");
-	assert_int_equal(cam_notify_status(&n, "ok"), 0);
-	expect(fd, "STATUS=ok\n");
 	assert_int_equal(cam_notify_ready(&n, NULL), 0);
 	expect(fd, "READY=1\n");
 	assert_int_equal(cam_notify_alive(&n), 0);

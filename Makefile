@@ -44,6 +44,7 @@ test-kernels:
 	@tools/setup build kernels
 	@$(MAKE) --no-print-directory all
 	@ninja -C $(BUILD) tests/system/dump_store tests/kernels/kernels_clocks \
+		tests/unit/test_capture_bpf_unwind \
 		$(KERNEL_WORKLOADS:%=tests/workloads/workload_%)
 	@tests/kernels/run.py $(CASES)
 

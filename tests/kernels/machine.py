@@ -27,6 +27,18 @@ await() {
 """
 
 
+def answers(options, said):
+    """A script that waits until a recorder does; the kernel's verifier takes some seconds here."""
+    return f"""
+n=0
+until perfcam status {options} >/dev/null 2>&1; do
+	n=$((n + 1))
+	[ $n -lt 150 ] || {{ cat {said}; exit 1; }}
+	sleep 0.2
+done
+"""
+
+
 class Machine:
     """Where the kernel and the initramfs are; the shared guest."""
 
@@ -38,6 +50,10 @@ class Machine:
         for name in WORKLOADS:
             programs["work/" + name] = os.path.join(BUILD, "tests", "workloads", "workload_" + name)
         programs["usr/bin/clocks"] = os.path.join(BUILD, "tests", "kernels", "kernels_clocks")
+        programs["work/unwind"] = os.path.join(BUILD, "tests", "unit", "test_capture_bpf_unwind")
+        # Debian's redis-server is a name of this file.
+        programs["usr/bin/redis-server"] = "/usr/bin/redis-check-rdb"
+        programs["usr/bin/redis-benchmark"] = "/usr/bin/redis-benchmark"
         image.initramfs(self.initramfs, modules, programs)
         self._shared = None
 
@@ -85,13 +101,7 @@ class Recorders:
             vm.must(SHELL + f"""
 (sh -c 'echo $$ >{store}.pid; exec perfcam record --source {source} --store {store} \
 	--control {store}.control --max-cpu none {' '.join(args)}' >{store}.said 2>&1; echo $? >{store}.status) >/dev/null 2>&1 &
-n=0
-until perfcam status --store {store} --control {store}.control >/dev/null 2>&1; do
-	n=$((n + 1))
-	[ $n -lt 100 ] && [ ! -e {store}.status ] || {{ cat {store}.said; exit 1; }}
-	sleep 0.1
-done
-""")
+""" + answers(f"--store {store} --control {store}.control", store + ".said"))
 
     def await_names(self, *names, patience=30):
         """Until each store has them: a symboliser is slow without hardware help."""

@@ -11,8 +11,10 @@ import machine
 
 SECOND = 10**9
 MOUNT = "mount -t ext4 /dev/vda /disk"
-RECORD = ("perfcam record --source {} --store /disk/store --max-cpu none >/tmp/said 2>&1 </dev/null "
-          "& echo $! >/tmp/pid")
+RECORD = """
+perfcam record --store /disk/store --max-cpu none >/tmp/said 2>&1 </dev/null &
+echo $! >/tmp/pid
+""" + machine.answers("--store /disk/store", "/tmp/said")
 
 
 class Power(unittest.TestCase):
@@ -32,9 +34,17 @@ class Power(unittest.TestCase):
         vm = machine.get().boot(disk=disk, arguments="tsc=reliable")
         cls.addClassCleanup(vm.close)
         vm.must(MOUNT)
-        vm.must(RECORD.format("bpf"))
-        # Names in the journal, then some more time that must not be lost for more than 5 s.
-        vm.must("/work/kernel 4; sleep 4")
+        vm.must(RECORD)
+        # Names in the journal, then more time, of which the last 5 s may be lost.
+        vm.must("/work/kernel 3")
+        vm.must("""
+n=0
+until perfcam export folded --store /disk/store 2>/dev/null | grep -q 'zero_work;.*read_zero'; do
+	n=$((n + 1))
+	[ $n -lt 60 ] || { perfcam ls --store /disk/store; exit 1; }
+	sleep 0.5
+done
+""", patience=120)
         vm.start("while true; do echo $(cut -d' ' -f1 /proc/uptime) >/share/alive; usleep 100000; done")
         time.sleep(8)
         vm.cut()
@@ -47,8 +57,8 @@ class Power(unittest.TestCase):
         cls.addClassCleanup(vm.close)
         vm.must(MOUNT)
         cls.kallsyms = {line.split()[2] for line in vm.must("cat /proc/kallsyms").splitlines()}
-        vm.must(RECORD.format("bpf"))
-        vm.must("sleep 6; kill $(cat /tmp/pid); n=0; while perfcam status --store /disk/store >/dev/null "
+        vm.must(RECORD)
+        vm.must("sleep 3; kill $(cat /tmp/pid); n=0; while perfcam status --store /disk/store >/dev/null "
                 "2>&1 && [ $n -lt 50 ]; do sleep 0.2; n=$((n + 1)); done; sleep 1")
         cls.said = vm.must("cat /tmp/said")
         cls.listed = vm.run("perfcam ls --store /disk/store")[1]

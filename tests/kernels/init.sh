@@ -19,6 +19,9 @@ done </modules/order
 mount -t 9p -o trans=virtio,version=9p2000.L,cache=none share /share || echo "init: no share"
 ip link set lo up
 hostname guest
+until [ -c /dev/vport* ]; do # it comes some time after its driver
+	sleep 0.05
+done
 exec 3<>"$(echo /dev/vport*)"
 echo "ready 0" >&3
 while read -r number <&3; do

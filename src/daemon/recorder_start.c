@@ -2,11 +2,13 @@
 /* From settings to a capture and an ingest that are ready, saying once what could not be had. */
 #include "base/units.h"
 #include "capture/bpf_source.h"
+#include "capture/burden.h"
 #include "capture/probe.h"
 #include "capture/rate.h"
 #include "daemon/cgroups.h"
 #include "daemon/descendants.h"
 #include "daemon/log.h"
+#include "daemon/past.h"
 #include "daemon/recorder_parts.h"
 
 #include <errno.h>
@@ -22,10 +24,11 @@
 
 #define MAX_SCOPE_PIDS 4096u
 
-/* Measured on the machine of docs/benchmarks.md: what a sample costs the CPU it is taken on (the
- * timer's interrupt, the stack), and what it takes on disk. */
-#define COST_NS_A_SAMPLE 15000u
-#define BYTES_A_SAMPLE	 9u
+/* Of the machine of docs/benchmarks.md, for want of better: what a sample takes of the CPU it is taken
+ * on, of perfcam's own processes, and on disk. */
+#define SAMPLE_NS    15000u
+#define OWN_NS	     15000u
+#define SAMPLE_BYTES 9u
 
 /* An unprivileged recorder may only watch threads, and only its own user's. */
 static size_t scope_threads(const struct cam_recorder *r, int32_t *tids, size_t max)
@@ -98,16 +101,48 @@ static const char *grouped(uint64_t n, char room[32])
 	return room;
 }
 
-static void say_cost(const struct cam_recorder *r)
+/* What a sample costs, and in words where each figure is from. */
+struct cost {
+	double sample_ns, own_ns, bytes;
+	char words[160];
+};
+
+static void find_cost(struct cam_recorder *r, const struct cam_capture_options *o, struct cost *c)
+{
+	struct cam_io *io = cam_keeper_io(r->keeper);
+	struct cam_past past = {0};
+	uint64_t ns = 0;
+	int err = cam_burden_measure(cam_kernel_host(), "/proc", o, &ns);
+	c->sample_ns = err ? SAMPLE_NS : (double)ns;
+	if (io)
+		cam_past_read(io, &past);
+	bool known = past.windows;
+	c->own_ns = known ? (double)past.own_cpu_ns / (double)past.samples : OWN_NS;
+	c->bytes = known ? (double)past.file_bytes / (double)past.samples : SAMPLE_BYTES;
+	char from[32] = "elsewhere, for want of a past";
+	if (known)
+		snprintf(from, sizeof(from), "in the last %u window%s", past.windows,
+			 past.windows > 1 ? "s" : "");
+	snprintf(
+		c->words, sizeof(c->words),
+		"a sample takes %.1f us of its CPU, measured %s; %.1f us of perfcam's own and %.1f "
+		"bytes, measured %s",
+		c->sample_ns / 1e3, err ? "elsewhere" : "just now", c->own_ns / 1e3, c->bytes,
+		from);
+}
+
+static void say_cost(struct cam_recorder *r, const struct cam_capture_options *o)
 {
 	const struct cam_capture_info *i = &r->capture->info;
 	uint64_t rate = (uint64_t)i->hz * i->cpus;
 	char samples[32];
-	double megabytes = (double)rate * 3600 * BYTES_A_SAMPLE / 1e6;
+	struct cost c;
+	find_cost(r, o, &c);
+	double megabytes = (double)rate * 3600 * c.bytes / 1e6;
 	cam_log("%u Hz × %u CPUs = %s samples/s when all are busy, about %.2g %% of each CPU, about "
-		"%.*f MB/h",
-		i->hz, i->cpus, grouped(rate, samples), i->hz * (COST_NS_A_SAMPLE / 1e9) * 100,
-		megabytes < 10, megabytes);
+		"%.*f MB/h (%s)",
+		i->hz, i->cpus, grouped(rate, samples),
+		i->hz * (c.sample_ns + c.own_ns) / 1e9 * 100, megabytes < 10, megabytes, c.words);
 	char warning[256];
 	cam_rate_warning(r->settings->hz, warning, sizeof(warning));
 	if (warning[0])
@@ -249,7 +284,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	}
 	say_source(r, &refusal);
 	say_stacks(r);
-	say_cost(r);
+	say_cost(r, &o);
 	r->shedder = (struct cam_shedder){
 		.wanted_hz = r->capture->info.hz,
 		.hz = r->capture->info.hz,

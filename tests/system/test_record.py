@@ -4,6 +4,7 @@
 import fcntl
 import os
 import struct
+import re
 import time
 
 import support
@@ -50,6 +51,29 @@ class Record(support.Case):
             self.assertIsNone(r.p.poll(), r.said())
         self.assertEqual(r.p.wait(support.PATIENCE), 0, r.said())
         self.assertEqual(len(self.windows()), 1)
+
+    def test_the_start_says_what_was_measured(self):
+        self.start(support.workload("slots"), "60", stdout=-3)
+        said = []
+        for _ in range(2):
+            windows = self.windows() if said else []
+            r = self.recorder("-F", "997", "--window", "2s").ready()
+            time.sleep(5)
+            self.assertEqual(r.stop(), 0, r.said())
+            said.append(re.search(
+                r" = [\d,]+ samples/s when all are busy, about ([\d.]+) % of each CPU, about [\d.]+ MB/h "
+                r"\(a sample takes ([\d.]+) us of its CPU, measured (?:just now|elsewhere); ([\d.]+) us "
+                r"of perfcam's own and ([\d.]+) bytes, measured (.*)\)", r.said()))
+            self.assertTrue(said[-1], r.said())
+        self.assertEqual(said[0][5], "elsewhere, for want of a past")
+        self.assertRegex(said[1][5], r"^in the last \d windows?$")
+        of_each = [w["bytes"] / w["samples"] for w in windows if w["samples"] >= 1000]
+        self.assertGreater(float(said[1][4]), min(of_each) - 0.1)
+        self.assertLess(float(said[1][4]), max(of_each) + 0.1)
+        share, sample_us, own_us = (float(n) for n in said[1].groups()[:3])
+        self.assertGreater(own_us, 0)
+        self.assertAlmostEqual(share, 997 * (sample_us + own_us) / 1e6 * 100, delta=share / 10)
+        support.note(said[1][0])
 
     def test_windows_follow_each_other_without_a_gap(self):
         r = self.recorder("--window", "2s").ready()

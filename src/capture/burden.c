@@ -23,7 +23,7 @@
 #define SHORTEST_NS 1000u
 #define LONGEST_NS  200000u
 #define MAX_GAPS    256u
-#define FEWEST	    20u
+#define FEWEST	    12u
 #define RING_PAGES  16u
 
 static int compare(const void *a, const void *b)

@@ -12,7 +12,7 @@
 
 /* How long it takes at most, of the CPU and of the clock. */
 #define CAM_BURDEN_CPU_NS  15000000u
-#define CAM_BURDEN_WALL_NS 40000000u
+#define CAM_BURDEN_WALL_NS 80000000u
 
 /*
  * *ns: of one plain sample of the calling thread, the median of some dozens. -EAGAIN: the moment was not

@@ -28,8 +28,8 @@ static uint64_t measure(void)
 	for (int tries = 0; tries < 50; tries++) {
 		uint64_t before = cpu_ns();
 		int err = cam_burden_measure(cam_kernel_host(), "/proc", &options, &ns);
-		/* Less than 50 ms of a start, even with what else the kernel does in that time. */
-		assert_in_range(cpu_ns() - before, 0, 2 * CAM_BURDEN_WALL_NS);
+		/* With what the kernel does in our time. */
+		assert_in_range(cpu_ns() - before, 0, 50 * CAM_NS_PER_MS);
 		if (!err)
 			return ns;
 		assert_int_equal(err, -EAGAIN);

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code made at run time: perf maps and jitdumps of a small compiler, of node and of Java, in namespaces of
+their own, in memory that is used again, by names that come late; and what an enemy puts in their place.
+
+One recording of all of them (each source its own), and perf beside it."""
+import os
+import shutil
+import subprocess
+import tempfile
+import textwrap
+import time
+
+import dump
+import support
+
+SECONDS = 4
+
+NODE = """
+function leafNode(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
+function stemNode(n) { return leafNode(n) + leafNode(n - 1); }
+const until = Date.now() + Number(process.argv[2]) * 1000;
+let all = 0;
+while (Date.now() < until) all += stemNode(100000);
+console.log(all);
+"""
+
+JAVA = """
+public class Spin {
+    static int leafJava(int n) { int s = 0; for (int i = 0; i < n; i++) s += i % 7; return s; }
+    static int stemJava(int n) { return leafJava(n) + leafJava(n - 1); }
+    public static void main(String[] a) {
+        long until = System.currentTimeMillis() + Long.parseLong(a[0]) * 1000;
+        int all = 0;
+        while (System.currentTimeMillis() < until) all += stemJava(100000);
+        System.out.println(all);
+    }
+}
+"""
+
+# Makes $1 at the place of its own map, for the user $2, and becomes the compiler.
+ENEMY = """
+mount -t tmpfs -o mode=1777 t /tmp
+m=/tmp/perf-$$.map
+printf '0 7fffffffffff forged\\n' >/tmp/forged
+chown 12345 /tmp/forged
+case $1 in
+link) ln -s forged $m;;
+dangling) ln -s /nowhere $m;;
+fifo) mkfifo $m;;
+directory) mkdir $m;;
+device) mknod $m c 1 5;;
+socket) python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' $m;;
+hard) chown $2 /tmp/forged; ln /tmp/forged $m;;
+garbage) head -c 300000 /dev/urandom >$m; truncate -s 1T $m;;
+esac
+chown -h $2 $m
+exec setpriv --reuid 12345 --regid 12345 --clear-groups env PREPARED=1 $3 map $4 forged
+"""
+KINDS = ("link", "dangling", "fifo", "directory", "device", "socket", "hard", "garbage")
+OWNERS = ("12345", "12346", "0")
+
+
+def of_compiler(line):
+    name, at = line.split()
+    return name, int(at)
+
+
+class Jit(support.Both):
+    def setUp(self):
+        super().setUp()
+        # Out of reach of who mounts another /tmp.
+        self.place = tempfile.mkdtemp(prefix="perfcam-test-", dir="/var/tmp")
+        os.chmod(self.place, 0o755)
+        self.jit = shutil.copy(support.workload("jit"), self.place)
+
+    def tearDown(self):
+        super().tearDown()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def compiler(self, how, *names, env=None, wrap=()):
+        return self.start(*wrap, self.jit, how, str(SECONDS), *names, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, **(env or {})})
+
+    def node(self):
+        if not shutil.which("node"):
+            support.not_run("node", "is not installed")
+            return None
+        script = os.path.join(self.dir, "spin.js")
+        with open(script, "w") as f:
+            f.write(NODE)
+        return self.start("node", "--perf-basic-prof", "--no-turbo-inlining", script,
+                          str(2 * SECONDS + 1), stdout=subprocess.DEVNULL)
+
+    def compile_java(self):
+        if not shutil.which("javac") or not shutil.which("jcmd"):
+            support.not_run("java", "is not installed")
+            return False
+        with open(os.path.join(self.dir, "Spin.java"), "w") as f:
+            f.write(JAVA)
+        subprocess.run(["javac", "-d", self.dir, os.path.join(self.dir, "Spin.java")], check=True,
+                       timeout=60)
+        return True
+
+    def java(self):
+        return self.start("java", "-XX:+PreserveFramePointer", "-XX:-Inline", "-XX:+UseSerialGC",
+                          "-cp", self.dir, "Spin", str(2 * SECONDS + 1), stdout=subprocess.DEVNULL)
+
+    def perf(self, *processes):
+        """perf's own answer: {pid: {leaf names}}."""
+        data = os.path.join(self.dir, "perf.data")
+        pids = ",".join(str(p.pid) for p in processes)
+        subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-g", "-o", data,
+                        "-p", pids, "--", "sleep", "2"], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return data
+
+    def perf_leaves(self, data):
+        r = subprocess.run(["perf", "script", "-i", data, "-G", "-F", "pid,ip,sym"], timeout=60,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                           errors="replace", check=True)
+        leaves = {}
+        for line in r.stdout.splitlines():
+            pid, _, name = line.split(None, 2) if len(line.split(None, 2)) == 3 else ("", "", "")
+            if pid.isdigit():
+                of_pid = leaves.setdefault(int(pid), {})
+                of_pid[name] = of_pid.get(name, 0) + 1
+        return leaves
+
+    def of(self, store, pid):
+        mine = store.of_pid(pid)
+        self.assertGreater(len(mine), 10, pid)
+        return mine
+
+    def check_known(self, store, pid, said, names):
+        """Each name's own seconds have it and no other's, but for the second after the change."""
+        said = [of_compiler(line) for line in said.splitlines()]
+        self.assertEqual([n for n, _ in said], [*names, "end"])
+        for (name, start), (_, end) in zip(said, said[1:]):
+            code = [s for s in self.of(store, pid) if start + 1.5e9 < s.time < end - 2e7 and
+                    any(f.kind == "jit" for f in s.frames)]
+            self.assertGreater(len(code), 5)
+            right = [s for s in code
+                     if any(a == name + "_outer" and b == name + "_spin"
+                            for a, b in zip(s.names, s.names[1:]))]
+            self.assertGreaterEqual(len(right), 0.9 * len(code), code[:3])
+            wrong = [s for s in code if any(f.kind == "jit" and f.name and
+                                            not f.name.startswith(name) for f in s.frames)]
+            self.assertEqual(wrong, [])
+
+    def test_names_of_code_made_at_run_time(self):
+        has_java = self.compile_java()
+        recorders = self.both("-F", "997", "--max-cpu", "none")
+        node, java = self.node(), self.java() if has_java else None
+        alone = ("unshare", "-pmf", "--kill-child", "bash", "-c",
+                 'mount -t tmpfs t /tmp && "$@" & wait', "bash")
+        plain = self.compiler("map", "alpha", "beta")
+        dumped = self.compiler("dump", "gamma", "delta")
+        late = self.compiler("map", "late", env={"LATE": "1"})
+        memfd = self.compiler("memfd", "fileless")
+        inner = self.compiler("map", "inner", "space", wrap=alone)
+        unnamed = self.compiler("none", "nobody")
+        time.sleep(1)
+        if java:
+            subprocess.run(["jcmd", str(java.pid), "Compiler.perfmap"], check=True, timeout=30,
+                           stdout=subprocess.DEVNULL)
+        data = self.perf(*(p for p in (node, java) if p))
+        said = {p: p.communicate(timeout=60)[0]
+                for p in (plain, dumped, late, memfd, inner, unnamed)}
+        for p in (node, java):
+            if p:
+                self.assertEqual(p.wait(60), 0)
+        time.sleep(1.5)
+        leaves = self.perf_leaves(data)
+        for source, r in recorders.items():
+            self.assertEqual(r.stop(), 0, r.said())
+            store = dump.Store(r.store)
+            self.check_known(store, plain.pid, said[plain], ("alpha", "beta"))
+            self.check_known(store, dumped.pid, said[dumped], ("gamma", "delta"))
+            self.check_known(store, memfd.pid, said[memfd], ("fileless",))
+            spins = [s for s in self.of(store, late.pid) if len(s.names) > 2]
+            self.assertGreater(sum(s.has("late_spin") for s in spins), 0.9 * len(spins))
+            inside = [s for s in store.samples if s.has("inner_spin") or s.has("space_spin")]
+            self.assertGreater(len(inside), 20)
+            self.assertEqual(len({s.pid for s in inside}), 1)
+            self.check_known(store, inside[0].pid, said[inner], ("inner", "space"))
+            none = [s for s in self.of(store, unnamed.pid) if s.frames and s.frames[-1].kind == "jit"]
+            self.assertGreater(len(none), 10)
+            self.assertEqual([s for s in none if any(n and n.endswith("spin") for n in s.names)], [])
+            for p, leaf, stem in ((node, "leafNode", "stemNode"), (java, "leafJava", "stemJava")):
+                if p:
+                    self.check_beside_perf(source, store, p.pid, leaves[p.pid], leaf, stem)
+        for p in (node, java):
+            if p:
+                os.unlink(f"/tmp/perf-{p.pid}.map")
+
+    def check_beside_perf(self, source, store, pid, perf, leaf, stem):
+        """The leaf that perf finds, by the same name, as often; below the stem."""
+        name = max((n for n in perf if leaf in n), key=perf.get)
+        theirs = sum(v for n, v in perf.items() if leaf in n) / sum(perf.values())
+        mine = self.of(store, pid)
+        user = [s for s in mine if any(f.kind in ("user", "jit") for f in s.frames)]
+        ours = [s for s in user if any(n and leaf in n for n in s.names)]
+        support.note(f"{source}: {name}: perf {theirs:.0%}, here {len(ours) / len(user):.0%}")
+        self.assertTrue(any(s.has(name) for s in ours), name)
+        self.assertGreater(len(ours) / len(user), theirs - 0.35)
+        below = [s for s in ours if any(n and stem in n for n in s.names)]
+        self.assertGreater(len(below), 0.3 * len(ours))
+
+    def test_what_an_enemy_puts_in_its_place(self):
+        recorders = self.both("-F", "997", "--max-cpu", "none")
+        script = os.path.join(self.dir, "enemy.sh")
+        with open(script, "w") as f:
+            f.write(textwrap.dedent(ENEMY))
+        os.chmod(self.dir, 0o755)
+        enemies = {}
+        for kind in KINDS:
+            for owner in OWNERS:
+                p = self.start("nice", "-n", "5", "unshare", "-m", "bash", script, kind, owner, self.jit, "4",
+                               stdout=subprocess.DEVNULL)
+                enemies[p.pid] = (kind, owner)
+        friend = self.compiler("map", "friend")
+        said = friend.communicate(timeout=60)[0]
+        for p in self.running[-1 - len(enemies):-1]:
+            self.assertEqual(p.wait(60), 0, enemies.get(p.pid))
+        for source, r in recorders.items():
+            self.assertEqual(r.stop(), 0, r.said())
+            store = dump.Store(r.store)
+            self.check_known(store, friend.pid, said, ("friend",))
+            for pid, what in enemies.items():
+                mine = [s for s in store.of_pid(pid) if s.frames and s.comm.startswith("workload")]
+                self.assertGreater(len(mine), 5, what)
+                forged = [s for s in mine if any(n and "forged" in n for n in s.names)]
+                self.assertEqual(forged, [], (source, what))
+                code = [s for s in mine if any(f.kind == "jit" for f in s.frames)]
+                self.assertGreater(len(code), 0, what)
+                named = [s for s in code if any(f.kind == "jit" and f.name for f in s.frames)]
+                self.assertEqual(named, [], (source, what))
+
+
+if __name__ == "__main__":
+    support.main()

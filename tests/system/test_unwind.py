@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of programs without frame pointers, complete: in the kernel by tables, of short-lived ones from copies
+of their stacks; against what is known of them, and against perf's own walk of the same run."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import dump
+import support
+
+DEPTH = 60
+FRAME = re.compile(r"\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
+
+
+def chain_of(frames):
+    """[(name, file)], root first, up to bottom(): of the program by name, of others by file."""
+    chain = []
+    for name, module in frames:
+        own = os.path.basename(module).startswith("workload_")
+        chain.append(name if own else os.path.basename(module))
+        if own and name == "bottom":
+            return tuple(chain)
+    return None
+
+
+class Unwind(support.Case):
+    def ours(self, samples, comm):
+        """{chain up to bottom(): samples}; None: it is not on the stack."""
+        found = collections.Counter()
+        for s in samples:
+            if s.comm == comm:
+                user = [(f.name, f.module) for f in s.frames if f.kind != "kernel"]
+                cut = user and s.frames[0].kind == "mark"
+                found["cut" if cut else chain_of(user)] += 1
+        return found
+
+    def perfs(self, path):
+        text = subprocess.run(["perf", "script", "--no-inline", "-F", "comm,ip,sym,dso", "-i", path],
+                              check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              errors="replace", timeout=120).stdout
+        found = collections.Counter()
+        for record in text.split("\n\n"):
+            frames = [FRAME.match(line) for line in record.splitlines()[1:]]
+            if frames and all(frames):
+                found[chain_of([(m[1], m[2]) for m in reversed(frames)])] += 1
+        return found
+
+    def known(self, chain, depth):
+        """From main on it is exactly this; above is what started it."""
+        return (chain and chain != "cut" and chain[0] == "_start" and
+                chain[-depth - 2:] == ("main",) + ("recurse",) * depth + ("bottom",))
+
+    def share(self, what, found, depth):
+        """Of those that have a known chain: (how many, how many have it)."""
+        judged = {c: n for c, n in found.items() if c is not None}
+        total, right = sum(judged.values()), sum(n for c, n in judged.items() if self.known(c, depth))
+        support.note(f"{what}: {right} of {total} are the known chain, {found['cut']} cut")
+        self.assertGreater(total, 50, what)
+        # What is not cut is right: a wrong stack is worse than none.
+        wrong = [c for c in judged if c != "cut" and not self.known(c, depth)]
+        self.assertEqual(wrong, [], what)
+        return total, right
+
+    def check(self, *args, beside_perf=False):
+        """One program that lives, perf beside it; then a storm of such that live for 50 ms."""
+        path = os.path.join(self.dir, "perf.data")
+        r = self.recorder(*args).ready()
+        # Whoever runs everything has its tables by then.
+        time.sleep(1)
+        perf = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "--call-graph", "dwarf,8192",
+                "--no-bpf-event", "-o", path] if beside_perf else []
+        self.assertEqual(self.start(*perf, support.workload("unframed"), "2.5", str(DEPTH),
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                         .wait(support.PATIENCE), 0)
+        before = time.monotonic_ns()
+        storm = f'i=0; while [ $i -lt 40 ]; do {support.workload("unframed")} 0.05 20; i=$((i+1)); done'
+        self.assertEqual(self.start("sh", "-c", storm).wait(support.PATIENCE), 0)
+        status = r.status()
+        self.assertEqual(r.stop(), 0, r.said())
+        store = dump.Store(r.store)
+        lives, short = (self.ours([s for s in store.samples if (s.time >= before) == late],
+                                  "workload_unfram") for late in (False, True))
+        one, all_one = self.share("one that lives", lives, DEPTH)
+        many, all_many = self.share("a storm of short ones", short, 20)
+        self.assertGreaterEqual(all_one / one, 0.95)
+        self.assertGreaterEqual((all_one + all_many) / (one + many), 0.95)
+        # Their copies wait for a niced symboliser, which here has all the other tests beside it.
+        self.assertGreaterEqual(all_many / many, 0.85)
+        if beside_perf:
+            # perf's own walk of the same process: the same chain, frame by frame, up to the root.
+            theirs = {c for c in self.perfs(path) if self.known(c, DEPTH)}
+            self.assertEqual({c for c in lives if self.known(c, DEPTH)}, theirs)
+        self.assertGreater(status["stacks"]["copies_unwound"], 0)
+        self.assertLess(status["processes"][0]["resident_bytes"], 64 << 20)
+        return status, store
+
+    def test_tables_in_the_kernel(self):
+        status, store = self.check("--source", "bpf", beside_perf=True)
+        self.assertTrue(store.facts["unwind"].startswith("tables ("), store.facts)
+        self.assertIn("unwound in the kernel", status["stacks"]["how"])
+        self.assertLess(status["stacks"]["table_bytes"], status["stacks"]["max_bytes"])
+
+    def test_copies(self):
+        _, store = self.check("--source", "perf", "--unwind", "dwarf")
+        self.assertEqual(store.facts["unwind"], "copies")
+
+
+if "bpf" not in support.sources():
+    del Unwind.test_tables_in_the_kernel
+if shutil.which("perf") is None:
+    support.not_run("stacks against perf's", "there is no perf")
+    del Unwind
+support.main()

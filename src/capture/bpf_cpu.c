@@ -83,16 +83,19 @@ static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns, uint64_t alive_n
 					 .hz = c->hz}});
 }
 
-/* An event that the kernel took from a CPU that went stands still, also when the CPU is back. */
+/*
+ * An event that the kernel took from a CPU that went stands still, also when the CPU is back; a living
+ * one's time moves between two readings.
+ */
 static void check_alive(struct cam_bpf_cpu *c)
 {
-	struct cam_kernel_count n;
+	struct cam_kernel_count n, again;
 	if (c->now.fired != c->told_fired)
 		return;
-	if (c->kernel->count(c->kernel, c->fd, &n) < 0)
+	if (c->kernel->count(c->kernel, c->fd, &n) < 0 ||
+	    c->kernel->count(c->kernel, c->fd, &again) < 0)
 		return;
-	c->dead = n.enabled_ns == c->kernel_enabled_ns;
-	c->kernel_enabled_ns = n.enabled_ns;
+	c->dead = n.enabled_ns == again.enabled_ns;
 }
 
 void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)

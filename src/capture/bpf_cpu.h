@@ -25,11 +25,10 @@ struct cam_bpf_cpu {
 	uint64_t told;		     /* losses that LOST records have told */
 	uint64_t told_fired;	     /* of the last COUNTS */
 	uint64_t opened_ns, round_ns, counts_ns;
-	uint64_t fired_ns;	    /* the last round that found it to have fired */
-	uint64_t kernel_enabled_ns; /* as last read */
-	bool gone;		    /* no events any more: what is left is read */
-	bool dead;		    /* the kernel has killed the event */
-	bool asked;		    /* COUNTS are due in the next round, whatever the time */
+	uint64_t fired_ns; /* the last round that found it to have fired */
+	bool gone;	   /* no events any more: what is left is read */
+	bool dead;	   /* the kernel has killed the event */
+	bool asked;	   /* COUNTS are due in the next round, whatever the time */
 };
 
 struct cam_bpf_cpu_options {

@@ -81,26 +81,36 @@ static void push(struct cam_slot *s, uint64_t time_ns, struct cam_raw r)
 	cam_synth_push(&s->synth, &r);
 }
 
+static bool sum_counts(struct cam_slot *s, uint64_t *lost, uint64_t *enabled)
+{
+	*lost = *enabled = 0;
+	for (size_t i = 0; i < s->n_fds; i++) {
+		struct cam_kernel_count c;
+		if (s->kernel->count(s->kernel, s->fds[i], &c) < 0)
+			return false;
+		*lost += c.lost;
+		/* Of a thread's event the time on this CPU is what samples are due for. */
+		*enabled += s->of_tids ? c.running_ns : c.enabled_ns;
+	}
+	return true;
+}
+
 /*
  * Reads the events' counts. An event of a CPU that cannot be read, or whose time stands still, was
- * killed with its CPU; a thread's time may stand still.
+ * killed with its CPU; a thread's time may stand still. Where much less time has passed for it than for
+ * us it is read again: a living one's has moved meanwhile. (A suspend takes all CPUs but one away and
+ * brings them back, and nobody else tells.)
  */
 static void read_counts(struct cam_slot *s, uint64_t now_ns)
 {
-	uint64_t lost = 0, enabled = 0;
+	uint64_t lost, enabled, again, passed = now_ns - s->counts_ns;
 
-	for (size_t i = 0; i < s->n_fds; i++) {
-		struct cam_kernel_count c;
-		if (s->kernel->count(s->kernel, s->fds[i], &c) < 0) {
-			s->dead = !s->of_tids;
-			return;
-		}
-		lost += c.lost;
-		/* Of a thread's event the time on this CPU is what samples are due for. */
-		enabled += s->of_tids ? c.running_ns : c.enabled_ns;
+	if (!sum_counts(s, &lost, &enabled)) {
+		s->dead = !s->of_tids;
+		return;
 	}
-	if (!s->of_tids && enabled == s->enabled_ns && now_ns - s->counts_ns >= DEAD_AFTER_NS)
-		s->dead = true;
+	if (!s->of_tids && passed >= DEAD_AFTER_NS && enabled - s->enabled_ns < passed - passed / 8)
+		s->dead = !sum_counts(s, &lost, &again) || again == enabled;
 	s->kernel_lost = lost;
 	s->enabled_ns = enabled;
 }

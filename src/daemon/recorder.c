@@ -268,16 +268,19 @@ static int open_parts(struct cam_recorder *r)
 	else if (err == -EWOULDBLOCK)
 		cam_log("%s: another recorder records into it; one recorder a store",
 			r->settings->store);
+	r->refusal_said = err == -EWOULDBLOCK;
 	if (err)
 		return err;
 	struct cam_keeper_stats kept = cam_keeper_stats(r->keeper);
 	if (!kept.open && r->request->one_off) {
 		cam_log("%s: %s", r->settings->store, strerror(-kept.error));
+		r->refusal_said = true;
 		return kept.error;
 	}
 	note_journal(r, kept.open ? 0 : kept.error);
 	cam_sched_clock_open(&r->sched_clock);
 	err = cam_recorder_open_capture(r);
+	r->refusal_said = err != 0;
 	if (!err)
 		err = cam_queue_new(CAM_QUEUE_BYTES, &r->queue);
 	if (!err)
@@ -410,8 +413,10 @@ static int start_drain(struct cam_recorder *r)
 int cam_recorder_run(const struct cam_record_request *request, struct cam_record_result *result)
 {
 	struct cam_recorder *r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		cam_log("cannot start: %s", strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	/* One arena, given back soon: the budget is of resident memory. */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
@@ -440,8 +445,11 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 			request->ready(request->ready_arg);
 		run_loop(r);
 		finish(r, result);
-	} else if (r->child) {
-		kill(r->child, SIGKILL);
+	} else {
+		if (!r->refusal_said)
+			cam_log("cannot start: %s", strerror(-err));
+		if (r->child)
+			kill(r->child, SIGKILL);
 	}
 	if (go_fd >= 0)
 		close(go_fd);

@@ -73,6 +73,7 @@ struct cam_recorder {
 	uint64_t last_tick_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;
+	bool refusal_said; /* why it could not start */
 	int journal_error; /* of the last tick */
 	bool journal_said;
 	bool snapshot_due;     /* the window is to be cut, as soon as that may be */

@@ -6,9 +6,12 @@
 int cam_open_window_init(struct cam_open_window *w, struct cam_journal *to,
 			 const struct cam_open_window_options *o)
 {
-	*w = (struct cam_open_window){.to = to, .options = *o};
-	w->places = calloc(o->place_slots, sizeof(*w->places));
-	return w->places ? 0 : -ENOMEM;
+	/* Nothing of it is there if this is not: who sees its door takes it for whole. */
+	uint32_t *places = calloc(o->place_slots, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	*w = (struct cam_open_window){.to = to, .options = *o, .places = places};
+	return 0;
 }
 
 static void forget_pending(struct cam_open_window *w)

@@ -47,6 +47,33 @@ class OpenFiles(support.Case):
         self.assertEqual(r.stdout.splitlines()[0], str(soft), r.stderr)
 
 
+class Memory(support.Case):
+    def record(self, wrap, *args, **env):
+        return subprocess.run([*wrap, support.BIN, "record", "--store", self.store, "--control",
+                               self.store + ".c", *args], stdout=-1, stderr=-1, text=True,
+                              timeout=60, env={**os.environ, **env})
+
+    def test_a_start_without_memory_says_so(self):
+        for size in (20 << 20, 28 << 20):
+            r = self.record(("prlimit", f"--as={size}"), "-d", "300ms")
+            self.assertEqual(r.returncode, 1, r.stderr)
+            self.assertIn("Cannot allocate memory", r.stderr.splitlines()[-1])
+
+    def test_allocations_that_fail_are_no_end(self):
+        """At the start it may refuse, later it goes on; whatever it leaves is whole."""
+        fail = os.environ.get("PERFCAM_FAIL_MALLOC") or os.path.join(
+            os.path.dirname(support.WORKLOADS), "system", "fail_malloc.so")
+        self.start(support.workload("forks"), "60", "0.05", stdout=subprocess.DEVNULL)
+        for after, every in ((0, 7), (2200, 10), (2800, 10), (6000, 2)):
+            r = self.record((), "-d", "1500ms", "--window", "1s", LD_PRELOAD=fail,
+                            FAIL_AFTER=str(after), FAIL_EVERY=str(every))
+            support.note(f"after {after} one in {every} fails: {r.returncode}")
+            self.assertIn(r.returncode, (0, 1) if after < 4000 else (0,), r.stderr)
+            self.assertTrue(r.returncode == 0 or r.stderr, after)
+            if os.path.isdir(self.store):
+                self.verify()
+
+
 class Command(support.Case):
     def record(self, *args):
         return support.perfcam("record", "-o", os.path.join(self.dir, "x.pcw"), *args)

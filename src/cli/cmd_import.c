@@ -5,6 +5,7 @@
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "daemon/paths.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -64,6 +65,8 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	int err = cam_store_path(given, path, sizeof(path));
 	if (err)
 		return cam_failed("no store: say --store DIR");
+	if (!given)
+		cam_paths_make_store_parents();
 	err = cam_io_posix_open(path, true, &io);
 	if (!err)
 		err = cam_store_open_write(io, &store, &holder);

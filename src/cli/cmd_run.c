@@ -9,6 +9,7 @@
 #include "cli/serving.h"
 #include "cli/setting_options.h"
 #include "cli/verbs.h"
+#include "daemon/paths.h"
 #include "daemon/recorder.h"
 #include "store/store.h"
 
@@ -85,6 +86,8 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 	int status_fd = -1;
 	/* The store must be there before it can be served. */
 	struct cam_io *io;
+	if (settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT)
+		cam_paths_make_store_parents();
 	int err = cam_io_posix_open(settings->store, true, &io);
 	if (err)
 		return cam_failed("%s: %s", settings->store, cam_errno_words(err));

@@ -12,6 +12,7 @@
 #include "daemon/keeper.h"
 
 #include "base/units.h"
+#include "daemon/paths.h"
 #include "helper/helper.h"
 #include "store/io.h"
 #include "store/seal.h"
@@ -88,6 +89,8 @@ static int open_store(struct cam_keeper *k, int *holder)
 {
 	k->opened_ns = now_ns();
 	int err = 0;
+	if (!k->io && k->settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT)
+		cam_paths_make_store_parents();
 	if (!k->io)
 		err = cam_io_posix_open(k->settings->store, true, &k->io);
 	if (!err)

@@ -2,9 +2,11 @@
 #include "daemon/paths.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int fitted(int n, size_t room_bytes)
@@ -43,6 +45,18 @@ int cam_paths_store(char *room, size_t room_bytes)
 	if (geteuid() == 0)
 		return fitted(snprintf(room, room_bytes, "/var/lib/perfcam"), room_bytes);
 	return below("XDG_DATA_HOME", ".local/share", "perfcam", room, room_bytes);
+}
+
+void cam_paths_make_store_parents(void)
+{
+	char path[PATH_MAX];
+	if (cam_paths_store(path, sizeof(path)))
+		return;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)!mkdir(path, 0700);
+		*slash = '/';
+	}
 }
 
 int cam_paths_config(char *room, size_t room_bytes)

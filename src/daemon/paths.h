@@ -9,6 +9,8 @@
 
 /* /var/lib/perfcam for root, else perfcam in the user's data directory. */
 int cam_paths_store(char *room, size_t room_bytes);
+/* Makes what is missing above that: a new user may have no data directory yet. Who opens it tells errors. */
+void cam_paths_make_store_parents(void);
 /* /etc/perfcam/perfcam.conf for root, else perfcam/perfcam.conf in the user's configuration. */
 int cam_paths_config(char *room, size_t room_bytes);
 /* /run/perfcam for root, else perfcam in the user's run-time directory. */

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the pages tell a newcomer to type exists, and the README's commands do run."""
+import json
 import os
 import re
 import shlex
 import signal
 import subprocess
+import tempfile
 import time
 import urllib.request
 
@@ -55,6 +57,15 @@ class Newcomer(Case):
                             self.assertIn(word.split("=")[0], known)
                     checked += 1
         self.assertGreaterEqual(checked, 6)
+
+    def test_the_store_s_own_place_is_made(self):
+        """A new user's home may have no data directory at all."""
+        with tempfile.TemporaryDirectory() as home:
+            env = {"STATE_DIRECTORY": os.path.join(home, "no", "such", "place")}
+            r = tap.perfcam("import", os.path.join(support.DATA, "tmpl.stacks.gz"), env=env)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            r = tap.perfcam("ls", "--json", env=env)
+            self.assertEqual((r.returncode, len(json.loads(r.stdout))), (0, 1), r.stderr)
 
     def test_readme_commands_run(self):
         """In their order, on a recording in place of one's own."""

@@ -249,13 +249,22 @@ static CAM_STEP_INLINE enum cam_stack_end cam_step_signal(struct cam_step_env *e
 	return CAM_STACK_UNKNOWN;
 }
 
-/* The caller's rbp. One that cannot be read is as good as gone: most callers do not need it. */
+/*
+ * The caller's rbp; *below is the word under the return address, where most have saved it. One that
+ * cannot be read is as good as gone: most callers do not need it.
+ */
 static CAM_STEP_INLINE void cam_step_bp(struct cam_step_env *e, struct cam_step *s,
-					const struct cam_unwind_rule *r, __u64 cfa)
+					const struct cam_unwind_rule *r, __u64 cfa,
+					const __u64 *below)
 {
 	__u64 at = (r->rbp == CAM_RBP_AT_RBP ? s->bp : cfa) + (__u64)(__s64)r->rbp_offset, bp = 0;
 	if (r->rbp == CAM_RBP_SAME)
 		return;
+	if (r->rbp == CAM_RBP_AT_CFA && r->rbp_offset == -16 && below) {
+		s->bp_known = 1;
+		s->bp = *below;
+		return;
+	}
 	s->bp_known = r->rbp != CAM_RBP_GONE && (r->rbp != CAM_RBP_AT_RBP || s->bp_known) &&
 		      !cam_step_read(e, &bp, sizeof(bp), at);
 	s->bp = bp;
@@ -264,7 +273,8 @@ static CAM_STEP_INLINE void cam_step_bp(struct cam_step_env *e, struct cam_step 
 static CAM_STEP_INLINE enum cam_stack_end cam_step_rule(struct cam_step_env *e, struct cam_step *s,
 							const struct cam_unwind_rule *r, __u64 pc)
 {
-	__u64 cfa, ra, offset = (__u64)(__s64)r->cfa_offset;
+	/* The word below the return address, and that: one read is cheaper than two. */
+	__u64 cfa, two[2], offset = (__u64)(__s64)r->cfa_offset;
 	if (r->cfa == CAM_CFA_RSP) {
 		cfa = s->sp + offset;
 	} else if (r->cfa == CAM_CFA_PLT) {
@@ -282,12 +292,13 @@ static CAM_STEP_INLINE enum cam_stack_end cam_step_rule(struct cam_step_env *e, 
 	}
 	if (cfa <= s->sp)
 		return CAM_STACK_BAD_CFA;
-	if (cam_step_read(e, &ra, sizeof(ra), cfa - 8))
+	int both = !cam_step_read(e, two, sizeof(two), cfa - 16);
+	if (!both && cam_step_read(e, &two[1], sizeof(two[1]), cfa - 8))
 		return CAM_STACK_UNREADABLE;
-	if (!ra)
+	if (!two[1])
 		return CAM_STACK_COMPLETE;
-	cam_step_bp(e, s, r, cfa);
-	s->ip = ra;
+	cam_step_bp(e, s, r, cfa, both ? &two[0] : 0);
+	s->ip = two[1];
 	s->sp = cfa;
 	s->exact = s->leaf = 0;
 	return CAM_STACK_UNKNOWN;

@@ -132,6 +132,7 @@ static __always_inline __u32 walk_user(struct bpf_perf_event_data *ctx, struct s
 	s->head.image = p.image;
 	s->image_block = p.block;
 	s->now_s = s->head.time_ns / 1000000000;
+	s->last_root = 0;
 	note_use(s->image_block, s->now_s);
 	__u32 end = walk(has_loop);
 	if (end == CAM_STACK_DEPTH)

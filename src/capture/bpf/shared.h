@@ -26,7 +26,9 @@ struct scratch {
 	__u8 body[CAM_WIRE_MAX_BYTES - sizeof(struct cam_wire_sample)];
 	struct cam_step step;
 	__u32 image_block;
-	__u32 now_s; /* for `used` */
+	__u32 now_s;	 /* for `used` */
+	__u32 last_root; /* of the table that was noted there last; 0: none */
+	__u32 reserved;
 	__u64 copy_ns, copy_credit_ns;
 };
 

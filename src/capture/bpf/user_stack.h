@@ -23,8 +23,7 @@ struct pt_regs___kernel {
 } __attribute__((preserve_access_index));
 
 struct cam_step_env {
-	const struct cam_wire_image *image;
-	__u32 now_s;
+	struct scratch *s;
 };
 
 static __always_inline const struct cam_unwind_block *block_at(__u32 number)
@@ -53,22 +52,29 @@ static __always_inline const struct cam_unwind_file *cam_step_file(struct cam_st
 								   __u32 number)
 {
 	const struct cam_unwind_file *f = bpf_map_lookup_elem(&cam_files, &number);
-	if (f && f->levels)
-		note_use(f->root, e->now_s);
+	if (f && f->levels && f->root != e->s->last_root) {
+		e->s->last_root = f->root;
+		note_use(f->root, e->s->now_s);
+	}
 	return f;
 }
 
 static __always_inline const struct cam_unwind_image *cam_step_image(struct cam_step_env *e)
 {
-	return &e->image->image;
+	return (const void *)block_at(e->s->image_block);
 }
 
 static __always_inline const struct cam_unwind_chunk *cam_step_chunk(struct cam_step_env *e,
 								     __u32 k)
 {
+	const struct cam_wire_image *image = (const void *)block_at(e->s->image_block);
+	if (!image)
+		return NULL;
+	/* Else the compiler adds to the pointer before it looks: refused. */
+	__asm__ volatile("" : "+r"(image));
 	if (k == 0)
-		return &e->image->chunk;
-	return (const void *)block_at(e->image->block[k & (CAM_UNWIND_MAX_CHUNKS - 1)]);
+		return &image->chunk;
+	return (const void *)block_at(image->block[k & (CAM_UNWIND_MAX_CHUNKS - 1)]);
 }
 
 static __always_inline long cam_step_read(struct cam_step_env *e, void *to, __u32 bytes,
@@ -100,10 +106,7 @@ __noinline int cam_walk_on(__u32 i)
 		return CAM_STACK_DEPTH;
 	((__u64 *)s->body)[at] = s->step.ip;
 	s->head.n_user++;
-	struct cam_step_env e = {.image = (const void *)block_at(s->image_block),
-				 .now_s = s->now_s};
-	if (!e.image)
-		return CAM_STACK_PENDING;
+	struct cam_step_env e = {s};
 	return cam_step_up(&e, &s->step);
 }
 

@@ -7,11 +7,13 @@
 #include "cli/verbs.h"
 #include "daemon/keeper.h"
 #include "helper/helper.h"
+#include "proc/java.h"
 #include "proc/opener.h"
 #include "symbol/symboliser.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SOCKET 3
@@ -26,11 +28,31 @@ static int run_symboliser(void)
 	return cam_symboliser_run(SOCKET, CAM_SYMBOLISER_IDLE_MS, confine_symboliser) ? 1 : 0;
 }
 
-static int run_opener(void)
+/* Beside the opener, before that is confined: who asks JVMs. Answers the opener's end. */
+static int start_java(void)
 {
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(SOCKET);
+		close(ends[0]);
+		_exit(cam_confine(CAM_CONFINE_JAVA) || cam_java_run(ends[1]) ? 1 : 0);
+	}
+	close(ends[1]);
+	if (pid > 0)
+		return ends[0];
+	close(ends[0]);
+	return -1;
+}
+
+static int run_opener(bool with_java)
+{
+	int java = with_java ? start_java() : -1;
 	/* Without seccomp it runs as before it was confined, but for its capabilities. */
 	int err = cam_confine(CAM_CONFINE_OPENER);
-	return (err && err != -EOPNOTSUPP) || cam_opener_run(SOCKET) ? 1 : 0;
+	return (err && err != -EOPNOTSUPP) || cam_opener_run(SOCKET, java) ? 1 : 0;
 }
 
 int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
@@ -39,7 +61,7 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 	const char *role = argc > 1 ? argv[1] : "";
 	int status;
 	if (!strcmp(role, cam_helper_role_name(CAM_HELPER_OPENER)))
-		status = run_opener();
+		status = run_opener(argc > 2 && !strcmp(argv[2], "java"));
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SYMBOLISER)))
 		status = run_symboliser();
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SEALER)))

@@ -82,6 +82,7 @@ struct cam_crew {
 	bool look_now;	   /* a helper seems to be gone */
 	struct held *files;
 	size_t n_files, max_files, next_check;
+	bool java_maps;
 	uint32_t held_files;
 	/* The kernel's symbols. */
 	bool kernel_asked, kernel_sent;
@@ -123,7 +124,9 @@ static int start_worker(struct cam_crew *c, struct worker *w)
 	uint64_t now = now_ns();
 	if (now < w->not_before_ns)
 		return -EAGAIN;
-	int err = cam_helper_start(&w->helper, w->role, -1, NULL);
+	static const char *const with_java[] = {"java", NULL};
+	bool java = c->java_maps && w->role == CAM_HELPER_OPENER;
+	int err = cam_helper_start(&w->helper, w->role, -1, java ? with_java : NULL);
 	/* Double the wait each time one dies young. */
 	bool young = w->starts && now - w->started_ns < MAX_BACKOFF_NS;
 	w->backoff_ns = young ? 2 * w->backoff_ns + CAM_NS_PER_SEC / 4 : 0;
@@ -684,7 +687,8 @@ void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to)
 		c->stale_to = to;
 }
 
-int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_crew **out)
+int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg,
+		 struct cam_crew **out)
 {
 	struct cam_crew *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -693,6 +697,7 @@ int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_cre
 	c->deliver = fn;
 	c->arg = arg;
 	c->max_files = max_files;
+	c->java_maps = java_maps;
 	c->kernel_renewals = KERNEL_RENEWALS;
 	c->kernel_refilled_ns = now_ns();
 	c->opener = (struct worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};

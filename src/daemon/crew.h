@@ -24,9 +24,10 @@ struct cam_crew_stats {
 	int opener_pid, symboliser_pid; /* 0: not running */
 };
 
-/* Starts the opener. max_files bounds the descriptors held. Answers go to fn, from
+/* Starts the opener; java_maps: with one who asks JVMs for their maps. max_files bounds the descriptors held. Answers go to fn, from
  * cam_crew_receive() and cam_crew_tick() only, never from inside send(). */
-int cam_crew_new(size_t max_files, cam_tidings_fn *fn, void *arg, struct cam_crew **out);
+int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg,
+		 struct cam_crew **out);
 void cam_crew_free(struct cam_crew *c);
 struct cam_errands *cam_crew_errands(struct cam_crew *c);
 /* Readable when cam_crew_receive() has something to do. */

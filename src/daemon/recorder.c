@@ -284,7 +284,8 @@ static int open_parts(struct cam_recorder *r)
 	if (!err)
 		err = cam_queue_new(CAM_QUEUE_BYTES, &r->queue);
 	if (!err)
-		err = cam_crew_new(cam_recorder_held_files(), take_tidings, r, &r->crew);
+		err = cam_crew_new(cam_recorder_held_files(), r->settings->java_maps, take_tidings,
+				   r, &r->crew);
 	if (!err)
 		err = cam_recorder_open_live(r);
 	if (!err && cam_clock_fd(r->clock) >= 0)

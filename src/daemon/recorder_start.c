@@ -421,6 +421,7 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.host = cam_text_of(r->host_name),
 		.scope = make_scope(r, pids),
 		.keep_places = r->settings->addresses,
+		.java_maps = r->settings->java_maps,
 		.max_table_bytes = CAM_TABLE_BYTES,
 		.max_process_bytes = CAM_PROCESS_BYTES,
 		.max_name_bytes = CAM_NAME_BYTES_MAX,

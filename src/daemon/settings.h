@@ -42,6 +42,7 @@ enum cam_setting_id {
 	CAM_SET_SOURCE,
 	CAM_SET_UNWIND,
 	CAM_SET_ADDRESSES,
+	CAM_SET_JAVA_MAPS,
 	CAM_SET_PID,
 	CAM_SET_TREE,
 	CAM_SET_USER,
@@ -77,6 +78,7 @@ struct cam_settings {
 	enum cam_source_choice source;
 	enum cam_unwind_mode unwind;
 	bool addresses;
+	bool java_maps;
 	/* The scope; all that are set must hold. */
 	int32_t pids[CAM_SETTINGS_PIDS];
 	size_t n_pids;

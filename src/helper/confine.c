@@ -17,6 +17,8 @@
  *    may try; what it could only do if someone else drives it (exec, socket, …) kills. It cannot
  *    write: there is no call for it, and openat() only reads.
  *
+ * Who asks JVMs for their maps (--java-maps, not by default) has the first two walls only.
+ *
  * Invariants: a. Nothing here can be undone by the process itself. b. Where the kernel has no seccomp
  * the other walls stand, and the answer is -EOPNOTSUPP; where it only lacks Landlock the answer is 0,
  * since seccomp forbids the same; any other failure is an answer of its own, and the caller must not
@@ -180,14 +182,20 @@ static int drop_privileges(enum cam_confinement what)
 {
 	static const cap_value_t opener[] = {CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
 					     CAP_DAC_READ_SEARCH, CAP_SYSLOG};
-	bool is_opener = what == CAM_CONFINE_OPENER;
-	int n = is_opener ? (int)(sizeof(opener) / sizeof(opener[0])) : 0;
+	static const cap_value_t java[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN,
+					   CAP_SYS_CHROOT, CAP_SETUID,		CAP_SETGID};
+	bool is_java = what == CAM_CONFINE_JAVA;
+	bool is_opener = what == CAM_CONFINE_OPENER || is_java;
+	const cap_value_t *keep = is_java ? java : opener;
+	int n = is_java	    ? (int)(sizeof(java) / sizeof(java[0]))
+		: is_opener ? (int)(sizeof(opener) / sizeof(opener[0]))
+			    : 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	lower_bounds(opener, n);
+	lower_bounds(keep, n);
 	int err = is_opener ? 0 : become_ordinary(what);
 	if (!err)
-		err = keep_capabilities(opener, n);
+		err = keep_capabilities(keep, n);
 	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		err = -errno;
 	return err;
@@ -419,13 +427,16 @@ static int filter_calls(enum cam_confinement what)
 
 int cam_confine(enum cam_confinement what)
 {
-	if (what < CAM_CONFINE_OPENER || what > CAM_CONFINE_SEALER)
+	if (what < CAM_CONFINE_OPENER || what > CAM_CONFINE_JAVA)
 		return -EINVAL;
 	int err = set_limits(what);
 	if (!err)
 		err = drop_privileges(what);
 	if (!err)
 		err = renew_death_signal();
+	/* Who asks JVMs changes namespaces, user and root: there is little left to forbid. */
+	if (what == CAM_CONFINE_JAVA)
+		return err;
 	if (!err && what != CAM_CONFINE_OPENER)
 		err = forbid_files();
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */

@@ -37,6 +37,7 @@ struct source {
 	uint64_t sampled_ns, ended_ns;
 	uint64_t reopen_ns, reopen_pause_ns; /* when the path is to be looked at again */
 	bool no_dump;			     /* the jitdump could not be had */
+	uint64_t wake_ns;		     /* when a JVM may be asked again; 0: it was not */
 	struct cam_files_row *row;
 };
 
@@ -182,21 +183,42 @@ static struct cam_errand question(const struct source *s, const struct cam_image
 	return e;
 }
 
+static bool is_jvm(const struct cam_image *image)
+{
+	for (uint32_t i = 0; i < image->n; i++) {
+		const struct cam_files_row *f = image->maps[i].file;
+		if (f && f->kind == CAM_MODULE_FILE &&
+		    cam_text_ends(cam_word_text(f->path), CAM_TEXT("/libjvm.so")))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is to be asked to write its map; at most once a window. */
+static bool may_wake(const struct cam_live *l, const struct source *s,
+		     const struct cam_image *image)
+{
+	return l->options.java_maps && l->now_ns >= s->wake_ns && is_jvm(image);
+}
+
 static int ask(struct cam_live *l, struct source *s, const struct cam_image *image)
 {
 	struct cam_errand e = question(s, image);
+	e.wake = e.type == CAM_ERRAND_JIT && may_wake(l, s, image);
 	int err = cam_live_send(l, &e);
 	if (err == -EMFILE && cam_files_spare(l->files))
 		err = cam_live_send(l, &e);
 	if (err)
 		return err;
+	if (e.wake)
+		s->wake_ns = l->now_ns + l->options.window_ns;
 	s->row->format = e.format;
 	cam_files_asked(s->row, e.ticket, l->now_ns);
 	return 0;
 }
 
 /* Its path may lead to another file by now, and then that has what this one lacks. */
-static void reopen(struct cam_live *l, struct source *s)
+static void reopen(struct cam_live *l, struct source *s, const struct cam_image *image)
 {
 	struct cam_errand e = {
 		.type = CAM_ERRAND_JIT,
@@ -205,9 +227,12 @@ static void reopen(struct cam_live *l, struct source *s)
 		.file = s->row->number,
 		.start_ns = s->start_ns,
 		.format = CAM_FORMAT_PERF_MAP,
+		.wake = may_wake(l, s, image),
 	};
 	if (cam_live_send(l, &e))
 		return;
+	if (e.wake)
+		s->wake_ns = l->now_ns + l->options.window_ns;
 	s->row->ticket = e.ticket;
 	s->row->lacks_names = false;
 	s->reopen_ns = l->now_ns + s->reopen_pause_ns;
@@ -237,7 +262,7 @@ static void see_to(struct cam_live *l, struct source *s, const struct cam_image 
 		s->reopen_ns = l->now_ns + s->reopen_pause_ns;
 	} else if (f->state == CAM_FILES_HELD && f->format == CAM_FORMAT_PERF_MAP &&
 		   f->lacks_names && l->now_ns >= s->reopen_ns) {
-		reopen(l, s);
+		reopen(l, s, image);
 	}
 }
 

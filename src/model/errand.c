@@ -444,8 +444,10 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 	cam_buf_put_u32(&b, e->file);
 	if (e->type == CAM_ERRAND_FILE)
 		put_mapping(&b, &e->mapping);
-	if (e->type == CAM_ERRAND_JIT)
+	if (e->type == CAM_ERRAND_JIT) {
 		cam_buf_put_u64(&b, e->start_ns);
+		cam_buf_put_u8(&b, e->wake);
+	}
 	if (e->type == CAM_ERRAND_UNWIND)
 		put_unwind(&b, e);
 	if (e->type == CAM_ERRAND_NAMES) {
@@ -475,8 +477,10 @@ int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scra
 		return -EBADMSG;
 	if (out->type == CAM_ERRAND_FILE)
 		get_mapping(&r, &out->mapping);
-	if (out->type == CAM_ERRAND_JIT)
+	if (out->type == CAM_ERRAND_JIT) {
 		out->start_ns = cam_rd_u64(&r);
+		out->wake = get_bool(&r);
+	}
 	if (out->type == CAM_ERRAND_UNWIND)
 		get_unwind(&r, &s, out);
 	if (out->type == CAM_ERRAND_NAMES) {

@@ -66,6 +66,7 @@ struct cam_errand {
 	int32_t pid, tid;
 	uint32_t file;
 	uint64_t start_ns;	     /* JIT: of the process, boot clock; 0: not known */
+	bool wake;		     /* JIT: a JVM, which is to be asked to write it */
 	enum cam_file_format format; /* NAMES */
 	struct cam_mapping mapping;  /* FILE: which mapping of pid; all of it must match */
 	const uint64_t *offsets;     /* NAMES: into the file (not addresses of its segments) */

@@ -31,6 +31,7 @@
 #include "base/packet.h"
 #include "base/units.h"
 #include "proc/file.h"
+#include "proc/java.h"
 #include "proc/perfmap.h"
 #include "proc/process.h"
 
@@ -71,7 +72,7 @@ struct worker {
 };
 
 struct cam_opener {
-	int socket;
+	int socket, java;
 	pthread_mutex_t lock;
 	pthread_cond_t work;  /* for workers: a job may be ready */
 	pthread_cond_t watch; /* for the watcher: something began */
@@ -146,6 +147,17 @@ struct result {
 	char comm[CAM_ERRAND_MAX_COMM];
 };
 
+/* It does not answer: the map is there when it is there. */
+static void wake_java(const struct cam_opener *o, const struct cam_errand *e)
+{
+	struct cam_java_request r;
+	memset(&r, 0, sizeof(r));
+	r.pid = e->pid;
+	r.start_ns = e->start_ns;
+	if (o->java >= 0)
+		cam_packet_send(o->java, &r, sizeof(r), -1);
+}
+
 /* May hang. */
 static void work(struct worker *w, const struct cam_errand *e, struct result *r)
 {
@@ -167,6 +179,8 @@ static void work(struct worker *w, const struct cam_errand *e, struct result *r)
 		t->error = cam_file_hold(e->pid, &e->mapping, &w->stage, &t->held.key, &r->fd);
 		break;
 	case CAM_ERRAND_JIT:
+		if (e->wake)
+			wake_java(w->opener, e);
 		t->error = cam_perfmap_hold(e->pid, e->start_ns, &t->held.key, &r->fd);
 		break;
 	case CAM_ERRAND_KALLSYMS:
@@ -572,12 +586,13 @@ static int end_threads(struct cam_opener *o)
 	return left ? -EBUSY : 0;
 }
 
-int cam_opener_run(int socket)
+int cam_opener_run(int socket, int java)
 {
 	struct cam_opener *o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
 	int err = init_opener(o, socket);
+	o->java = java;
 	if (err) {
 		free(o);
 		return err;

@@ -4,7 +4,7 @@
  *
  * How daemon uses it: cam_helper_start(OPENER); in the child, `perfcam helper opener`:
  *	err = cam_confine(CAM_CONFINE_OPENER);	-EOPNOTSUPP: may go on, any other: stop
- *	err = cam_opener_run(3);
+ *	err = cam_opener_run(3, -1);
  *	_exit(err ? 1 : 0);			not exit(): a thread may be stuck for ever
  * The recorder then sends packed errands (PROCESS, THREAD, FILE, KALLSYMS) and gets packed tidings, in
  * any order, each errand answered exactly once (a PROCESS by several packets, `more` in all but the
@@ -28,6 +28,7 @@ enum {
 	CAM_OPENER_MAX_QUEUE = 256,   /* then it stops reading, and the recorder gets -EAGAIN */
 };
 
-/* Until the other end of the socket closes: 0. -EBUSY: it closed, and threads are left behind; their
+/* java: a socket of who asks JVMs (java.h); -1: nobody does.
+ * Until the other end of the socket closes: 0. -EBUSY: it closed, and threads are left behind; their
  * memory is not freed. Or why it could not begin. */
-int cam_opener_run(int socket);
+int cam_opener_run(int socket, int java);

@@ -45,7 +45,7 @@ static int read_identity(int dir, struct identity *id)
 	return id->pid > 0 ? 0 : -ESRCH;
 }
 
-static int confirm(int dir, uint64_t start_ns)
+int cam_perfmap_confirm(int dir, uint64_t start_ns)
 {
 	uint64_t now;
 	int err = cam_process_start(dir, &now);
@@ -109,7 +109,7 @@ int cam_perfmap_hold(int32_t pid, uint64_t start_ns, struct cam_file_key *key, i
 	struct identity id;
 	struct stat s;
 	*fd = -1;
-	int err = dir < 0 ? dir : confirm(dir, start_ns);
+	int err = dir < 0 ? dir : cam_perfmap_confirm(dir, start_ns);
 	if (!err)
 		err = read_identity(dir, &id);
 	if (err)
@@ -122,7 +122,7 @@ int cam_perfmap_hold(int32_t pid, uint64_t start_ns, struct cam_file_key *key, i
 	if (held < 0)
 		return held;
 	/* Its root and its user were its own only if it is still the same. */
-	err = confirm(dir, start_ns);
+	err = cam_perfmap_confirm(dir, start_ns);
 	if (err) {
 		close(held);
 		return err;

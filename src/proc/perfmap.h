@@ -17,3 +17,5 @@
  * with several names; else what opening said. May hang (/tmp on a dead file system).
  */
 int cam_perfmap_hold(int32_t pid, uint64_t start_ns, struct cam_file_key *key, int *fd);
+/* Whether /proc/PID (a descriptor) is of the process that started then: 0, or -ESRCH. */
+int cam_perfmap_confirm(int dir, uint64_t start_ns);

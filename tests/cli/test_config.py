@@ -32,7 +32,7 @@ class Config(Case):
             "store": "/x", "window": "1m", "frequency": "49", "pid": "1,2", "tree": "yes",
             "user": "0", "cpu": "0", "cgroup": "/a", "keep": "1h", "max-bytes": "1G",
             "min-free": "10%", "max-pinned": "1G", "max-cpu": "2%", "event": "cpu-clock",
-            "source": "perf", "unwind": "fp", "addresses": "yes", "listen": "127.0.0.1:1", "control": "/c",
+            "source": "perf", "unwind": "fp", "addresses": "yes", "java-maps": "yes", "listen": "127.0.0.1:1", "control": "/c",
         }
         by_file = self.settings("--config", self.conf("".join(f"{k} = {v}\n" for k, v in given.items())))
         by_flag = self.settings("--config", self.conf(""), *(f"--{k}={v}" for k, v in given.items()))

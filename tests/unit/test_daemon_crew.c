@@ -140,7 +140,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	*state = f;
-	if (!f || cam_crew_new(4, hear, f, &f->crew))
+	if (!f || cam_crew_new(4, false, hear, f, &f->crew))
 		return -1;
 	f->door = cam_crew_errands(f->crew);
 	return 0;

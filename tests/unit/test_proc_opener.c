@@ -33,7 +33,7 @@ static uint64_t packet[CAM_ERRAND_MAX_BYTES / 8], scratch[CAM_ERRAND_MAX_BYTES /
 static int be_opener(void)
 {
 	int err = cam_confine(CAM_CONFINE_OPENER);
-	return err ? 100 : -cam_opener_run(3);
+	return err ? 100 : -cam_opener_run(3, -1);
 }
 
 static struct cam_helper start(void)

@@ -196,7 +196,7 @@ int cam_java_run(int socket)
 		if (pid == 0) {
 			alarm(CAM_JAVA_SECONDS);
 			close(socket);
-			_exit(cam_java_ask(&r) ? 1 : 0);
+			return cam_java_ask(&r);
 		}
 		children += pid > 0;
 	}

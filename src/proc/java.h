@@ -18,7 +18,8 @@ struct cam_java_request {
 	uint64_t start_ns; /* boot clock; 0: any */
 };
 
-/* Serves requests until the other end of the socket (SOCK_SEQPACKET) closes. */
+/* Serves requests until the other end of the socket (SOCK_SEQPACKET) closes. It returns in each child,
+ * too, when that is done: the caller then ends the process, whichever it is. */
 int cam_java_run(int socket);
 /* One request, in this process, which becomes another user: call it in a child. -EOPNOTSUPP: no JVM that
  * can be asked; else what failed. */

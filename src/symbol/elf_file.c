@@ -278,18 +278,22 @@ static int take_frames(struct reading *r, const struct cam_elf_section *s)
 {
 	char name[MAX_NAME + 1];
 	/* One that lies costs stacks, not names. */
-	if (s->flags & SHF_COMPRESSED || !lies_inside(r->b, s->offset, s->bytes))
+	if (!lies_inside(r->b, s->offset, s->bytes))
 		return 0;
 	int error = read_section_name(r, s, name);
 	if (error)
 		return error;
+	bool compressed = s->flags & SHF_COMPRESSED;
 	struct cam_elf_segment *to = NULL;
-	if (!strcmp(name, ".eh_frame"))
+	if (!strcmp(name, ".eh_frame") && !compressed)
 		to = &r->f->eh_frame;
 	else if (!strcmp(name, ".debug_frame"))
 		to = &r->f->debug_frame;
-	if (to && !to->bytes)
-		*to = (struct cam_elf_segment){s->address, s->offset, s->bytes};
+	if (!to || to->bytes)
+		return 0;
+	if (to == &r->f->debug_frame)
+		r->f->debug_frame_compressed = compressed;
+	*to = (struct cam_elf_segment){s->address, s->offset, s->bytes};
 	return 0;
 }
 

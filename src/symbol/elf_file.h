@@ -49,7 +49,8 @@ struct cam_elf_file {
 	struct cam_elf_stubs stubs[CAM_ELF_MAX_STUBS];
 	uint32_t n_stubs;
 	struct cam_elf_segment eh_frame, debug_frame; /* sections; bytes is 0: there is none */
-	struct cam_elf_segment frame_index;	      /* .eh_frame_hdr, as a program header says */
+	bool debug_frame_compressed;
+	struct cam_elf_segment frame_index; /* .eh_frame_hdr, as a program header says */
 	uint8_t build_id[CAM_ELF_MAX_BUILD_ID];
 	uint32_t build_id_bytes;
 	uint64_t sections_at; /* the headers */

@@ -10,14 +10,26 @@ import time
 import support
 
 
-class Record(support.Case):
-    def record_spin(self, source):
-        r = self.recorder("--source", source, "--window", "10s").ready()
-        spin = self.start(support.workload("spin31"), "4")
-        spin.wait(support.PATIENCE * 2)
-        self.assertEqual(r.stop(), 0, r.said())
-        stacks = self.folded("--with-pid")
-        mine = {s: n for s, n in stacks.items() if s[0] == f"workload_spin31-{spin.pid}"}
+class Record(support.Both):
+    def record_spin(self):
+        """Both sources look at the same work: the pid of that, and their stores."""
+        global _recorded
+        if not _recorded:
+            recorders = self.both("--window", "2s")
+            spin = self.start(support.workload("spin31"), "7")
+            spin.wait(support.PATIENCE * 2)
+            stores = {}
+            for source, r in recorders.items():
+                self.assertEqual(r.stop(), 0, r.said())
+                self.verify(r.store)
+                stores[source] = self.folded("--with-pid", store=r.store), self.windows(r.store)
+            _recorded = spin.pid, stores
+        return _recorded
+
+    def check_profile(self, source):
+        pid, stores = self.record_spin()
+        stacks, windows = stores[source]
+        mine = {s: n for s, n in stacks.items() if s[0] == f"workload_spin31-{pid}"}
         three = sum(n for s, n in mine.items() if s[-1] == "three")
         one = sum(n for s, n in mine.items() if s[-1] == "one")
         self.assertGreater(three + one, 100, mine)
@@ -27,14 +39,16 @@ class Record(support.Case):
         # Between a call and the frame's set-up the caller cannot be seen: two instructions of many.
         below = sum(n for s, n in mine.items() if s[-1] in ("three", "one") and s[-2] == "main")
         self.assertGreater(below, 0.98 * (three + one), mine)
-        self.verify()
-        return r
+        self.assertGreaterEqual(len(windows), 3)
+        for a, b in zip(windows, windows[1:]):
+            self.assertEqual(a["end_ns"], b["start_ns"])
+        self.assertEqual(sum(w["lost"] for w in windows), 0)
 
-    def test_a_known_profile_through_bpf(self):
-        self.record_spin("bpf")
+    def test_a_known_profile_and_no_gap_through_bpf(self):
+        self.check_profile("bpf")
 
-    def test_a_known_profile_through_plain_rings(self):
-        self.record_spin("perf")
+    def test_a_known_profile_and_no_gap_through_plain_rings(self):
+        self.check_profile("perf")
 
     def test_a_lock_that_a_dead_recorder_left_behind_is_waited_for(self):
         """A helper that was being made when its recorder was killed holds the lock for a moment."""
@@ -75,15 +89,5 @@ class Record(support.Case):
         self.assertAlmostEqual(share, 997 * (sample_us + own_us) / 1e6 * 100, delta=share / 10)
         support.note(said[1][0])
 
-    def test_windows_follow_each_other_without_a_gap(self):
-        r = self.recorder("--window", "2s").ready()
-        self.start(support.workload("spin31"), "7").wait(60)
-        self.assertEqual(r.stop(), 0, r.said())
-        windows = self.windows()
-        self.assertGreaterEqual(len(windows), 3)
-        for a, b in zip(windows, windows[1:]):
-            self.assertEqual(a["end_ns"], b["start_ns"])
-        self.assertEqual(sum(w["lost"] for w in windows), 0)
-
-
+_recorded = None
 support.main()

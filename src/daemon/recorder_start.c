@@ -11,6 +11,7 @@
 #include "daemon/past.h"
 #include "daemon/recorder_parts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,6 +24,8 @@
 #include <unistd.h>
 
 #define MAX_SCOPE_PIDS 4096u
+/* Journals, windows, helpers, clients of the control socket, what is read each second, unwind tables. */
+#define RESERVED_FILES 64u
 
 /* Of the machine of docs/benchmarks.md, for want of better: what a sample takes of the CPU it is taken
  * on, of perfcam's own processes, and on disk. */
@@ -292,11 +295,22 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	return 0;
 }
 
-static size_t files_for(uint64_t limit, size_t cpus)
+static size_t open_files(void)
 {
-	/* Four events a CPU; journals, windows, sockets, clients of the control socket. */
-	uint64_t own = 4 * (uint64_t)cpus + 128;
-	uint64_t held = limit >= 2 * own ? limit - own : limit / 8;
+	DIR *dir = opendir("/proc/self/fd");
+	size_t n = 0;
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Of a limit; events, maps and programs of the capture are open already. */
+static size_t files_for(uint64_t limit)
+{
+	uint64_t own = open_files() + RESERVED_FILES;
+	uint64_t held = limit > own + limit / 8 ? limit - own : limit / 8;
 	return held < CAM_HELD_FILES ? (size_t)held : CAM_HELD_FILES;
 }
 
@@ -312,7 +326,7 @@ size_t cam_recorder_held_files(void)
 	files.rlim_cur = files.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &files) || getrlimit(RLIMIT_NOFILE, &files))
 		return CAM_HELD_FILES / 8;
-	size_t held = files_for(files.rlim_cur, (size_t)sysconf(_SC_NPROCESSORS_CONF));
+	size_t held = files_for(files.rlim_cur);
 	if (held < CAM_HELD_FILES)
 		cam_log("at most %llu files may be open (ulimit -Hn): programs beyond the first %zu "
 			"that run at once get no names",

@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -279,7 +280,7 @@ static pid_t child(int *to, void (*next)(void))
 {
 	int p[2];
 	char c;
-	assert_int_equal(pipe(p), 0);
+	assert_int_equal(pipe2(p, O_CLOEXEC), 0); /* an exec lets go of the others' ends */
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {

@@ -111,7 +111,7 @@ class Killed(support.Case):
 
     def test_helpers_may_die_at_any_time(self):
         """Opener, symboliser, sealer: no sample is lost, and names come back."""
-        r = self.recorder("-F", "499", "--window", "1s").ready()
+        r = self.recorder("-F", "499", "--window", "1s", "--max-cpu", "none").ready()
         work = self.start(support.workload("slots"), "60", stdout=-3)
         deaths = self.kill_helpers(r, 6)
         support.note(f"{deaths} times a helper was killed")

@@ -481,6 +481,13 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 	return -EAGAIN;
 }
 
+static bool crew_is_written(struct cam_errands *door, uint32_t file)
+{
+	const struct held *h = held_file(door->self, file);
+	struct stat now;
+	return h && h->fd >= 0 && was_written(h, &now);
+}
+
 /* The kernel's symbols are open: to the symboliser, with the first errand that waits for them. */
 static void pass_kallsyms(struct cam_crew *c, int fd)
 {
@@ -693,7 +700,7 @@ int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg
 	struct cam_crew *c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->door = (struct cam_errands){.self = c, .send = crew_send};
+	c->door = (struct cam_errands){.self = c, .send = crew_send, .is_written = crew_is_written};
 	c->deliver = fn;
 	c->arg = arg;
 	c->max_files = max_files;

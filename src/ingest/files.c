@@ -10,7 +10,8 @@
  * A file that is written to in place keeps its inode and generation. Daemon looks at what it holds
  * and tells (tidings that nobody asked for, with another key): the row is then taken out of the
  * table, so that later mappings get a new one with a new number, and the names of the old one are
- * not used any more.
+ * not used any more. It looks every two seconds; a file that nothing maps is looked at when it is mapped again,
+ * since one that is executed cannot be written to.
  *
  * Invariants
  *  1. No two rows have the same number; books grow, none is given twice.
@@ -45,6 +46,7 @@ static const char *const anonymous[] = {"//anon", "[heap]", "[stack]", "[uprobes
 struct cam_files {
 	struct cam_words *words;
 	cam_files_forget_fn *forget;
+	cam_files_written_fn *written;
 	void *arg;
 	struct cam_files_row *by_key[N_SLOTS], *by_number[N_NUMBERS];
 	uint32_t free_numbers[CAM_FILES_MAX]; /* a ring */
@@ -107,6 +109,11 @@ void cam_files_free(struct cam_files *f)
 	for (size_t i = 0; i < N_ANONYMOUS; i++)
 		cam_words_release(f->words, f->anonymous[i].path);
 	free(f);
+}
+
+void cam_files_set_written(struct cam_files *f, cam_files_written_fn *fn)
+{
+	f->written = fn;
 }
 
 static bool is_special(const struct cam_files_row *row)
@@ -262,6 +269,12 @@ struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mappi
 	row = f->by_key[key_slot(m->major, m->minor, m->inode)];
 	while (row && !matches(row, m))
 		row = row->next_key;
+	/* A program that does not run can be overwritten, and started again before daemon looks. */
+	if (row && !row->refs && row->state == CAM_FILES_HELD && f->written &&
+	    f->written(f->arg, row->number)) {
+		drop(f, row);
+		row = NULL;
+	}
 	if (!row)
 		return make(f, m);
 	if (!row->generation)

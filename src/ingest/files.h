@@ -82,11 +82,16 @@ struct cam_files_row {
 /* Told of each number that is not of use any more. */
 typedef void cam_files_forget_fn(void *arg, uint32_t number);
 
+/* Whether the one that is held by this number was written to since. */
+typedef bool cam_files_written_fn(void *arg, uint32_t number);
+
 struct cam_files;
 
 int cam_files_new(struct cam_words *words, cam_files_forget_fn *forget, void *arg,
 		  struct cam_files **out);
 void cam_files_free(struct cam_files *f);
+/* Asked, with new()'s arg, about a file that nothing mapped for a while; without it nobody is. */
+void cam_files_set_written(struct cam_files *f, cam_files_written_fn *fn);
 
 /* The file behind a mapping, held once more; NULL: no memory, or CAM_FILES_MAX are in use. */
 struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m);

@@ -62,6 +62,13 @@ static void forget_file(void *arg, uint32_t number)
 	l->doors.errands->send(l->doors.errands, &e);
 }
 
+static bool is_written(void *arg, uint32_t number)
+{
+	struct cam_live *l = arg;
+	struct cam_errands *e = l->doors.errands;
+	return e->is_written && e->is_written(e, number);
+}
+
 static int take_ledger_row(void *arg, const struct cam_ledger_row *row)
 {
 	struct cam_live *l = arg;
@@ -108,6 +115,8 @@ static int make_parts(struct cam_live *l)
 	int err = cam_words_init(&l->words);
 	if (!err)
 		err = cam_files_new(&l->words, forget_file, l, &l->files);
+	if (!err)
+		cam_files_set_written(l->files, is_written);
 	const struct cam_process_options processes = {
 		.max_bytes = o->max_process_bytes,
 		.pids = o->scope.pids,

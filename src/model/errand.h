@@ -158,6 +158,8 @@ struct cam_tidings {
 struct cam_errands {
 	void *self;
 	int (*send)(struct cam_errands *e, const struct cam_errand *errand);
+	/* Whether the file that is held by this number was written to since it is. NULL: nobody knows. */
+	bool (*is_written)(struct cam_errands *e, uint32_t file);
 };
 
 /*

@@ -102,6 +102,37 @@ static void a_reused_inode_is_another_file(void **state)
 	stage_free(&s);
 }
 
+static bool written_now(struct cam_errands *e, uint32_t file)
+{
+	(void)e;
+	(void)file;
+	return true;
+}
+
+/* Overwritten between two runs, faster than daemon looks: the second run has names of its own. */
+static void a_file_that_was_overwritten_between_two_runs_is_another(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	for (unsigned i = 1; i <= 2; i++) {
+		uint64_t t = (3 + i) * SEC;
+		s.version = i;
+		s.errands.is_written = i == 2 ? written_now : NULL;
+		stage_fork(&s, t, 10, 20, 20);
+		stage_exec(&s, t + 1, 20, "test");
+		stage_map(&s, t + 2, 20, 0x1000, 0x2000, 100, "/tmp/a");
+		s.errands.is_written = NULL;
+		stage_sample(&s, t + 10000, 20, 20, USER(0x1010));
+		stage_exit(&s, t + 20000, 20, 20);
+		stage_run(&s, t + SEC - 1);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "a.1_0");
+	assert_string_equal(stage_stack(&s, 0, 2), "a.2_0");
+	stage_free(&s);
+}
+
 /* Overwritten in place: daemon tells that the file it holds has another key now. */
 static void an_overwritten_file_loses_its_names(void **state)
 {
@@ -439,6 +470,7 @@ int main(void)
 		cmocka_unit_test(a_replaced_binary_has_its_own_names),
 		cmocka_unit_test(two_files_of_one_path_are_two_modules_before_they_are_held),
 		cmocka_unit_test(a_reused_inode_is_another_file),
+		cmocka_unit_test(a_file_that_was_overwritten_between_two_runs_is_another),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),

@@ -3,6 +3,7 @@
 """perfcam config: one table behind flags and file; what is wrong is named with its line."""
 import json
 import os
+import re
 
 import support
 import tap
@@ -63,6 +64,30 @@ class Config(Case):
         self.bad("config", "keep", code=2, names="keep")
         # Options of a single run are no settings.
         self.bad("config", "-d", "60s", code=2, names="-d")
+
+    def test_every_key_refuses_what_it_cannot_be_and_names_its_line(self):
+        wrong = {
+            "store": "relative", "control": "relative", "window": "0s", "frequency": "0",
+            "event": "walls", "source": "none", "unwind": "guess", "java-maps": "perhaps",
+            "addresses": "perhaps", "pid": "1,x", "tree": "perhaps", "user": "no such user",
+            "cpu": "3-1", "cgroup": "/a/../b", "keep": "-1h", "max-bytes": "12", "min-free": "0%",
+            "max-pinned": "many", "max-cpu": "101%", "listen": "localhost",
+        }
+        keys = self.settings("--config", self.conf(""))
+        self.assertEqual(set(keys), set(wrong) & set(keys), "a key without a wrong value here")
+        for key in keys:
+            conf = self.conf(f"# two lines\n\n{key} = {wrong[key]}\n")
+            self.bad("config", "--config", conf, code=2, names=(f"{conf}:3: {key} = '{wrong[key]}'",))
+
+    def test_the_file_that_is_shipped_has_every_key_with_its_default(self):
+        with open(os.path.join(os.environ["PERFCAM_SOURCE"], "packaging", "perfcam.conf"),
+                  encoding="utf-8") as f:
+            shipped = dict(re.findall(r"^#([a-z-]+) = ?(.*)$", f.read(), re.M))
+        keys = self.settings("--config", self.conf(""))
+        self.assertEqual(set(shipped), set(keys))
+        got = self.settings("--config", self.conf("".join(f"{k} = {v}\n" for k, v in shipped.items())))
+        for key, value in got.items():
+            self.assertEqual(value["value"], keys[key]["value"], key)
 
     def test_a_file_that_others_may_write(self):
         conf = self.conf("keep = 1h\n")

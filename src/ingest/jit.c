@@ -25,6 +25,7 @@
 #include <stdlib.h>
 
 #define LINGER_NS     (3 * CAM_NS_PER_SEC)
+#define FIRST_WAKE_NS (3 * CAM_NS_PER_SEC) /* a JVM that has just begun has little to tell */
 #define REOPEN_NS     (10 * CAM_NS_PER_SEC)
 #define MAX_REOPEN_NS (160 * CAM_NS_PER_SEC)
 #define N_SLOTS	      256u
@@ -37,7 +38,8 @@ struct source {
 	uint64_t sampled_ns, ended_ns;
 	uint64_t reopen_ns, reopen_pause_ns; /* when the path is to be looked at again */
 	bool no_dump;			     /* the jitdump could not be had */
-	uint64_t wake_ns;		     /* when a JVM may be asked again; 0: it was not */
+	bool is_jvm;
+	uint64_t wake_ns; /* when a JVM may be asked to write its map */
 	struct cam_files_row *row;
 };
 
@@ -101,7 +103,19 @@ static struct source *find(struct cam_live *l, const struct cam_process *p, uint
 	return s;
 }
 
-static struct source *make(struct cam_live *l, const struct cam_process *p)
+static bool is_jvm(const struct cam_image *image)
+{
+	for (uint32_t i = 0; i < image->n; i++) {
+		const struct cam_files_row *f = image->maps[i].file;
+		if (f && f->kind == CAM_MODULE_FILE &&
+		    cam_text_ends(cam_word_text(f->path), CAM_TEXT("/libjvm.so")))
+			return true;
+	}
+	return false;
+}
+
+static struct source *make(struct cam_live *l, const struct cam_process *p,
+			   const struct cam_image *image)
 {
 	struct cam_jits *j = l->jits;
 	if (j->n >= CAM_JIT_MAX_SOURCES)
@@ -120,6 +134,8 @@ static struct source *make(struct cam_live *l, const struct cam_process *p)
 		.born_ns = p->born_ns,
 		.start_ns = p->start_ns,
 		.row = row,
+		.is_jvm = l->options.java_maps && is_jvm(image),
+		.wake_ns = l->now_ns + FIRST_WAKE_NS,
 	};
 	*slot = s;
 	j->n++;
@@ -183,42 +199,32 @@ static struct cam_errand question(const struct source *s, const struct cam_image
 	return e;
 }
 
-static bool is_jvm(const struct cam_image *image)
-{
-	for (uint32_t i = 0; i < image->n; i++) {
-		const struct cam_files_row *f = image->maps[i].file;
-		if (f && f->kind == CAM_MODULE_FILE &&
-		    cam_text_ends(cam_word_text(f->path), CAM_TEXT("/libjvm.so")))
-			return true;
-	}
-	return false;
-}
-
 /* Whether it is to be asked to write its map; at most once a window. */
-static bool may_wake(const struct cam_live *l, const struct source *s,
-		     const struct cam_image *image)
+static bool may_wake(const struct cam_live *l, const struct source *s)
 {
-	return l->options.java_maps && l->now_ns >= s->wake_ns && is_jvm(image);
+	return s->is_jvm && l->now_ns >= s->wake_ns;
 }
 
 static int ask(struct cam_live *l, struct source *s, const struct cam_image *image)
 {
 	struct cam_errand e = question(s, image);
-	e.wake = e.type == CAM_ERRAND_JIT && may_wake(l, s, image);
+	e.wake = e.type == CAM_ERRAND_JIT && may_wake(l, s);
 	int err = cam_live_send(l, &e);
 	if (err == -EMFILE && cam_files_spare(l->files))
 		err = cam_live_send(l, &e);
 	if (err)
 		return err;
-	if (e.wake)
+	if (e.wake) {
 		s->wake_ns = l->now_ns + l->options.window_ns;
+		s->row->tries = 0; /* it will be there in a moment */
+	}
 	s->row->format = e.format;
 	cam_files_asked(s->row, e.ticket, l->now_ns);
 	return 0;
 }
 
 /* Its path may lead to another file by now, and then that has what this one lacks. */
-static void reopen(struct cam_live *l, struct source *s, const struct cam_image *image)
+static void reopen(struct cam_live *l, struct source *s)
 {
 	struct cam_errand e = {
 		.type = CAM_ERRAND_JIT,
@@ -227,7 +233,7 @@ static void reopen(struct cam_live *l, struct source *s, const struct cam_image 
 		.file = s->row->number,
 		.start_ns = s->start_ns,
 		.format = CAM_FORMAT_PERF_MAP,
-		.wake = may_wake(l, s, image),
+		.wake = may_wake(l, s),
 	};
 	if (cam_live_send(l, &e))
 		return;
@@ -254,7 +260,7 @@ static void see_to(struct cam_live *l, struct source *s, const struct cam_image 
 		f->state = CAM_FILES_NEW;
 		f->name_errors = 0;
 	}
-	if (cam_files_is_due(f, l->now_ns)) {
+	if (cam_files_is_due(f, l->now_ns) || (f->state == CAM_FILES_FAILED && may_wake(l, s))) {
 		int err = ask(l, s, image);
 		if (err && err != -EAGAIN)
 			cam_files_refused(f, l->now_ns);
@@ -262,7 +268,7 @@ static void see_to(struct cam_live *l, struct source *s, const struct cam_image 
 		s->reopen_ns = l->now_ns + s->reopen_pause_ns;
 	} else if (f->state == CAM_FILES_HELD && f->format == CAM_FORMAT_PERF_MAP &&
 		   f->lacks_names && l->now_ns >= s->reopen_ns) {
-		reopen(l, s, image);
+		reopen(l, s);
 	}
 }
 
@@ -284,7 +290,7 @@ struct cam_files_row *cam_jit_row(struct cam_live *l, const struct cam_live_who 
 	struct source *s = find(l, p, w->execs);
 	bool lives = p->listed && !p->ended_ns && w->execs == p->execs;
 	if (!s && lives)
-		s = make(l, p);
+		s = make(l, p, w->image);
 	if (!s)
 		return m->file;
 	s->sampled_ns = l->now_ns;

@@ -91,12 +91,12 @@ def close():
 
 
 class Recorders:
-    """Both sources at the same time, each with its store below /tmp/NAME."""
+    """Both sources at the same time (or those named), each with its store below /tmp/NAME."""
 
-    def __init__(self, vm, name, *args):
-        self.vm, self.name, self.place = vm, name, "/tmp/" + name
+    def __init__(self, vm, name, *args, sources=SOURCES):
+        self.vm, self.name, self.place, self.sources = vm, name, "/tmp/" + name, sources
         vm.must(f"mkdir -p {self.place}")
-        for source in SOURCES:
+        for source in self.sources:
             store = f"{self.place}/{source}"
             vm.must(SHELL + f"""
 (sh -c 'echo $$ >{store}.pid; exec perfcam record --source {source} --store {store} \
@@ -105,7 +105,7 @@ class Recorders:
 
     def await_names(self, *names, patience=30):
         """Until each store has them: a symboliser is slow without hardware help."""
-        for source in SOURCES:
+        for source in self.sources:
             for name in names:
                 self.vm.must(f"""
 n=0
@@ -119,10 +119,10 @@ done
     def stop(self):
         """{source: exit status}, and they are gone."""
         ended = {}
-        for source in SOURCES:
+        for source in self.sources:
             store = f"{self.place}/{source}"
             self.vm.must(f"kill $(cat {store}.pid)")
-        for source in SOURCES:
+        for source in self.sources:
             status = f"{self.place}/{source}.status"
             ended[source] = int(self.vm.must(SHELL + f"await {status}; cat {status}"))
         self.here = self.vm.fetch(self.place, self.name)

@@ -7,8 +7,8 @@
  *
  * Example: 15 ms, 60 samples, 71 gaps, 4 of them ticks: the 36th shortest, 9.4 us, is the answer.
  *
- * The stack is short here, so a sample of a deep one costs more. A program that BPF runs instead of the
- * kernel's own walk costs about the same (docs/benchmarks.md).
+ * The stack is short here, so a sample of a deep one costs more. A BPF program that follows frame pointers
+ * instead of the kernel costs about the same; one that unwinds by tables, more (docs/benchmarks.md).
  */
 #include "capture/burden.h"
 

@@ -28,8 +28,9 @@
 #define RESERVED_FILES 64u
 
 /* Of the machine of docs/benchmarks.md, for want of better: what a sample takes of the CPU it is taken
- * on, of perfcam's own processes, and on disk. */
+ * on, what unwinding by tables adds to it, what it takes of perfcam's own processes, and on disk. */
 #define SAMPLE_NS    15000u
+#define UNWIND_NS    12500u
 #define OWN_NS	     15000u
 #define SAMPLE_BYTES 9u
 
@@ -106,8 +107,8 @@ static const char *grouped(uint64_t n, char room[32])
 
 /* What a sample costs, and in words where each figure is from. */
 struct cost {
-	double sample_ns, own_ns, bytes;
-	char words[160];
+	double sample_ns, unwind_ns, own_ns, bytes;
+	char words[256];
 };
 
 static void find_cost(struct cam_recorder *r, const struct cam_capture_options *o, struct cost *c)
@@ -126,12 +127,16 @@ static void find_cost(struct cam_recorder *r, const struct cam_capture_options *
 	if (known)
 		snprintf(from, sizeof(from), "in the last %u window%s", past.windows,
 			 past.windows > 1 ? "s" : "");
-	snprintf(
-		c->words, sizeof(c->words),
-		"a sample takes %.1f us of its CPU, measured %s; %.1f us of perfcam's own and %.1f "
-		"bytes, measured %s",
-		c->sample_ns / 1e3, err ? "elsewhere" : "just now", c->own_ns / 1e3, c->bytes,
-		from);
+	char unwinding[64] = "";
+	c->unwind_ns = r->capture->unwinder ? UNWIND_NS : 0;
+	if (r->capture->unwinder)
+		snprintf(unwinding, sizeof(unwinding),
+			 ", its unwinding %.1f us, measured elsewhere", c->unwind_ns / 1e3);
+	snprintf(c->words, sizeof(c->words),
+		 "a sample takes %.1f us of its CPU, measured %s%s; %.1f us of perfcam's own and "
+		 "%.1f bytes, measured %s",
+		 c->sample_ns / 1e3, err ? "elsewhere" : "just now", unwinding, c->own_ns / 1e3,
+		 c->bytes, from);
 }
 
 static void say_cost(struct cam_recorder *r, const struct cam_capture_options *o)
@@ -145,7 +150,8 @@ static void say_cost(struct cam_recorder *r, const struct cam_capture_options *o
 	cam_log("%u Hz × %u CPUs = %s samples/s when all are busy, about %.2g %% of each CPU, about "
 		"%.*f MB/h (%s)",
 		i->hz, i->cpus, grouped(rate, samples),
-		i->hz * (c.sample_ns + c.own_ns) / 1e9 * 100, megabytes < 10, megabytes, c.words);
+		i->hz * (c.sample_ns + c.unwind_ns + c.own_ns) / 1e9 * 100, megabytes < 10,
+		megabytes, c.words);
 	char warning[256];
 	cam_rate_warning(r->settings->hz, warning, sizeof(warning));
 	if (warning[0])

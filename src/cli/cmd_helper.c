@@ -12,7 +12,9 @@
 #include "symbol/symboliser.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -59,7 +61,11 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 {
 	(void)verb;
 	const char *role = argc > 1 ? argv[1] : "";
+	char name
+		[16]; /* else the kernel's name for it is "exe", after the link it was started by */
 	int status;
+	snprintf(name, sizeof(name), "perfcam-%s", role);
+	prctl(PR_SET_NAME, name);
 	if (!strcmp(role, cam_helper_role_name(CAM_HELPER_OPENER)))
 		status = run_opener(argc > 2 && !strcmp(argv[2], "java"));
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SYMBOLISER)))

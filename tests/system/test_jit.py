@@ -72,11 +72,15 @@ class Jit(support.Both):
         # Out of reach of who mounts another /tmp.
         self.place = tempfile.mkdtemp(prefix="perfcam-test-", dir="/var/tmp")
         os.chmod(self.place, 0o755)
+        self.maps = []
         self.stop = os.path.join(self.place, "stop")  # node and Java run until it is there
         self.jit = shutil.copy(support.workload("jit"), self.place)
 
     def tearDown(self):
         super().tearDown()
+        for pid in self.maps:
+            if os.path.exists(f"/tmp/perf-{pid}.map"):
+                os.unlink(f"/tmp/perf-{pid}.map")
         shutil.rmtree(self.place, ignore_errors=True)
 
     def compiler(self, how, *names, env=None, wrap=()):
@@ -165,6 +169,7 @@ class Jit(support.Both):
         has_java = self.compile_java()
         recorders = self.both("-F", "997", "--max-cpu", "none", "--java-maps")
         node, java = self.node(), self.java() if has_java else None
+        self.maps = [p.pid for p in (node, java) if p]
         asked = self.java_alone() if has_java else None
         alone = ("unshare", "-pmf", "--kill-child", "bash", "-c",
                  'mount -t tmpfs t /tmp && "$@" & wait', "bash")
@@ -177,8 +182,9 @@ class Jit(support.Both):
         time.sleep(1)
         perf, data = self.perf(*(p for p in (node, java) if p))
         if java:
-            subprocess.run(["jcmd", str(java.pid), "Compiler.perfmap"], check=True, timeout=30,
-                           stdout=subprocess.DEVNULL)
+            jcmd = self.start("jcmd", str(java.pid), "Compiler.perfmap", stdout=subprocess.DEVNULL)
+            self.assertEqual(jcmd.wait(60), 0)
+            self.maps.append(jcmd.pid)  # a JVM itself, and asked like any other
         said = {p: p.communicate(timeout=60)[0]
                 for p in (plain, dumped, late, memfd, inner, unnamed)}
         perf.send_signal(signal.SIGINT)
@@ -213,9 +219,6 @@ class Jit(support.Both):
                 leaf = [s for s in mine if s.has("int Spin.leafJava(int)")]
                 support.note(f"{source}: a JVM that was asked: {len(leaf)} of {len(mine)}")
                 self.assertGreater(len(leaf), 0.5 * len(mine))
-        for p in (node, java):
-            if p:
-                os.unlink(f"/tmp/perf-{p.pid}.map")
 
     def check_beside_perf(self, source, store, pid, perf, leaf, stem):
         """The leaf that perf finds, by the same name, as often; below the stem."""

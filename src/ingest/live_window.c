@@ -155,8 +155,9 @@ int cam_live_window_at(struct cam_live *l, uint64_t time_ns, struct cam_live_win
 		if (err)
 			return err;
 	}
-	bool is_before = time_ns < l->cur->start_ns;
-	*out = is_before && l->prev && time_ns >= l->prev->start_ns ? l->prev : l->cur;
+	/* Also what is older than the one before: samples of a run's first moments may have waited while
+	 * its first window was begun by later ones. In the newest they would make both overlap. */
+	*out = time_ns < l->cur->start_ns && l->prev ? l->prev : l->cur;
 	return 0;
 }
 

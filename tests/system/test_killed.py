@@ -18,9 +18,9 @@ KILLS = int(os.environ.get("PERFCAM_KILLS", "20"))
 
 class Killed(support.Case):
     def kill_once(self, rng):
-        """When it was started, and when killed."""
-        started = time.monotonic_ns()
+        """When it was ready, and when killed."""
         r = self.recorder("-F", "499", "--window", "1s").ready()
+        started = time.monotonic_ns()
         time.sleep(rng.uniform(0, 1.6))
         at = time.monotonic_ns()
         r.p.kill()

@@ -291,6 +291,29 @@ static void a_cut_waits_for_the_boundary(void **state)
 	stage_free(&s);
 }
 
+/* A run's first window is begun by something that came after a sample that waits for an answer; when that
+ * sample goes on the second window has begun. It would begin before the first one's end with it. */
+static void what_is_older_than_the_first_window_is_not_in_the_second(void **state)
+{
+	(void)state;
+	struct stage s;
+	const struct cam_anchor anchor = {.time_ns = 8050 * MS, .realtime_ns = 1};
+	open_stage(&s, 1 * SEC);
+	stage_tick(&s, 7800 * MS);
+	s.silent = true;
+	numbered_sample(&s, 7800 * MS, 10, 1);
+	assert_int_equal(cam_live_event(s.live, 7900 * MS, 0, CAM_SEVERITY_NOTICE, CAM_TEXT("mark"),
+					CAM_TEXT("x")),
+			 0);
+	assert_int_equal(cam_live_anchor(s.live, &anchor), 0);
+	stage_run(&s, 8600 * MS);
+	stage_close(&s);
+	assert_int_equal(s.n_windows, 2);
+	assert_int_equal(s.windows[0].n_samples, 1);
+	assert_int_equal(s.windows[1].n_samples, 0);
+	stage_free(&s);
+}
+
 /* The journal has a sample within the parking time and a tick. */
 static void samples_reach_the_journal_in_time(void **state)
 {
@@ -652,6 +675,7 @@ int main(void)
 		cmocka_unit_test(full_tables_cut_a_window_early),
 		cmocka_unit_test(a_cut_is_followed_without_a_gap),
 		cmocka_unit_test(a_cut_waits_for_the_boundary),
+		cmocka_unit_test(what_is_older_than_the_first_window_is_not_in_the_second),
 		cmocka_unit_test(samples_reach_the_journal_in_time),
 		cmocka_unit_test(a_short_refusal_loses_nothing),
 		cmocka_unit_test(a_long_refusal_is_in_the_ledger),

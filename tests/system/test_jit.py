@@ -95,7 +95,7 @@ class Jit(support.Both):
         with open(script, "w") as f:
             f.write(NODE)
         return self.start("node", "--perf-basic-prof", "--no-turbo-inlining", script,
-                          self.stop, stdout=subprocess.DEVNULL)
+                          self.stop, stdout=subprocess.DEVNULL, cwd=self.dir)  # it leaves a log
 
     def compile_java(self):
         if not shutil.which("javac") or not shutil.which("jcmd"):

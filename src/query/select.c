@@ -227,13 +227,14 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 static bool may_touch_wall(const struct cam_selection *s, const struct cam_window_info *info,
 			   const struct cam_window_info *next)
 {
-	/* Of one that is still open no other header tells: its anchors must. */
-	if (info->realtime_ns == INT64_MIN || !info->sealed)
+	bool told = next && next->realtime_ns != INT64_MIN && next->start_ns >= info->start_ns &&
+		    memcmp(&next->boot_id, &info->boot_id, sizeof(info->boot_id)) == 0;
+	/* Of one that is still open, or a boot's last, no other header tells: its anchors must. */
+	if (info->realtime_ns == INT64_MIN || !info->sealed || (!told && !info->imported))
 		return true;
 	__int128 from = info->realtime_ns, to = from + (info->end_ns - info->start_ns);
 	__int128 margin = (__int128)info->realtime_uncertainty_ns + STEP_NS;
-	if (next && next->realtime_ns != INT64_MIN && next->start_ns >= info->start_ns &&
-	    memcmp(&next->boot_id, &info->boot_id, sizeof(info->boot_id)) == 0) {
+	if (told) {
 		__int128 step =
 			next->realtime_ns - from - (__int128)(next->start_ns - info->start_ns);
 		margin += step < 0 ? -step : step;

@@ -146,6 +146,9 @@ static void test_windows_that_cannot_matter(void **state)
 	s.from_ns = 510000 * SEC;
 	s.to_ns = 510001 * SEC;
 	assert_false(cam_selection_may_touch(&s, &w, &next));
+	/* A boot's last: its clock may have been stepped before it ended; an import's was not. */
+	assert_true(cam_selection_may_touch(&s, &w, NULL));
+	w.imported = true;
 	assert_false(cam_selection_may_touch(&s, &w, NULL));
 	/* Its clock may have been stepped a second ago. */
 	w.sealed = false;

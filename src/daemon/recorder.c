@@ -35,7 +35,7 @@
 #define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
 #define ANSWER_MS      (int)((CAM_ROUND_NS + CAM_ROUND_NS / 10) / CAM_NS_PER_MS)
 #define IDLE_MS	       1000
-#define COPY_MS	       10 /* between looks for walked copies of stacks */
+#define COPY_MS	       25 /* between looks for walked copies of stacks */
 #define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
@@ -93,7 +93,8 @@ static void take_tidings(void *arg, const struct cam_tidings *t)
 /* Says a failing store, not each time it fails, and as often that it works again. */
 static void note_journal(struct cam_recorder *r, int err)
 {
-	if (err == r->journal_error)
+	/* Nothing to write is no success: the store must be open. */
+	if (err == r->journal_error || (!err && !cam_keeper_stats(r->keeper).open))
 		return;
 	r->journal_error = err;
 	if (err)

@@ -45,7 +45,7 @@ class Disk(support.Case):
         took = (time.monotonic_ns() - to_ns) / SECOND
         self.assertTrue(back, r.said())
         support.note(f"wrote again {took:.1f} s after the disk could be written")
-        time.sleep(2)
+        time.sleep(3)
         self.assertIsNone(r.p.poll(), r.said())
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
@@ -138,20 +138,6 @@ class Disk(support.Case):
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
         self.assertGreater(sum(w["samples"] for w in self.windows()), 100)
-
-    def test_a_store_that_is_deleted(self):
-        self.start(support.workload("spin31"), "60")
-        r = self.recorder("-F", "499", "--window", "1s").ready()
-        time.sleep(1.5)
-        shutil.rmtree(self.store)
-        time.sleep(3)
-        self.assertIsNone(r.p.poll(), r.said())
-        self.assertTrue(r.status(), r.said())
-        # It must not end with a lie: what it says at the end, or what it says in between.
-        status = r.stop()
-        support.note(f"store deleted: exit {status}")
-        self.assertIn(status, (0, 1), r.said())
-        self.assertIn("cannot write", r.said())
 
     def test_the_newest_windows_are_never_deleted(self):
         """Whatever the limits say: a mistyped one must not cost what just happened."""

@@ -107,6 +107,25 @@ static uint64_t lost_by(struct cam_json_value status, enum cam_cause cause)
 		       : 0;
 }
 
+/* The kernel took a worse unwinder than there is, or none. */
+static void look_at_unwinder(struct cam_doctor *d, struct cam_json_value status)
+{
+	struct cam_json_value stacks, refused, how;
+	char line[160], left[160];
+	if (!cam_json_value_get(status, "stacks", &stacks) ||
+	    !cam_json_value_get(stacks, "verifier", &refused) ||
+	    !cam_json_value_get(stacks, "how", &how) ||
+	    !cam_json_value_string(refused, line, sizeof(line)) ||
+	    !cam_json_value_string(how, left, sizeof(left)))
+		return;
+	struct cam_finding *f = cam_findings_add(&d->found);
+	snprintf(f->missing, sizeof(f->missing),
+		 "The kernel's verifier refused the better program that unwinds stacks.");
+	snprintf(f->cost, sizeof(f->cost), "Stacks are %s.", left);
+	snprintf(f->remedy, sizeof(f->remedy),
+		 "Report it, with the kernel's version and this line: %s", line);
+}
+
 static void look_at_recorder(struct cam_doctor *d, struct cam_asking *a)
 {
 	struct cam_json_value status;
@@ -123,6 +142,7 @@ static void look_at_recorder(struct cam_doctor *d, struct cam_asking *a)
 		snprintf(f->remedy, sizeof(f->remedy), "%s", treatable[i].says.remedy);
 		f->samples = samples;
 	}
+	look_at_unwinder(d, status);
 }
 
 static int examine(struct cam_asking *a, bool json, const char *last)

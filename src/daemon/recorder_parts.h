@@ -73,8 +73,9 @@ struct cam_recorder {
 	uint64_t last_tick_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;
-	bool refusal_said; /* why it could not start */
-	int journal_error; /* of the last tick */
+	bool refusal_said;  /* why it could not start */
+	char verifier[128]; /* why the kernel refused a better unwinder; "": it did not */
+	int journal_error;  /* of the last tick */
 	bool journal_said;
 	bool snapshot_due;     /* the window is to be cut, as soon as that may be */
 	bool snapshot_asked;   /* …and somebody waits for it */

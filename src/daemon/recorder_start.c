@@ -291,6 +291,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 		say_refused(s, &refusal, err);
 		return err;
 	}
+	snprintf(r->verifier, sizeof(r->verifier), "%s", refusal.verifier);
 	say_source(r, &refusal);
 	say_stacks(r);
 	say_cost(r, &o);

@@ -63,6 +63,7 @@ static void fill_stacks(const struct cam_recorder *r, const struct cam_live_stat
 	struct cam_unwinder *u = r->capture->unwinder;
 	*s = (struct cam_status_stacks){
 		.how = cam_text_of(r->stacks_words),
+		.verifier = cam_text_of(r->verifier),
 		.guessed = l->guessed,
 		.copies = l->copies,
 		.copies_unwound = l->copies_unwound,

@@ -41,6 +41,8 @@ static void put_stacks(struct cam_json *j, const struct cam_status_stacks *s)
 {
 	cam_json_open(j, "stacks", '{');
 	cam_json_text(j, "how", s->how);
+	if (s->verifier.n)
+		cam_json_text(j, "verifier", s->verifier);
 	cam_json_open(j, "ends", '{');
 	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
 		cam_json_u64(j, i ? cam_stack_end_key((enum cam_stack_end)i) : "unknown",

@@ -33,6 +33,7 @@ struct cam_status_budget {
 /* How user stacks are had and how they ended, since the start. */
 struct cam_status_stacks {
 	struct cam_text how;	       /* the one line said at start */
+	struct cam_text verifier;      /* why the kernel took no better program; empty: it did */
 	uint64_t ends[CAM_STACK_ENDS]; /* of the samples that were stored */
 	uint64_t guessed;	       /* with steps by frame pointers */
 	uint64_t copies, copies_unwound, copies_late, copies_refused;

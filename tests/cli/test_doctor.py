@@ -13,10 +13,10 @@ from support import Case
 
 
 class Doctor(Case):
-    def ask(self, by_cause):
+    def ask(self, by_cause, **more):
         store = self.path("store")
         os.makedirs(store, exist_ok=True)
-        text = json.dumps({"by_cause": by_cause}).encode()
+        text = json.dumps({"by_cause": by_cause, **more}).encode()
         with FakeRecorder(store, lambda verb, *_: (0, text) if verb == STATUS else (22, b"")):
             return json.loads(self.good("doctor", "--json", "--store", store))["findings"]
 
@@ -26,6 +26,14 @@ class Doctor(Case):
         self.assertEqual([f["samples"] for f in ours], [31])
         self.assertIn("BPF", ours[0]["finding"])
         self.assertIn("--source perf", ours[0]["remedy"])
+
+    def test_shows_what_the_verifier_said(self):
+        stacks = {"how": "unwound in the kernel (plain loop)", "verifier": "BPF program is too large."}
+        found = [f for f in self.ask({}, stacks=stacks) if "verifier" in f["finding"]]
+        self.assertEqual(len(found), 1)
+        self.assertIn("BPF program is too large.", found[0]["remedy"])
+        self.assertIn("plain loop", found[0]["cost"])
+        self.assertFalse([f for f in self.ask({}, stacks={"how": "x"}) if "verifier" in f["finding"]])
 
     def test_idle_and_late_timers_are_no_illness(self):
         self.assertEqual([f for f in self.ask({"idle": 500, "unexplained": 9}) if f.get("samples")], [])

@@ -33,6 +33,32 @@ class Counting(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             return RUNNER.report(entry)
 
+    def try_again(self, name, stdout, second):
+        """What counts, and how often meson was asked, when the second try gives this."""
+        asked, had = [], (RUNNER.subprocess.run, RUNNER.read_log)
+        RUNNER.subprocess.run = lambda command, **_: asked.append(command[-1])
+        RUNNER.read_log = lambda log: second
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                entry = {"name": name, "stdout": stdout, "result": "FAIL", "returncode": 1}
+                return RUNNER.again("nowhere", entry), asked, said.getvalue()
+        finally:
+            RUNNER.subprocess.run, RUNNER.read_log = had
+
+    def test_only_a_system_test_is_tried_again_and_that_is_said(self):
+        bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n"}
+        entry, asked, said = self.try_again("perfcam:system / system_x.py", bad, [good])
+        self.assertEqual((entry, asked), (good, ["system_x.py"]))
+        self.assertIn("tried again", said)
+        for name in ("perfcam:unit / test_x", "perfcam:cli / x.py", "perfcam:lint / check-x"):
+            entry, asked, _ = self.try_again(name, bad, [good])
+            self.assertEqual((entry["stdout"], asked), (bad, []))
+
+    def test_a_second_try_that_says_nothing_leaves_the_first(self):
+        bad = "1..1\nnot ok 1 - a\n"
+        entry, _, _ = self.try_again("perfcam:system / system_x.py", bad, [])
+        self.assertEqual(entry["stdout"], bad)
+
     def test_all_pass(self):
         self.assertEqual(self.count("1..2\nok 1 - a\nok 2 - b\n"), (2, 0))
 

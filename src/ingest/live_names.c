@@ -68,6 +68,29 @@ static bool says_something(const struct cam_live_window *w, struct cam_loc_id lo
 					      t->modules[at->module.v].kind == CAM_MODULE_FILE);
 }
 
+/* What is inlined at a location, below its function. */
+static int enter_inlined(struct cam_tables *t, struct cam_loc_id loc, const struct cam_name *n)
+{
+	uint32_t node = 0;
+	int err = 0;
+	for (uint32_t i = 0; i < n->n_inlined && !err; i++) {
+		struct cam_function f = {
+			.module = t->locations[loc.v].module,
+			.kind = CAM_FUNC_INLINED,
+			.source = CAM_NAME_DWARF,
+		};
+		struct cam_func_id func;
+		err = cam_string_intern(t, n->inlined[i].name, &f.name);
+		if (!err)
+			err = cam_function_intern(t, &f, &func);
+		if (!err)
+			err = cam_tree_intern(t, &t->inlines, node, func.v, &node);
+	}
+	if (!err && node)
+		cam_location_inline(t, loc, node);
+	return err;
+}
+
 /* Gives a location its name; an error leaves it unnamed. */
 static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct cam_name *n)
 {
@@ -98,6 +121,8 @@ static int enter(struct cam_live_window *w, struct cam_loc_id loc, const struct 
 		err = cam_module_intern(t, &m, &f.module);
 	if (!err)
 		err = cam_function_intern(t, &f, &func);
+	if (!err)
+		err = enter_inlined(t, loc, n);
 	if (!err)
 		cam_location_name(t, loc, func,
 				  n->start <= at.address ? at.address - n->start : CAM_OFFSET_NONE);

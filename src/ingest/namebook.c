@@ -6,7 +6,8 @@
  * one. What is found in the old half is copied into the young one. So what is used stays, what is not
  * used is gone after at most two turns, and nothing needs a list or a count. Each half is a table of
  * entries and an arena of texts; many offsets lie in one function, whose text is kept once (as long
- * as its offsets come one after the other, or through the table of functions).
+ * as its offsets come one after the other, or through the table of functions). Where something is inlined,
+ * or the line is known, a text is one of those offsets that share all of it.
  *
  * Invariants
  *  1. A half never has more than 3/4 of its slots in use, nor more text than its arena.
@@ -32,12 +33,20 @@ struct entry {
 	uint32_t text;	      /* where in the arena; NO_TEXT: has no name */
 };
 
-/* In the arena, before its bytes; a multiple of 8 long with them. */
+/* In the arena, before its bytes (name, module, path, then what is inlined); a multiple of 8 long with
+ * them, padded with zeros. */
 struct text {
 	uint64_t start;
 	uint32_t file;
-	uint16_t name_bytes, module_bytes;
-	uint8_t source;
+	uint32_t line;
+	uint16_t name_bytes, module_bytes, path_bytes;
+	uint8_t source, n_inlined;
+};
+
+/* In a text, one after the other, each before its bytes; not aligned. */
+struct inlined {
+	uint32_t line;
+	uint16_t name_bytes, path_bytes;
 };
 
 struct half {
@@ -51,6 +60,8 @@ struct cam_namebook {
 	uint32_t n_entries, n_functions, arena_bytes;
 	struct half halves[2];
 	unsigned young;
+	struct cam_inlined chain[CAM_NAME_MAX_INLINED]; /* of the last answer */
+	uint64_t record[CAM_NAMEBOOK_MAX_RECORD / sizeof(uint64_t)];
 };
 
 static uint32_t power_below(size_t n)
@@ -127,53 +138,90 @@ static void turn(struct cam_namebook *b)
 	h->used_entries = h->used_bytes = 0;
 }
 
-static bool text_is(const struct half *h, uint32_t at, uint32_t file, const struct cam_name *n)
+static char *append(char *to, struct cam_text t)
 {
-	const struct text *t = text_at(h, at);
-	const char *bytes = (const char *)(t + 1);
-	return t->file == file && t->start == n->start && t->source == n->source &&
-	       t->name_bytes == n->name.n && t->module_bytes == n->module.n &&
-	       (!n->name.n || memcmp(bytes, n->name.p, n->name.n) == 0) &&
-	       (!n->module.n || memcmp(bytes + n->name.n, n->module.p, n->module.n) == 0);
+	if (t.n)
+		memcpy(to, t.p, t.n);
+	return to + t.n;
+}
+
+static size_t record_bytes(const struct cam_name *n)
+{
+	size_t bytes = sizeof(struct text) + n->name.n + n->module.n + n->file.n;
+	for (uint32_t i = 0; i < n->n_inlined; i++)
+		bytes += sizeof(struct inlined) + n->inlined[i].name.n + n->inlined[i].file.n;
+	return (bytes + 7) & ~(size_t)7;
+}
+
+/* Makes b->record; answers its bytes. */
+static size_t make_record(struct cam_namebook *b, uint32_t file, const struct cam_name *n)
+{
+	struct text *t = (struct text *)(void *)b->record;
+	bool whole = n->n_inlined <= CAM_NAME_MAX_INLINED && record_bytes(n) <= sizeof(b->record);
+	struct cam_name kept = *n;
+	if (!whole) {
+		kept.n_inlined = kept.line = 0;
+		kept.file.n = 0;
+	}
+	size_t bytes = record_bytes(&kept);
+	b->record[bytes / sizeof(b->record[0]) - 1] = 0;
+	*t = (struct text){
+		.start = n->start,
+		.file = file,
+		.line = kept.line,
+		.name_bytes = (uint16_t)n->name.n,
+		.module_bytes = (uint16_t)n->module.n,
+		.path_bytes = (uint16_t)kept.file.n,
+		.source = (uint8_t)n->source,
+		.n_inlined = (uint8_t)kept.n_inlined,
+	};
+	char *to = append(append(append((char *)(t + 1), n->name), n->module), kept.file);
+	for (uint32_t i = 0; i < kept.n_inlined; i++) {
+		const struct cam_inlined *in = &kept.inlined[i];
+		struct inlined head = {in->line, (uint16_t)in->name.n, (uint16_t)in->file.n};
+		memcpy(to, &head, sizeof(head));
+		to = append(append(to + sizeof(head), in->name), in->file);
+	}
+	return bytes;
 }
 
 /* The function's text in the young half; -ENOSPC: turn first. */
 static int put_text(struct cam_namebook *b, uint32_t file, const struct cam_name *n, uint32_t *out)
 {
 	struct half *h = &b->halves[b->young];
+	size_t bytes = make_record(b, file, n);
+	uint64_t alike = n->start ^ (uint64_t)n->line << 32 ^ (uint64_t)n->n_inlined << 56;
 	uint32_t *function =
-		&h->functions[(cam_hash_u64(n->start, file) >> 32) & (b->n_functions - 1)];
-	if (*function && text_is(h, *function - 1, file, n)) {
+		&h->functions[(cam_hash_u64(alike, file) >> 32) & (b->n_functions - 1)];
+	if (*function && bytes <= h->used_bytes - (*function - 1) &&
+	    memcmp(h->arena + (*function - 1), b->record, bytes) == 0) {
 		*out = *function - 1;
 		return 0;
 	}
-	size_t bytes = (sizeof(struct text) + n->name.n + n->module.n + 7) & ~(size_t)7;
 	if (bytes > b->arena_bytes)
 		return -E2BIG;
 	if (bytes > b->arena_bytes - h->used_bytes)
 		return -ENOSPC;
-	struct text *t = (struct text *)(void *)(h->arena + h->used_bytes);
-	*t = (struct text){
-		.start = n->start,
-		.file = file,
-		.name_bytes = (uint16_t)n->name.n,
-		.module_bytes = (uint16_t)n->module.n,
-		.source = (uint8_t)n->source,
-	};
-	char *to = (char *)(t + 1);
-	if (n->name.n)
-		memcpy(to, n->name.p, n->name.n);
-	if (n->module.n)
-		memcpy(to + n->name.n, n->module.p, n->module.n);
+	memcpy(h->arena + h->used_bytes, b->record, bytes);
 	*out = h->used_bytes;
 	*function = *out + 1;
 	h->used_bytes += (uint32_t)bytes;
 	return 0;
 }
 
+static bool fits_fields(const struct cam_name *n)
+{
+	bool fits = n->name.n <= CAM_RAW_MAX_TEXT && n->module.n <= CAM_RAW_MAX_TEXT &&
+		    n->file.n <= CAM_RAW_MAX_TEXT;
+	for (uint32_t i = 0; fits && i < n->n_inlined; i++)
+		fits = n->inlined[i].name.n <= CAM_RAW_MAX_TEXT &&
+		       n->inlined[i].file.n <= CAM_RAW_MAX_TEXT;
+	return fits;
+}
+
 int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_name *name)
 {
-	if (name->name.n > CAM_RAW_MAX_TEXT || name->module.n > CAM_RAW_MAX_TEXT)
+	if (!fits_fields(name))
 		return -E2BIG;
 	/* What has no name may still have a function that it lies in. */
 	bool named = (name->source != CAM_NAME_NONE && name->name.n) || name->start;
@@ -194,7 +242,8 @@ int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_nam
 	return 0;
 }
 
-static void read_entry(const struct half *h, const struct entry *e, struct cam_name *out)
+static void read_entry(struct cam_namebook *b, const struct half *h, const struct entry *e,
+		       struct cam_name *out)
 {
 	*out = (struct cam_name){.offset = e->offset, .source = CAM_NAME_NONE};
 	if (e->text == NO_TEXT)
@@ -204,7 +253,22 @@ static void read_entry(const struct half *h, const struct entry *e, struct cam_n
 	out->start = t->start;
 	out->source = (enum cam_name_source)t->source;
 	out->name = (struct cam_text){bytes, t->name_bytes};
-	out->module = (struct cam_text){bytes + t->name_bytes, t->module_bytes};
+	bytes += t->name_bytes;
+	out->module = (struct cam_text){bytes, t->module_bytes};
+	bytes += t->module_bytes;
+	out->file = (struct cam_text){bytes, t->path_bytes};
+	out->line = t->line;
+	bytes += t->path_bytes;
+	out->n_inlined = t->n_inlined;
+	out->inlined = b->chain;
+	for (uint32_t i = 0; i < t->n_inlined; i++) {
+		struct inlined in;
+		memcpy(&in, bytes, sizeof(in));
+		const char *name = bytes + sizeof(in), *path = name + in.name_bytes;
+		b->chain[i] =
+			(struct cam_inlined){{name, in.name_bytes}, {path, in.path_bytes}, in.line};
+		bytes = path + in.path_bytes;
+	}
 }
 
 bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset, struct cam_name *out)
@@ -212,15 +276,15 @@ bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset, s
 	struct half *young = &b->halves[b->young], *old = &b->halves[b->young ^ 1];
 	const struct entry *e = slot_of(b, young, file, offset);
 	if (e->file_plus_1) {
-		read_entry(young, e, out);
+		read_entry(b, young, e, out);
 		return true;
 	}
 	e = slot_of(b, old, file, offset);
 	if (!e->file_plus_1)
 		return false;
-	read_entry(old, e, out);
+	read_entry(b, old, e, out);
 	/* Only if it fits as it is: a turn would take away what was just read. */
-	size_t room = sizeof(struct text) + out->name.n + out->module.n + 8;
+	size_t room = record_bytes(out);
 	if (young->used_entries < b->n_entries - b->n_entries / 4 &&
 	    b->arena_bytes - young->used_bytes >= room)
 		cam_namebook_put(b, file, out);

@@ -11,6 +11,9 @@
 
 struct cam_namebook;
 
+/* What a name takes with all that is inlined there; of longer ones only the function itself is kept. */
+#define CAM_NAMEBOOK_MAX_RECORD (32u << 10)
+
 int cam_namebook_new(size_t max_bytes, struct cam_namebook **out);
 void cam_namebook_free(struct cam_namebook *b);
 /* out->offset is the one asked for; source CAM_NAME_NONE: it is known to have no name;

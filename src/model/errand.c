@@ -7,7 +7,8 @@
  *	head      u8 'E' or 'T', u8 type, u32 ticket, i32 pid, i32 tid, u32 file
  *	          'T' also i32 error; with an error there is no body
  *	mapping   u64 start, end, offset, inode, generation, u32 major, minor, text path
- *	name      u64 offset, start, u8 source, text name, text module
+ *	name      u64 offset, start, u8 source, text name, module, file, u32 line, u8 number of inlined
+ *	inlined   text name, file, u32 line
  *	text      u16 length, bytes
  *	map       u64 start, end, offset, u32 file
  *	rule      u8 cfa, rbp, i16 rbp offset, i32 cfa offset
@@ -32,7 +33,9 @@
 #include <errno.h>
 
 _Static_assert(sizeof(struct cam_mapping) <= 2 * CAM_ERRAND_MAPPING_BYTES, "scratch bound");
-_Static_assert(sizeof(struct cam_name) * CAM_ERRAND_MAX_OFFSETS <= CAM_ERRAND_MAX_BYTES,
+_Static_assert(sizeof(struct cam_name) * CAM_ERRAND_MAX_OFFSETS +
+			       sizeof(struct cam_inlined) * CAM_ERRAND_MAX_INLINED <=
+		       2 * CAM_ERRAND_MAX_BYTES,
 	       "scratch bound");
 
 enum { ERRAND = 'E', TIDINGS = 'T', MAX_ERRNO = 4095, MAP_BYTES = 28 };
@@ -108,7 +111,8 @@ static bool valid_source(enum cam_name_source s)
 static bool valid_name(const struct cam_name *n)
 {
 	return valid_source(n->source) && n->start <= n->offset &&
-	       (n->source == CAM_NAME_NONE) == (n->name.n == 0);
+	       (n->source == CAM_NAME_NONE) == (n->name.n == 0) &&
+	       n->n_inlined <= (n->name.n ? CAM_NAME_MAX_INLINED : 0);
 }
 
 static void put_name(struct cam_buf *b, const struct cam_name *n)
@@ -118,17 +122,16 @@ static void put_name(struct cam_buf *b, const struct cam_name *n)
 	cam_buf_put_u8(b, (uint8_t)n->source);
 	put_text(b, n->name, CAM_RAW_MAX_TEXT);
 	put_text(b, n->module, CAM_RAW_MAX_TEXT);
-}
-
-static void get_name(struct cam_rd *r, struct cam_name *n)
-{
-	n->offset = cam_rd_u64(r);
-	n->start = cam_rd_u64(r);
-	n->source = (enum cam_name_source)cam_rd_u8(r);
-	n->name = get_text(r, CAM_RAW_MAX_TEXT);
-	n->module = get_text(r, CAM_RAW_MAX_TEXT);
-	if (!valid_name(n))
-		r->error = -EBADMSG;
+	put_text(b, n->file, CAM_RAW_MAX_TEXT);
+	cam_buf_put_u32(b, n->line);
+	cam_buf_put_u8(b, (uint8_t)n->n_inlined);
+	for (uint32_t i = 0; i < n->n_inlined; i++) {
+		if (!n->inlined[i].name.n)
+			b->error = -EINVAL;
+		put_text(b, n->inlined[i].name, CAM_RAW_MAX_TEXT);
+		put_text(b, n->inlined[i].file, CAM_RAW_MAX_TEXT);
+		cam_buf_put_u32(b, n->inlined[i].line);
+	}
 }
 
 /* Room for n elements of which each takes at least `packed` of the bytes left; NULL: an error. */
@@ -144,6 +147,34 @@ static void *take(struct scratch *s, struct cam_rd *r, size_t n, size_t size, si
 	s->p += n * size;
 	s->left -= n * size;
 	return p;
+}
+
+static void get_inlined(struct cam_rd *r, struct scratch *s, struct cam_name *n)
+{
+	struct cam_inlined *in = take(s, r, n->n_inlined, sizeof(*in), CAM_ERRAND_INLINED_BYTES);
+	n->inlined = in;
+	for (uint32_t i = 0; in && i < n->n_inlined; i++) {
+		in[i].name = get_text(r, CAM_RAW_MAX_TEXT);
+		in[i].file = get_text(r, CAM_RAW_MAX_TEXT);
+		in[i].line = cam_rd_u32(r);
+		if (!in[i].name.n)
+			r->error = -EBADMSG;
+	}
+}
+
+static void get_name(struct cam_rd *r, struct scratch *s, struct cam_name *n)
+{
+	n->offset = cam_rd_u64(r);
+	n->start = cam_rd_u64(r);
+	n->source = (enum cam_name_source)cam_rd_u8(r);
+	n->name = get_text(r, CAM_RAW_MAX_TEXT);
+	n->module = get_text(r, CAM_RAW_MAX_TEXT);
+	n->file = get_text(r, CAM_RAW_MAX_TEXT);
+	n->line = cam_rd_u32(r);
+	n->n_inlined = cam_rd_u8(r);
+	if (!valid_name(n))
+		r->error = -EBADMSG;
+	get_inlined(r, s, n);
 }
 
 static bool valid_mappings(const struct cam_mapping *m, size_t n)
@@ -223,10 +254,15 @@ static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 	cam_buf_put_u64(b, t->turn);
 	put_text(b, keep_id ? t->build_id : (struct cam_text){"", 0}, CAM_ERRAND_MAX_BUILD_ID);
 	cam_buf_put_u32(b, t->n_names);
-	for (uint32_t i = 0; i < t->n_names; i++) {
+	uint32_t inlined = 0;
+	for (uint32_t i = 0; i < t->n_names && !b->error; i++) {
+		inlined += t->names[i].n_inlined;
 		if (!valid_name(&t->names[i]))
 			b->error = -EINVAL;
-		put_name(b, &t->names[i]);
+		else if (inlined > CAM_ERRAND_MAX_INLINED)
+			b->error = -E2BIG;
+		else
+			put_name(b, &t->names[i]);
 	}
 }
 
@@ -241,8 +277,13 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 		r->error = -EBADMSG;
 	struct cam_name *n = take(s, r, t->n_names, sizeof(*n), CAM_ERRAND_NAME_BYTES);
 	t->names = n;
-	for (uint32_t i = 0; n && i < t->n_names; i++)
-		get_name(r, &n[i]);
+	uint32_t inlined = 0;
+	for (uint32_t i = 0; n && i < t->n_names && !cam_rd_error(r); i++) {
+		get_name(r, s, &n[i]);
+		inlined += n[i].n_inlined;
+		if (inlined > CAM_ERRAND_MAX_INLINED)
+			r->error = -EBADMSG;
+	}
 }
 
 static void put_copy(struct cam_buf *b, const struct cam_raw_copy *c)

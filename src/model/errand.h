@@ -15,6 +15,7 @@
  * range; what it accepts cannot harm, but may be wrong.
  */
 #pragma once
+#include "model/name.h"
 #include "model/raw.h"
 #include "model/unwinder.h"
 
@@ -47,7 +48,9 @@ enum {
 #define CAM_ERRAND_MAX_COMM	 64u /* a kernel worker's is longer than CAM_COMM_BYTES */
 #define CAM_ERRAND_MAX_BUILD_ID	 64u /* a longer one is left out */
 #define CAM_ERRAND_MAPPING_BYTES 50u
-#define CAM_ERRAND_NAME_BYTES	 21u
+#define CAM_ERRAND_NAME_BYTES	 28u
+#define CAM_ERRAND_INLINED_BYTES 8u
+#define CAM_ERRAND_MAX_INLINED	 4096u /* of all names of a packet */
 #define CAM_ERRAND_RULE_BYTES	 8u
 #define CAM_ERRAND_ROW_BYTES	 6u
 #define CAM_ERRAND_HEAD_BYTES	 (256u + 2 * CAM_RAW_MAX_TEXT)
@@ -100,15 +103,6 @@ struct cam_process_tidings {
 
 struct cam_file_tidings {
 	struct cam_file_key key;
-};
-
-struct cam_name {
-	uint64_t offset;	     /* as asked */
-	uint64_t start;		     /* of the function, in the offsets' own terms; it may be
-				      * known without a name; where it is not: the offset */
-	enum cam_name_source source; /* CAM_NAME_NONE: has no name */
-	struct cam_text name;	     /* demangled, at most CAM_RAW_MAX_TEXT */
-	struct cam_text module;	     /* kernel: "[ext4]", "[bpf]"; empty: the file's own */
 };
 
 struct cam_names_tidings {
@@ -171,6 +165,7 @@ struct cam_errands {
  * What unpack promises: type, source and error are of their ranges (a source is one that a
  * symboliser can have), pids are not negative, start < end, mappings ascend without overlap within
  * the packet, a function starts at or before the offset, a name is empty exactly with CAM_NAME_NONE,
+ * which has nothing inlined, inlined functions have names, at most CAM_NAME_MAX_INLINED an offset,
  * kinds of rules are of their ranges, rows ascend within the packet and their rules are below
  * CAM_UNWIND_MAX_RULES, tidings with an error have no body. Text may be any bytes.
  */

@@ -432,9 +432,17 @@ static void answer_names(struct stage *s, const struct stage_errand *q, struct c
 				q->e.file == CAM_FILE_KERNEL ? CAM_NAME_KALLSYMS : CAM_NAME_SYMTAB,
 			.name = cam_text_of(texts[i]),
 		};
+		if (s->inlines && q->e.file != CAM_FILE_KERNEL) {
+			static const struct cam_inlined chain[] = {
+				{CAM_TEXT("in1"), CAM_TEXT("a.c"), 3},
+				{CAM_TEXT("in2"), CAM_TEXT("b.h"), 4}};
+			names[i].inlined = chain;
+			names[i].n_inlined = 2;
+		}
 		if (s->nameless && q->e.file != CAM_FILE_KERNEL) {
 			names[i].source = CAM_NAME_NONE;
 			names[i].name = CAM_TEXT("");
+			names[i].n_inlined = 0;
 		}
 	}
 	t->names = (struct cam_names_tidings){.names = names, .n_names = q->e.n_offsets};

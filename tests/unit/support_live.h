@@ -96,6 +96,7 @@ struct stage {
 	int file_error;	  /* what FILE is answered with */
 	int names_error;  /* and NAMES */
 	bool nameless;	  /* files have functions, but no names */
+	bool inlines;	  /* in1 and below it in2 are inlined everywhere */
 	int refuse_file,
 		refuse_names;  /* what send() says to FILE, and to NAMES of the first file */
 	bool full;	       /* send() says -EAGAIN */

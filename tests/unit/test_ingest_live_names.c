@@ -180,6 +180,30 @@ static void a_busy_file_is_asked_about_once_a_second(void **state)
 	stage_free(&s);
 }
 
+/* At the leaf and at a caller; also in the next window, where the book has them. */
+static void what_is_inlined_hangs_below_its_function(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	s.inlines = true;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t t = (4 + 120 * i) * SEC;
+		stage_sample(&s, t, 10, 10, USER(0x1110, 0x1251));
+		stage_run(&s, t + 3 * SEC);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "sh_2;in1;in2;sh_1;in1;in2");
+	assert_string_equal(stage_stack(&s, 1, 0), "sh_2;in1;in2;sh_1;in1;in2");
+	const struct cam_tables *w = &s.windows[1].t;
+	unsigned found = 0;
+	for (size_t i = 0; i < w->n_functions; i++)
+		found += w->functions[i].kind == CAM_FUNC_INLINED &&
+			 w->functions[i].source == CAM_NAME_DWARF;
+	assert_int_equal(found, 2);
+	stage_free(&s);
+}
+
 /* A BPF program is replaced by another at the same address. */
 static void changed_kernel_code_has_its_new_name(void **state)
 {
@@ -473,6 +497,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_was_overwritten_between_two_runs_is_another),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
+		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),
 		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
 		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),

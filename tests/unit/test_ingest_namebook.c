@@ -87,7 +87,8 @@ static void a_full_book_keeps_what_is_used(void **state)
 	assert_true(found > 500 && found < 20000);
 	assert_true(check(b, 2, 199999 * 37));
 	assert_true(cam_namebook_bytes(b) <= (256u << 10) + 4096);
-	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd <= before + (260u << 10));
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd <=
+		    before + (264u << 10) + CAM_NAMEBOOK_MAX_RECORD);
 	cam_namebook_free(b);
 }
 
@@ -105,6 +106,73 @@ static void a_later_answer_replaces_the_earlier(void **state)
 	assert_true(cam_namebook_find(b, 1, 5, &out));
 	assert_int_equal(out.source, CAM_NAME_DWARF);
 	assert_true(cam_text_equal(out.name, CAM_TEXT("now")));
+	cam_namebook_free(b);
+}
+
+/* The chain of an offset follows from the offset: as many functions as it has low bits, and lines. */
+static void put_chain(struct cam_namebook *b, uint64_t offset)
+{
+	char texts[8][32], name[32];
+	struct cam_inlined chain[8];
+	struct cam_name n = {.offset = offset,
+			     .start = offset & ~UINT64_C(63),
+			     .source = CAM_NAME_SYMTAB,
+			     .file = CAM_TEXT("/src/main.c"),
+			     .line = (uint32_t)offset,
+			     .n_inlined = offset % 8,
+			     .inlined = chain};
+	snprintf(name, sizeof(name), "f%llu", (unsigned long long)n.start);
+	n.name = cam_text_of(name);
+	for (uint32_t i = 0; i < n.n_inlined; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "in%u_%u", i, n.n_inlined);
+		chain[i] = (struct cam_inlined){cam_text_of(texts[i]),
+						i % 2 ? CAM_TEXT("h.h") : CAM_TEXT(""), i * 7};
+	}
+	assert_int_equal(cam_namebook_put(b, 3, &n), 0);
+}
+
+static void check_chain(struct cam_namebook *b, uint64_t offset)
+{
+	struct cam_name n;
+	char text[32];
+	assert_true(cam_namebook_find(b, 3, offset, &n));
+	assert_true(cam_text_equal(n.file, CAM_TEXT("/src/main.c")));
+	assert_int_equal(n.line, offset);
+	assert_int_equal(n.n_inlined, offset % 8);
+	for (uint32_t i = 0; i < n.n_inlined; i++) {
+		snprintf(text, sizeof(text), "in%u_%u", i, n.n_inlined);
+		assert_true(cam_text_equal(n.inlined[i].name, cam_text_of(text)));
+		assert_true(
+			cam_text_equal(n.inlined[i].file, i % 2 ? CAM_TEXT("h.h") : CAM_TEXT("")));
+		assert_int_equal(n.inlined[i].line, i * 7);
+	}
+}
+
+static void what_is_inlined_is_kept_with_its_offset(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	assert_int_equal(cam_namebook_new(64u << 10, &b), 0);
+	for (uint64_t i = 0; i < 2000; i++) {
+		put_chain(b, i);
+		check_chain(b, i); /* also when it was just copied from one half to the other */
+		check_chain(b, i - i % 16);
+	}
+	/* One that is too long in all keeps its function. */
+	static char text[CAM_RAW_MAX_TEXT];
+	memset(text, 'x', sizeof(text));
+	struct cam_inlined chain[CAM_NAME_MAX_INLINED];
+	for (size_t i = 0; i < CAM_NAME_MAX_INLINED; i++)
+		chain[i] = (struct cam_inlined){{text, sizeof(text)}, CAM_TEXT("f.c"), 1};
+	struct cam_name n = {.offset = 5,
+			     .source = CAM_NAME_SYMTAB,
+			     .name = CAM_TEXT("main"),
+			     .n_inlined = CAM_NAME_MAX_INLINED,
+			     .inlined = chain};
+	assert_int_equal(cam_namebook_put(b, 4, &n), 0);
+	assert_true(cam_namebook_find(b, 4, 5, &n));
+	assert_int_equal(n.n_inlined, 0);
+	assert_true(cam_text_equal(n.name, CAM_TEXT("main")));
 	cam_namebook_free(b);
 }
 
@@ -131,6 +199,7 @@ int main(void)
 		cmocka_unit_test(a_book_with_room_forgets_nothing),
 		cmocka_unit_test(a_full_book_keeps_what_is_used),
 		cmocka_unit_test(a_later_answer_replaces_the_earlier),
+		cmocka_unit_test(what_is_inlined_is_kept_with_its_offset),
 		cmocka_unit_test(names_beyond_reason_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,15 @@ static const struct cam_mapping maps[] = {
 	{0xffffffffff600000, UINT64_MAX, 0, 0, 0, 0, 0, CAM_TEXT("[vsyscall]")},
 };
 
+static const struct cam_inlined inlined[] = {
+	{CAM_TEXT("outer"), CAM_TEXT("/src/a.c"), 12},
+	{CAM_TEXT("in\0ner"), CAM_TEXT(""), 0},
+	{CAM_TEXT("x"), CAM_TEXT("b.h"), UINT32_MAX},
+};
+
 static const struct cam_name names[] = {
-	{0x1234, 0x1200, CAM_NAME_SYMTAB, CAM_TEXT("std::f(int)"), CAM_TEXT("")},
+	{0x1234, 0x1200, CAM_NAME_SYMTAB, CAM_TEXT("std::f(int)"), CAM_TEXT(""),
+	 CAM_TEXT("/src/main.c"), 77, 3, inlined},
 	{0, 0, CAM_NAME_NONE, CAM_TEXT(""), CAM_TEXT("[ext4]")},
 	{UINT64_MAX, UINT64_MAX, CAM_NAME_JITDUMP, CAM_TEXT("\0x"), CAM_TEXT("[bpf]")},
 };
@@ -189,6 +196,14 @@ static void assert_names(const struct cam_names_tidings *a, const struct cam_nam
 		assert_int_equal(a->names[i].source, b->names[i].source);
 		assert_text(a->names[i].name, b->names[i].name);
 		assert_text(a->names[i].module, b->names[i].module);
+		assert_text(a->names[i].file, b->names[i].file);
+		assert_int_equal(a->names[i].line, b->names[i].line);
+		assert_int_equal(a->names[i].n_inlined, b->names[i].n_inlined);
+		for (uint32_t k = 0; k < a->names[i].n_inlined; k++) {
+			assert_text(a->names[i].inlined[k].name, b->names[i].inlined[k].name);
+			assert_text(a->names[i].inlined[k].file, b->names[i].inlined[k].file);
+			assert_int_equal(a->names[i].inlined[k].line, b->names[i].inlined[k].line);
+		}
 	}
 }
 
@@ -384,11 +399,29 @@ static void what_cannot_be_is_refused(void **state)
 	int bytes = tell(one_name(&n));
 	assert_true(bytes > 0);
 	for (int source = 0; source < 256; source++) {
-		room[bytes - 6] = (char)source; /* before two texts: one of 1 byte, one of none */
+		room[bytes - 13] =
+			(char)source; /* before texts of 1, 0 and 0 bytes, line and number */
 		bool good = source >= CAM_NAME_SYMTAB && source <= CAM_NAME_JITDUMP;
 		assert_int_equal(unpack(false, room, (size_t)bytes, scratch, CAM_ERRAND_MAX_BYTES),
 				 good ? 0 : -EBADMSG);
 	}
+	/* The number of inlined functions: none follow; then one that has no name. */
+	tell(one_name(&n));
+	room[bytes - 1] = 1;
+	assert_int_equal(unpack(false, room, (size_t)bytes, scratch, CAM_ERRAND_MAX_BYTES),
+			 -EBADMSG);
+	const struct cam_inlined nameless = {CAM_TEXT(""), CAM_TEXT("f.c"), 1};
+	n.inlined = &nameless;
+	n.n_inlined = 1;
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	struct cam_inlined many[CAM_NAME_MAX_INLINED + 1];
+	for (size_t i = 0; i <= CAM_NAME_MAX_INLINED; i++)
+		many[i] = inlined[0];
+	n.inlined = many;
+	n.n_inlined = CAM_NAME_MAX_INLINED + 1;
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n = (struct cam_name){8, 8, CAM_NAME_NONE, .inlined = inlined, .n_inlined = 1};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
 	struct cam_mapping m[] = {maps[1], maps[0]};
 	assert_int_equal(tell((struct cam_tidings){.process = {.mappings = m, .n_mappings = 2}}),
 			 -EINVAL);
@@ -403,6 +436,35 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(cam_errand_pack(&e, room, sizeof(room)), -E2BIG);
 	e = (struct cam_errand){CAM_ERRAND_FILE};
 	assert_int_equal(cam_errand_pack(&e, room, sizeof(room)), -EINVAL);
+	free(scratch);
+}
+
+/* As many offsets as can be asked for, as much inlined as fits a packet; one more does not. */
+static void chains_have_a_bound(void **state)
+{
+	(void)state;
+	char *scratch = scratch_new();
+	struct cam_inlined chain[CAM_NAME_MAX_INLINED];
+	struct cam_name n[CAM_ERRAND_MAX_OFFSETS];
+	for (size_t i = 0; i < CAM_NAME_MAX_INLINED; i++)
+		chain[i] = (struct cam_inlined){CAM_TEXT("f"), CAM_TEXT(""), 1};
+	for (size_t i = 0; i < CAM_ERRAND_MAX_OFFSETS; i++)
+		n[i] = (struct cam_name){i,
+					 i,
+					 CAM_NAME_DWARF,
+					 CAM_TEXT("g"),
+					 .inlined = chain,
+					 .n_inlined =
+						 CAM_ERRAND_MAX_INLINED / CAM_ERRAND_MAX_OFFSETS};
+	struct cam_tidings got, t = {CAM_ERRAND_NAMES, .names = {n, CAM_ERRAND_MAX_OFFSETS}};
+	int bytes = tell(t);
+	assert_true(bytes > 0);
+	assert_int_equal(cam_tidings_unpack(room, (size_t)bytes, scratch, CAM_ERRAND_MAX_BYTES * 2,
+					    &got),
+			 0);
+	assert_int_equal(got.names.n_names, CAM_ERRAND_MAX_OFFSETS);
+	n[7].n_inlined++;
+	assert_int_equal(tell(t), -E2BIG);
 	free(scratch);
 }
 
@@ -455,6 +517,7 @@ int main(void)
 		cmocka_unit_test(every_cut_and_every_surplus_is_refused),
 		cmocka_unit_test(corruption_is_refused_or_means_something_else),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(chains_have_a_bound),
 		cmocka_unit_test(the_promised_scratch_is_enough),
 		cmocka_unit_test(long_text_is_cut_and_a_long_build_id_left_out),
 	};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Selection → flame tree. */
 #pragma once
+#include "query/progress.h"
 #include "query/select.h"
 #include "query/views.h"
 
@@ -11,7 +12,8 @@ enum cam_weight {
 
 struct cam_flame_options {
 	enum cam_weight weight;
-	size_t max_bytes; /* of the merged tree; 0: 1 GiB */
+	size_t max_bytes;		     /* of the merged tree; 0: 1 GiB */
+	const struct cam_progress *progress; /* NULL: nobody asks */
 };
 
 /*

@@ -12,8 +12,7 @@
 #include "query/quality.h"
 
 #include "base/vec.h"
-#include "query/selector.h"
-#include "query/sums.h"
+#include "query/walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +29,6 @@ struct blame {
 };
 
 struct build {
-	const struct cam_selection *selection;
 	struct cam_tables *names;
 	struct cam_quality_row *rows;
 	size_t n_rows, cap_rows;
@@ -40,7 +38,6 @@ struct build {
 	struct blame *blames;
 	size_t n_blames, cap_blames;
 	struct cam_index blame_index;
-	uint64_t unreadable;
 };
 
 /* What a stack is, by the functions on it. */
@@ -53,7 +50,6 @@ struct verdict {
 struct window_step {
 	struct build *b;
 	const struct cam_tables *t;
-	struct cam_selector selector;
 	struct cam_sums sums; /* comm: the row */
 	uint32_t *row_of;     /* by task: row + 1; 0: not yet */
 	size_t n_row_of;
@@ -240,29 +236,18 @@ static int row_of_task(struct window_step *s, uint32_t task, uint32_t *out)
 	return 0;
 }
 
-static int sum_batch(void *arg, const struct cam_batch *batch)
+static int sum_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
 {
-	struct window_step *s = arg;
+	(void)self;
+	struct window_step *s = x->own;
 	int err = 0;
-	for (size_t i = 0; i < batch->n && !err; i++) {
-		int row = cam_selector_row(&s->selector, batch, i);
+	for (size_t i = 0; i < rows->n && !err; i++) {
+		size_t at = rows->index[i];
 		uint32_t process;
-		if (row <= CAM_ROW_NO) {
-			err = row < 0 ? row : 0;
-			continue;
-		}
-		int verdict =
-			cam_selector_verdict(&s->selector, (struct cam_stack_id){batch->stack[i]},
-					     (struct cam_str_id){batch->comm[i]},
-					     (struct cam_etype_id){batch->etype[i]},
-					     row == CAM_ROW_AWAKE);
-		if (verdict < 0)
-			err = verdict;
-		if (verdict != CAM_VERDICT_YES)
-			continue;
-		err = row_of_task(s, batch->task[i], &process);
-		struct cam_sum sum = {.stack = batch->stack[i], .comm = process, .samples = 1};
-		if (!err)
+		err = row_of_task(s, rows->batch->task[at], &process);
+		struct cam_sum sum = {
+			.stack = rows->batch->stack[at], .comm = process, .samples = 1};
+		if (!err && rows->verdict[i] == CAM_VERDICT_YES)
 			err = cam_sums_add(&s->sums, sum);
 	}
 	return err;
@@ -358,58 +343,30 @@ static int look_at_fact(void *arg, const struct cam_fact *f)
 	return 0;
 }
 
-static int add_window(struct build *b, struct cam_window *w)
+static int open_window(void *self, struct cam_walk_window *x)
 {
-	struct window_step s = {.b = b};
-	struct cam_etype_id none = {CAM_NONE};
-	int err = w->ops->tables(w, &s.t);
-	if (!err && s.t->n_etypes)
-		none.v = 0;
-	if (!err)
-		err = w->ops->facts(w, look_at_fact, &s);
-	if (!err)
-		err = cam_selector_open(&s.selector, b->selection, w, none,
-					(struct cam_etype_id){CAM_NONE});
-	if (err)
-		return err;
-	s.n_row_of = s.t->n_tasks;
-	s.row_of = calloc(s.n_row_of + 1, sizeof(*s.row_of));
-	err = s.row_of ? 0 : -ENOMEM;
-	unsigned columns = CAM_COL_STACK | CAM_COL_COMM | CAM_COL_ETYPE | CAM_COL_TASK |
-			   cam_selector_columns(&s.selector);
-	for (size_t i = 0; i < s.selector.n_ranges && !err; i++)
-		err = w->ops->samples(w, s.selector.ranges[i], columns, sum_batch, &s);
-	if (!err)
-		err = add_sums(&s);
-	cam_sums_free(&s.sums);
-	free(s.row_of);
-	cam_selector_close(&s.selector);
-	return err;
+	struct window_step *s = calloc(1, sizeof(*s));
+	x->own = s;
+	if (!s)
+		return -ENOMEM;
+	s->b = self;
+	s->t = x->tables;
+	s->n_row_of = s->t->n_tasks;
+	s->row_of = calloc(s->n_row_of + 1, sizeof(*s->row_of));
+	return s->row_of ? x->w->ops->facts(x->w, look_at_fact, s) : -ENOMEM;
 }
 
-static int add_source(struct build *b, struct cam_source *source)
+static int close_window(void *self, struct cam_walk_window *x, int err)
 {
-	size_t n = source->ops->count(source);
-	int err = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		const struct cam_window_info *info, *next = NULL;
-		struct cam_window *w;
-		err = source->ops->info(source, i, &info);
-		if (i + 1 < n && source->ops->info(source, i + 1, &next))
-			next = NULL;
-		if (!err && !cam_selection_may_touch(b->selection, info, next))
-			continue;
-		if (!err)
-			err = source->ops->open(source, i, &w);
-		if (!err) {
-			err = add_window(b, w);
-			w->ops->close(w);
-		}
-		if (err == -ENOENT || err == -EBADMSG || err == -EIO || err == -EPROTONOSUPPORT) {
-			b->unreadable++;
-			err = 0;
-		}
-	}
+	(void)self;
+	struct window_step *s = x->own;
+	if (!s)
+		return err;
+	if (!err)
+		err = add_sums(s);
+	cam_sums_free(&s->sums);
+	free(s->row_of);
+	free(s);
 	return err;
 }
 
@@ -437,7 +394,7 @@ static void add_to_all(struct cam_quality_row *all, const struct cam_quality_row
 }
 
 /* Texts last: the strings do not move any more. */
-static void finish(struct build *b, struct cam_quality *out)
+static void finish(struct build *b, const struct cam_seen *seen, struct cam_quality *out)
 {
 	for (size_t i = 0; i < b->n_blames; i++) {
 		struct cam_quality_row *r = &b->rows[b->blames[i].row];
@@ -456,26 +413,35 @@ static void finish(struct build *b, struct cam_quality *out)
 	out->rows = b->rows;
 	out->n_rows = b->n_rows;
 	out->names = b->names;
-	out->unreadable = b->unreadable;
+	out->unreadable = seen->unreadable;
 }
 
 int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
 		      struct cam_quality *out)
 {
-	struct build b = {.selection = s, .names = calloc(1, sizeof(*b.names))};
+	struct build b = {.names = calloc(1, sizeof(*b.names))};
+	const struct cam_walk_view view = {
+		.self = &b,
+		.open = open_window,
+		.rows = sum_rows,
+		.close = close_window,
+		.columns = CAM_COL_TASK,
+	};
+	struct cam_walk walk = {0};
 	*out = (struct cam_quality){0};
 	if (!b.names)
 		return -ENOMEM;
 	int err = cam_tables_init(b.names, MAX_NAME_BYTES);
 	if (!err)
-		err = add_source(&b, source);
+		err = cam_walk(source, s, &view, &walk);
 	if (!err) {
-		finish(&b, out);
+		finish(&b, &walk.seen, out);
 	} else {
 		free(b.rows);
 		cam_tables_free(b.names);
 		free(b.names);
 	}
+	cam_walk_free(&walk);
 	free(b.comms);
 	free(b.exes);
 	free(b.blames);

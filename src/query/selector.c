@@ -301,8 +301,8 @@ int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i
 	return bits & IDLE ? CAM_ROW_YES : CAM_ROW_AWAKE;
 }
 
-int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
-			 struct cam_etype_id etype, bool awake)
+int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
+				 struct cam_etype_id etype, bool awake)
 {
 	const struct cam_selection *s = x->selection;
 	int ebits = etype_bits(x, etype.v);
@@ -310,10 +310,29 @@ int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, stru
 		return ebits;
 	if (!(ebits & (IS_MAIN | IS_BEFORE)))
 		return CAM_VERDICT_OTHER_EVENT;
-	int cbits = comm_bits(x, comm.v), sbits = stack_bits(x, stack.v);
-	if (cbits < 0 || sbits < 0)
+	int cbits = comm_bits(x, comm.v);
+	if (cbits < 0)
+		return cbits;
+	if (!(cbits & TAKEN) || cbits & EXCLUDED)
+		return CAM_VERDICT_NO;
+	if (s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE ||
+	    (!s->with_idle && !awake && cbits & IDLE_COMM))
+		return CAM_VERDICT_BY_STACK;
+	return ebits & IS_BEFORE ? CAM_VERDICT_BEFORE : CAM_VERDICT_YES;
+}
+
+int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
+			 struct cam_etype_id etype, bool awake)
+{
+	const struct cam_selection *s = x->selection;
+	int verdict = cam_selector_verdict_of_comm(x, comm, etype, awake);
+	if (verdict != CAM_VERDICT_BY_STACK)
+		return verdict;
+	int ebits = etype_bits(x, etype.v), cbits = comm_bits(x, comm.v);
+	int sbits = stack_bits(x, stack.v);
+	if (ebits < 0 || cbits < 0 || sbits < 0)
 		return -ENOMEM;
-	if (!(cbits & TAKEN) || (cbits | sbits) & EXCLUDED)
+	if (sbits & EXCLUDED)
 		return CAM_VERDICT_NO;
 	uint32_t wanted = s->match.n ? (1u << s->match.n) - 1 : 0;
 	if (((uint32_t)(cbits | sbits) >> MATCH_SHIFT & wanted) != wanted)
@@ -329,19 +348,17 @@ int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, stru
 struct ranges {
 	struct cam_range *v;
 	size_t n, cap;
-	struct cam_anchor *anchors;
-	size_t n_anchors, cap_anchors;
 };
 
 static int keep_anchor(void *arg, const struct cam_anchor *a)
 {
-	struct ranges *r = arg;
+	struct cam_selector *x = arg;
 	if (a->realtime_ns == INT64_MIN)
 		return 0;
-	int err = cam_vec_reserve(&r->anchors, &r->cap_anchors, r->n_anchors + 1,
-				  sizeof(*r->anchors), CAM_MAX_ROWS);
+	int err = cam_vec_reserve(&x->anchors, &x->cap_anchors, x->n_anchors + 1,
+				  sizeof(*x->anchors), CAM_MAX_ROWS);
 	if (!err)
-		r->anchors[r->n_anchors++] = *a;
+		x->anchors[x->n_anchors++] = *a;
 	return err;
 }
 
@@ -349,6 +366,29 @@ static int by_time(const void *x, const void *y)
 {
 	const struct cam_anchor *a = x, *b = y;
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* They come in order, and two of one time must stay so: the later one is the clock after a step. */
+static void put_in_order(struct cam_selector *x)
+{
+	for (size_t i = 1; i < x->n_anchors; i++) {
+		if (x->anchors[i].time_ns < x->anchors[i - 1].time_ns) {
+			qsort(x->anchors, x->n_anchors, sizeof(*x->anchors), by_time);
+			return;
+		}
+	}
+}
+
+int cam_selector_need_anchors(struct cam_selector *x, struct cam_window *w)
+{
+	if (x->n_anchors)
+		return 0;
+	int err = w->ops->anchors(w, keep_anchor, x);
+	if (!err && !x->n_anchors && w->info.realtime_ns != INT64_MIN)
+		err = keep_anchor(x, &(struct cam_anchor){.time_ns = w->info.start_ns,
+							  .realtime_ns = w->info.realtime_ns});
+	put_in_order(x);
+	return err;
 }
 
 /* Adds the part of [from, to) that lies within the limits; grows the last range if they touch. */
@@ -379,20 +419,13 @@ static int wall_ranges(struct cam_selector *x, struct cam_window *w, struct rang
 		       struct cam_range window)
 {
 	const struct cam_selection *s = x->selection;
-	int err = w->ops->anchors(w, keep_anchor, r);
-	if (err)
-		return err;
-	if (!r->n_anchors && w->info.realtime_ns != INT64_MIN)
-		err = keep_anchor(r, &(struct cam_anchor){.time_ns = w->info.start_ns,
-							  .realtime_ns = w->info.realtime_ns});
-	if (r->n_anchors)
-		qsort(r->anchors, r->n_anchors, sizeof(*r->anchors), by_time);
-	x->unplaced = !r->n_anchors;
-	for (size_t i = 0; i < r->n_anchors && !err; i++) {
-		const struct cam_anchor *a = &r->anchors[i];
+	int err = cam_selector_need_anchors(x, w);
+	x->unplaced = !err && !x->n_anchors;
+	for (size_t i = 0; i < x->n_anchors && !err; i++) {
+		const struct cam_anchor *a = &x->anchors[i];
 		struct cam_range good = {
 			i ? a->time_ns : 0,
-			i + 1 < r->n_anchors ? r->anchors[i + 1].time_ns : UINT64_MAX,
+			i + 1 < x->n_anchors ? x->anchors[i + 1].time_ns : UINT64_MAX,
 		};
 		if (good.from_ns < window.from_ns)
 			good.from_ns = window.from_ns;
@@ -422,7 +455,6 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 	}
 	if (r.n == 1 && s->clock != CAM_SELECT_ALWAYS)
 		x->whole = r.v[0].from_ns == window.from_ns && r.v[0].to_ns == window.to_ns;
-	free(r.anchors);
 	x->ranges = r.v;
 	x->n_ranges = r.n;
 	return err;
@@ -464,6 +496,7 @@ void cam_selector_close(struct cam_selector *x)
 	free(x->tasks.v);
 	free(x->etypes.v);
 	free(x->ranges);
+	free(x->anchors);
 	cam_buf_free(&x->name);
 	*x = (struct cam_selector){0};
 }

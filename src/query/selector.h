@@ -18,6 +18,7 @@ enum cam_verdict {
 	CAM_VERDICT_IDLE,	 /* would be a yes, but idle is hidden */
 	CAM_VERDICT_BEFORE,	 /* a yes for the first side of a differential */
 	CAM_VERDICT_YES,
+	CAM_VERDICT_BY_STACK, /* not known without it; never of cam_selector_verdict() */
 };
 
 enum cam_row {
@@ -42,6 +43,9 @@ struct cam_selector {
 	struct cam_buf name;	  /* the one being looked at, as a C string */
 	struct cam_range *ranges; /* the times, in order; none: nothing of this window */
 	size_t n_ranges;
+	/* Those that know the wall time, in order; only where that was asked for. */
+	struct cam_anchor *anchors;
+	size_t n_anchors, cap_anchors;
 	bool whole;    /* the ranges hold all of the window */
 	bool by_task;  /* rows need their task */
 	bool unplaced; /* a wall time was asked for, and the window has none */
@@ -51,6 +55,8 @@ struct cam_selector {
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
 		      struct cam_etype_id main_etype, struct cam_etype_id before_etype);
 void cam_selector_close(struct cam_selector *x);
+/* Reads the anchors, also where the selection's times did not need them. Errors as from the window. */
+int cam_selector_need_anchors(struct cam_selector *x, struct cam_window *w);
 /* True: neither times, CPUs nor tasks matter, so what totals() gives is enough. */
 bool cam_selector_by_totals(const struct cam_selector *x);
 /* The columns cam_selector_row() looks at. */
@@ -60,5 +66,8 @@ int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i
 /* enum cam_verdict, or -ENOMEM. */
 int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
 			 struct cam_etype_id etype, bool awake);
+/* The same where it does not depend on the stack; CAM_VERDICT_BY_STACK where it does. */
+int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
+				 struct cam_etype_id etype, bool awake);
 /* How many of a ledger row's samples fall into the selection's times and CPUs. */
 uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row);

@@ -26,14 +26,14 @@ void cam_sums_clear(struct cam_sums *s)
 static bool same(const struct cam_sum *a, const struct cam_sum *b)
 {
 	return a->stack == b->stack && a->comm == b->comm && a->etype == b->etype &&
-	       a->awake == b->awake;
+	       a->extra == b->extra && a->awake == b->awake;
 }
 
 /* The slot of a row: the one that holds it, or the empty one where it belongs. */
 static struct cam_sum *slot_of(struct cam_sum *v, size_t slots, const struct cam_sum *sum)
 {
 	uint64_t hash = cam_hash_u64((uint64_t)sum->stack << 32 | sum->comm,
-				     (uint64_t)sum->etype << 1 | sum->awake);
+				     (uint64_t)sum->extra << 32 | sum->etype << 1 | sum->awake);
 	size_t i = hash & (slots - 1);
 	while (v[i].samples && !same(&v[i], sum))
 		i = (i + 1) & (slots - 1);
@@ -93,6 +93,8 @@ static int by_comm(const void *x, const void *y)
 		return a->etype < b->etype ? -1 : 1;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
+	if (a->extra != b->extra)
+		return a->extra < b->extra ? -1 : 1;
 	return (int)a->awake - (int)b->awake;
 }
 

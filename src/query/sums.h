@@ -10,6 +10,7 @@
 
 struct cam_sum {
 	uint32_t stack, comm, etype;
+	uint32_t extra;	  /* one more id to sum by; 0 where there is none */
 	bool awake;	  /* certainly not the idle task */
 	uint64_t samples; /* 0: an empty slot */
 	uint64_t weight;
@@ -27,5 +28,5 @@ void cam_sums_free(struct cam_sums *s);
 void cam_sums_clear(struct cam_sums *s);
 /* -ENOMEM; -E2BIG past 2^25 rows. */
 int cam_sums_add(struct cam_sums *s, struct cam_sum sum);
-/* By comm, event type, stack: v[0 … n) are then the rows, and nothing may be added any more. */
+/* By comm, event type, stack, extra: v[0 … n) are then the rows, and nothing may be added any more. */
 void cam_sums_sort(struct cam_sums *s);

@@ -12,8 +12,7 @@
  */
 #pragma once
 #include "base/text.h"
-
-#include <stdint.h>
+#include "model/nouns.h"
 
 enum cam_frame_kind {
 	CAM_FRAME_ROOT,	   /* everything selected */
@@ -43,13 +42,16 @@ struct cam_seen {
 	uint64_t observed_ns;	  /* the length of what was observed; 0: there are no times */
 	uint64_t from_ns;	  /* its start on the first window's clock */
 	uint64_t to_ns;		  /* its end on the last window's clock */
+	uint32_t cpus;		  /* numbers of CPUs, of the window with most */
 	bool one_clock;		  /* from_ns and to_ns are on the same clock */
 	int64_t realtime_from_ns; /* the same in UTC since 1970; INT64_MIN: not known */
 	int64_t realtime_to_ns;
-	uint64_t samples;	 /* shown */
-	uint64_t idle;		 /* samples hidden because they are idle */
-	uint64_t other_events;	 /* samples of event types that were not asked for */
-	uint64_t lost;		 /* samples, by the ledgers */
+	uint64_t samples;      /* shown */
+	uint64_t idle;	       /* samples hidden because they are idle */
+	uint64_t other_events; /* samples of event types that were not asked for */
+	uint64_t lost;	       /* samples, by the ledgers */
+	/* What was due and is not stored, of the selection's times and CPUs, by the ledgers: samples. */
+	uint64_t by_cause[CAM_CAUSE_MAX];
 	uint64_t damaged;	 /* samples that can no longer be read */
 	uint64_t damaged_stacks; /* samples shown whose stack is [damaged] */
 	uint64_t gap_ns;	 /* between windows: recorder dead, stopped */
@@ -99,7 +101,8 @@ struct cam_flame {
 	struct cam_text unit; /* "samples", "cycles", "cpu-clock", … */
 	unsigned notes;	      /* enum cam_view_note */
 	struct cam_seen seen;
-	char *strings; /* what unit and seen point into */
+	char *strings; /* what seen points into */
+	char *unit_text;
 };
 
 void cam_flame_free(struct cam_flame *f);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/output.h"
-#include "cli/picking.h"
-#include "cli/reading.h"
+#include "cli/exporting.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "interop/folded_out.h"
@@ -10,21 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-struct export_arguments {
-	struct cam_reading_options from;
-	struct cam_range_options range;
-	struct cam_filter_options filters;
-	const char *out, *annotate, *weight;
-	bool with_pid, with_tid, addrs;
-};
+#define FORMATS "folded, perf-script"
 
-/* The open ends of an export. */
-struct export
-{
-	struct cam_reading in;
-	struct cam_selection selection;
-	struct cam_output *output;
-	int read_status;
+struct export_arguments {
+	struct cam_exporting_options what;
+	const char *annotate, *weight;
+	bool with_pid, with_tid, addrs;
 };
 
 /* "kernel,jit" → the marks to add; these two for a bare --annotate, as stackcollapse's --all. */
@@ -67,96 +56,22 @@ static int parse_weight(const char *given, bool foreign, enum cam_folded_weight 
 	return CAM_EXIT_OK;
 }
 
-/* One window into the format that is being written. */
-typedef int add_fn(void *to, struct cam_window *w, const struct cam_row_filter *rows);
-
 static int add_folded(void *to, struct cam_window *w, const struct cam_row_filter *rows)
 {
 	return cam_folded_add_rows(to, w, rows);
 }
 
-static int add_perf_script(void *to, struct cam_window *w, const struct cam_row_filter *rows)
-{
-	return cam_perf_script_out_add(to, w, rows);
-}
-
-struct sum {
-	uint64_t lost, unplaced, dead_ns;
-};
-
-static int add_window(struct cam_window *w, const struct cam_selection *s, add_fn *add, void *to,
-		      struct sum *sum)
-{
-	struct cam_picking pick;
-	int err = cam_picking_open(&pick, s, w);
-	if (err)
-		return err;
-	sum->unplaced += pick.selector.unplaced;
-	if (pick.selector.n_ranges)
-		err = add(to, w, &pick.filter);
-	sum->lost += cam_picking_lost(&pick);
-	cam_picking_close(&pick);
-	return err;
-}
-
-static int add_all(struct cam_reading *in, const struct cam_selection *s, add_fn *add, void *to)
-{
-	int status = CAM_EXIT_OK;
-	struct sum sum = {0};
-	size_t n = in->source->ops->count(in->source);
-	const struct cam_window_info *before = NULL;
-	for (size_t i = 0; i < n; i++) {
-		const struct cam_window_info *info, *next = NULL;
-		struct cam_window *w;
-		struct cam_ledger_row gap;
-		int err = in->source->ops->info(in->source, i, &info);
-		if (!err && before && cam_selection_gap(s, before, info, &gap) &&
-		    cam_cause_is_loss(gap.cause))
-			sum.dead_ns += gap.to_ns - gap.from_ns;
-		before = err ? NULL : info;
-		if (i + 1 < n && in->source->ops->info(in->source, i + 1, &next))
-			next = NULL;
-		if (!err && !cam_selection_may_touch(s, info, next))
-			continue;
-		if (!err)
-			err = in->source->ops->open(in->source, i, &w);
-		if (!err) {
-			err = add_window(w, s, add, to, &sum);
-			w->ops->close(w);
-		}
-		/* What comes from the way out will not go away with the next window. */
-		if (err == -ENOMEM || err == -EPIPE || err == -ENOSPC)
-			return cam_failed("%s", cam_errno_words(err));
-		if (err)
-			status = cam_incomplete("window %zu of %zu: %s", i + 1, n,
-						cam_errno_words(err));
-	}
-	if (sum.unplaced)
-		status = cam_incomplete("%llu windows have no wall clock and are left out",
-					(unsigned long long)sum.unplaced);
-	/* What a text says of itself was said when it was read. */
-	if (sum.lost && in->stored)
-		status = cam_incomplete(
-			"%llu samples were lost before they could be kept (the ledger "
-			"has them)",
-			(unsigned long long)sum.lost);
-	else if (sum.dead_ns)
-		status = cam_incomplete("the recorder was not running for %.3f s of that time",
-					(double)sum.dead_ns / 1e9);
-	return status;
-}
-
 /* What the reader of the lines must know: on stderr, since the lines are for programs. */
 static int report_folded(const struct cam_folded_stats *st, const struct export_arguments *a)
 {
-	bool one_event = a->filters.event_type.n;
+	bool one_event = a->what.filters.event_type.n;
 	if (!one_event && st->other.n && st->filtered)
 		cam_note("only event %.*s; %llu samples of others (%.*s …) left out: --event-type",
 			 (int)st->event.n, st->event.p, (unsigned long long)st->filtered,
 			 (int)st->other.n, st->other.p);
 	if (one_event && !st->counted && st->filtered)
 		cam_note("no sample is of event %s; the first other is %.*s",
-			 a->filters.event_type.values[0], (int)st->other.n, st->other.p);
+			 a->what.filters.event_type.values[0], (int)st->other.n, st->other.p);
 	if (st->left_out_frames)
 		cam_note("%llu frames left out, as stackcollapse does: bare addresses, or names "
 			 "that start with '('",
@@ -175,70 +90,19 @@ static int report_folded(const struct cam_folded_stats *st, const struct export_
 	return CAM_EXIT_OK;
 }
 
-static int report_damage(const struct cam_damage *d)
-{
-	if (!d->chunks)
-		return CAM_EXIT_OK;
-	return cam_incomplete("%llu damaged chunks: %llu samples are missing, %llu are under "
-			      "[damaged]",
-			      (unsigned long long)d->chunks, (unsigned long long)d->samples,
-			      (unsigned long long)d->stacks);
-}
-
-/*
- * Everything that can be wrong before the first byte. OK: close_export() ends it. Otherwise nothing
- * is open.
- */
-static int open_export(const struct export_arguments *a, const char *events,
-		       const struct cam_wanted *want, struct export *x)
-{
-	struct cam_reading_options from = a->from;
-	struct cam_filter_options filters = a->filters;
-	from.want = *want;
-	*x = (struct export){0};
-	if (events)
-		filters.event_type = (struct cam_option_list){.values = {events}, .n = 1};
-	int status = cam_picking_select(&a->range, &filters, &x->selection);
-	x->selection.with_idle = !filters.no_idle;
-	if (!status)
-		status = x->read_status = cam_reading_open(&from, &x->in);
-	if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE) {
-		cam_selection_free(&x->selection);
-		return status;
-	}
-	x->output = cam_output_open(a->out);
-	if (x->output)
-		return CAM_EXIT_OK;
-	cam_reading_close(&x->in);
-	cam_selection_free(&x->selection);
-	return CAM_EXIT_FAILED;
-}
-
-/* `worst` so far, and what became of the file. */
-static int close_export(struct export *x, int worst)
-{
-	if (worst == CAM_EXIT_FAILED)
-		cam_output_abandon(x->output);
-	else if (cam_output_commit(x->output))
-		worst = CAM_EXIT_FAILED;
-	cam_reading_close(&x->in);
-	cam_selection_free(&x->selection);
-	return worst != CAM_EXIT_OK ? worst : x->read_status;
-}
-
-static int write_folded(const struct export_arguments *a, struct export *x,
+static int write_folded(const struct export_arguments *a, struct cam_exporting *x,
 			const struct cam_folded_options *o)
 {
 	struct cam_folded *folded = NULL;
 	int err = cam_folded_new(o, &folded);
 	if (err)
 		return cam_failed("%s", cam_errno_words(err));
-	int worst = add_all(&x->in, &x->selection, add_folded, folded);
+	int worst = cam_exporting_each(x, add_folded, folded);
 	if (worst != CAM_EXIT_FAILED) {
 		err = cam_folded_write(folded, cam_output_stream(x->output));
 		struct cam_folded_stats st = cam_folded_stats(folded);
 		int reported = worst ? CAM_EXIT_OK : report_folded(&st, a);
-		worst = worst ? worst : reported ? reported : report_damage(&st.damage);
+		worst = worst ? worst : reported ? reported : cam_exporting_damage(&st.damage);
 		if (err)
 			worst = cam_failed("writing folded stacks: %s", cam_errno_words(err));
 	}
@@ -248,7 +112,7 @@ static int write_folded(const struct export_arguments *a, struct export *x,
 
 static int export_folded(const struct export_arguments *a)
 {
-	const struct cam_option_list *event = &a->filters.event_type;
+	const struct cam_option_list *event = &a->what.filters.event_type;
 	if (event->n > 1)
 		return cam_usage("export folded counts one event; --event-type is given %zu times",
 				 event->n);
@@ -261,63 +125,56 @@ static int export_folded(const struct export_arguments *a)
 		status = parse_weight(a->weight, true, &o.weight);
 	if (status)
 		return status;
-	struct export x;
+	struct cam_exporting x;
 	/* Which event counts is the format's own rule. */
-	status = open_export(a, "*", &(struct cam_wanted){.addresses = a->addrs}, &x);
+	status = cam_exporting_open(&a->what, "*", &(struct cam_wanted){.addresses = a->addrs}, &x);
 	if (status)
 		return status;
 	parse_weight(a->weight, x.in.foreign, &o.weight);
-	return close_export(&x, write_folded(a, &x, &o));
+	return cam_exporting_close(&x, write_folded(a, &x, &o));
 }
 
-static int write_perf_script(const struct export_arguments *a, struct export *x)
+static int new_perf_script(struct cam_out *out, struct cam_exporter **made)
 {
-	struct cam_perf_script_out *text = NULL;
-	int err = cam_perf_script_out_new(cam_output_stream(x->output), &text);
-	if (err)
-		return cam_failed("%s", cam_errno_words(err));
-	int worst = add_all(&x->in, &x->selection, add_perf_script, text);
-	struct cam_perf_script_out_stats st = cam_perf_script_out_stats(text);
-	cam_perf_script_out_free(text);
-	if (cam_output_stream(x->output)->error)
-		return cam_failed("%s: %s", a->out ? a->out : "standard output",
-				  cam_errno_words(cam_output_stream(x->output)->error));
-	if (worst)
-		return worst;
-	if (!st.samples && st.folded)
-		return cam_failed("%s: folded stacks are counts; perf script text is one sample "
-				  "after the other",
-				  x->in.name);
-	if (!st.samples)
-		return cam_failed("%s: no samples in the selection", x->in.name);
-	if (st.folded)
-		return cam_incomplete("%llu windows of folded stacks are left out: they hold no "
-				      "samples",
-				      (unsigned long long)st.folded);
-	return report_damage(&st.damage);
+	return cam_perf_script_out_new(out, &CAM_PERF_SCRIPT_EVERYTHING, made);
 }
 
-static int export_perf_script(const struct export_arguments *a)
+static const struct format {
+	const char *name;
+	int (*make)(struct cam_out *out, struct cam_exporter **made);
+	const char *needs; /* what it is, said to those who give counts */
+} formats[] = {
+	{"perf-script", new_perf_script, "perf script text is one sample after the other"},
+};
+
+static int export_format(const struct export_arguments *a, const struct format *f)
 {
 	if (a->annotate || a->weight || a->with_pid || a->with_tid || a->addrs)
 		return cam_usage("--annotate, --with-pid, --with-tid, --addrs and --weight are for "
 				 "export folded");
-	struct export x;
-	const char *events = a->filters.event_type.n ? NULL : "*";
-	int status = open_export(a, events,
-				 &(struct cam_wanted){.details = true, .addresses = true}, &x);
-	return status ? status : close_export(&x, write_perf_script(a, &x));
+	struct cam_exporting x;
+	struct cam_exporter *to = NULL;
+	const char *events = a->what.filters.event_type.n ? NULL : "*";
+	int status = cam_exporting_open(
+		&a->what, events, &(struct cam_wanted){.details = true, .addresses = true}, &x);
+	if (status)
+		return status;
+	int err = f->make(cam_output_stream(x.output), &to);
+	status = err ? cam_failed("%s", cam_errno_words(err))
+		     : cam_exporting_write(&x, to, f->needs, NULL);
+	cam_exporter_free(to);
+	return cam_exporting_close(&x, status);
 }
 
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct export_arguments a = {0};
 	const struct cam_option options[] = {
-		CAM_READING_OPTIONS(a.from),
-		{"output", 'o', CAM_OPTION_TEXT, &a.out, "OUT",
+		CAM_READING_OPTIONS(a.what.from),
+		{"output", 'o', CAM_OPTION_TEXT, &a.what.out, "OUT",
 		 "write here (.gz and .zst compress); default: standard output"},
-		CAM_RANGE_OPTIONS(a.range),
-		CAM_FILTER_OPTIONS(a.filters, "idle CPUs, too (the default)", "without them",
+		CAM_RANGE_OPTIONS(a.what.range),
+		CAM_FILTER_OPTIONS(a.what.filters, "idle CPUs, too (the default)", "without them",
 				   "only this event (folded: by default the first one met)"),
 		{"annotate", 0, CAM_OPTION_OPTIONAL, &a.annotate, "kernel,jit,inline",
 		 "folded: mark frames: _[k] _[j] _[i]; without a list kernel and jit"},
@@ -336,10 +193,12 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 	if (done)
 		return status;
 	if (n_rest != 1)
-		return cam_usage("export needs one format: perfcam export folded, or perf-script");
+		return cam_usage("export needs one format: " FORMATS);
 	if (!strcmp(argv[0], "folded"))
 		return export_folded(&a);
-	if (!strcmp(argv[0], "perf-script"))
-		return export_perf_script(&a);
-	return cam_usage("export cannot write '%s'; it writes: folded, perf-script", argv[0]);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (!strcmp(argv[0], formats[i].name))
+			return export_format(&a, &formats[i]);
+	}
+	return cam_usage("export cannot write '%s'; it writes: " FORMATS, argv[0]);
 }

@@ -28,6 +28,8 @@
  */
 #include "interop/collapse.h"
 
+#include "base/escape.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -61,22 +63,9 @@ static void put(struct cam_buf *out, struct cam_text s)
 	cam_buf_put(out, s.p, s.n);
 }
 
-static bool is_control(char c)
-{
-	return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
-}
-
 static void put_escaped(struct cam_buf *out, struct cam_text s)
 {
-	size_t done = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		if (!is_control(s.p[i]))
-			continue;
-		put(out, cut(s, done, i));
-		cam_buf_printf(out, "\\x%02x", (unsigned char)s.p[i]);
-		done = i + 1;
-	}
-	put(out, cut(s, done, s.n));
+	cam_escape_put(out, s, CAM_ESCAPE_CONTROL);
 }
 
 struct root {

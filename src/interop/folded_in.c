@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/folded_in.h"
 
+#include "base/escape.h"
 #include "interop/frame.h"
 #include "interop/line_cache.h"
 #include "model/tables.h"
@@ -163,7 +164,7 @@ static int define_frame(struct reader *r, struct cam_text text, uint32_t *out)
 	struct cam_function func = {.source = text.n ? CAM_NAME_IMPORTED : CAM_NAME_NONE};
 	struct cam_loc_id id;
 	func.kind = take_kind(&text);
-	int err = r->sink->string(r->sink, text, &func.name);
+	int err = cam_frame_string(r->sink, text, CAM_ESCAPE_CONTROL, &func.name);
 	if (!err)
 		err = r->sink->function(r->sink, &func, &loc.func);
 	if (!err)
@@ -177,7 +178,7 @@ static int define_task(struct reader *r, struct cam_text text, uint32_t *out)
 {
 	struct cam_task task = {.pid = CAM_PID_NONE, .tid = CAM_PID_NONE, .uid = CAM_UID_NONE};
 	struct cam_task_id id;
-	int err = r->sink->string(r->sink, text, &task.comm);
+	int err = cam_frame_string(r->sink, text, CAM_ESCAPE_CONTROL, &task.comm);
 	if (!err)
 		err = r->sink->task(r->sink, &task, &id);
 	if (!err)

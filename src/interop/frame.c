@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/frame.h"
 
+#include "base/escape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
 /* Mappings of a process without a file; every other name in brackets is a kernel module's. */
 static enum cam_module_kind bracket_kind(struct cam_text path)
 {
@@ -72,4 +77,20 @@ int cam_frame_truncated(struct cam_sink *sink, struct cam_loc_id *out)
 	if (!err)
 		err = sink->function(sink, &func, &loc.func);
 	return err ? err : sink->location(sink, &loc, out);
+}
+
+int cam_frame_string(struct cam_sink *sink, struct cam_text text, unsigned escapes,
+		     struct cam_str_id *out)
+{
+	char few[512];
+	if (!text.n || !memmem(text.p, text.n, "\\x", 2))
+		return sink->string(sink, text, out);
+	char *room = text.n <= sizeof(few) ? few : malloc(text.n);
+	if (!room)
+		return -ENOMEM;
+	struct cam_text plain = {room, cam_escape_undo(text, escapes, room)};
+	int err = sink->string(sink, plain, out);
+	if (room != few)
+		free(room);
+	return err;
 }

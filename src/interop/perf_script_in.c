@@ -22,6 +22,7 @@
  */
 #include "interop/perf_script_in.h"
 
+#include "base/escape.h"
 #include "interop/frame.h"
 #include "interop/line_cache.h"
 #include "interop/perf_script_line.h"
@@ -153,7 +154,7 @@ static int define_module(struct reader *r, struct cam_text path, enum cam_module
 	out->v = 0;
 	if (!path.n)
 		return 0;
-	int err = r->sink->string(r->sink, path, &m.path);
+	int err = cam_frame_string(r->sink, path, CAM_ESCAPE_CONTROL, &m.path);
 	return err ? err : r->sink->module(r->sink, &m, out);
 }
 
@@ -170,7 +171,7 @@ static int define_frame(struct reader *r, const struct cam_perf_frame *f, struct
 	func.kind = f->inlined ? CAM_FUNC_INLINED : cam_frame_func_kind(kind, f->address);
 	if (f->blank_name || (f->name.n && !cam_text_equal(f->name, CAM_TEXT("[unknown]")))) {
 		func.source = CAM_NAME_IMPORTED;
-		err = r->sink->string(r->sink, f->name, &func.name);
+		err = cam_frame_string(r->sink, f->name, CAM_ESCAPE_CONTROL, &func.name);
 	}
 	if (!err)
 		err = r->sink->function(r->sink, &func, &loc.func);
@@ -185,7 +186,7 @@ static int define_detail(struct reader *r, struct cam_text text)
 	/* One that ends like a head, "a: 5 cycles:", is read as one by stackcollapse. */
 	if (r->options->drop_details && text.p[text.n - 1] != ':')
 		text = CAM_TEXT(CAM_IMPORT_TEXT_DROPPED);
-	return r->sink->string(r->sink, text, &r->sample.detail);
+	return cam_frame_string(r->sink, text, CAM_ESCAPE_CONTROL, &r->sample.detail);
 }
 
 /* Frames follow a head with an address in it: that was data, and is a text like any other. */
@@ -300,7 +301,7 @@ static int define_etype(struct reader *r, const struct cam_perf_head *h)
 		.period_ns = cam_perf_meta_period(&r->meta, h->event),
 		.has_weight = h->has_weight,
 	};
-	int err = r->sink->string(r->sink, h->event, &e.name);
+	int err = cam_frame_string(r->sink, h->event, CAM_ESCAPE_CONTROL, &e.name);
 	if (!err)
 		err = r->sink->etype(r->sink, &e, &r->sample.etype);
 	if (err || h->event.n > ETYPE_NAME_BYTES)
@@ -327,7 +328,7 @@ static int define_task(struct reader *r, const struct cam_perf_head *h)
 		return 0;
 	}
 	struct cam_task k = {.pid = h->pid, .tid = h->tid, .uid = CAM_UID_NONE};
-	int err = r->sink->string(r->sink, h->comm, &k.comm);
+	int err = cam_frame_string(r->sink, h->comm, CAM_ESCAPE_CONTROL, &k.comm);
 	if (!err)
 		err = r->sink->task(r->sink, &k, &r->sample.task);
 	if (err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Windows → the text that `perf script --header` prints, for every tool that reads that: FlameScope,
+ * Windows → the text that `perf script` prints, for every tool that reads that: FlameScope,
  * FlameGraph's stackcollapse-perf.pl, our own importer.
  *
  *	COMM PID/TID [CPU] SECONDS.FRACTION: PERIOD EVENT: TEXT
@@ -16,32 +16,32 @@
  *    number of its own, are not printed as they are: readers take them for something else.
  * Whatever a name holds, a record stays a record: control characters come out as \x0a and the like.
  *
- * Samples are in order of time. Memory: one second of samples as rows, at most MAX_ROWS (a second with
- * more is in order by pieces), and the texts of frames, at most 32 MiB.
+ * Samples are in order of time. Memory: that of every exporter, and the texts of frames, at most 32 MiB.
  */
 #pragma once
-#include "base/out.h"
-#include "interop/row_filter.h"
+#include "interop/exporter.h"
+#include "interop/perf_script_text.h"
 
-struct cam_perf_script_out_stats {
-	uint64_t windows;
-	uint64_t samples;	  /* written */
-	uint64_t folded;	  /* windows left out: they hold counts, not samples */
-	struct cam_damage damage; /* of the windows, as each said after it was read */
+struct cam_perf_script_options {
+	bool header; /* the # lines, about the window of the first sample */
+	/*
+	 * enum cam_perf_field. Of those in `exact` (a user asked for them) a sample that has none ends the
+	 * export with -ENODATA: `missing` of the stats says which. Others are left out where not known.
+	 */
+	unsigned fields, trace_fields; /* tracepoints have their own */
+	unsigned exact;
+	/* Nine decimals: always, or (`as_kept`) where the window's times are finer than microseconds. */
+	bool nanoseconds, as_kept;
 };
 
-struct cam_perf_script_out;
+/* What export perf-script writes: all that is known, and the header. */
+#define CAM_PERF_SCRIPT_EVERYTHING                                      \
+	((struct cam_perf_script_options){.header = true,               \
+					  .fields = CAM_PERF_ALL,       \
+					  .trace_fields = CAM_PERF_ALL, \
+					  .as_kept = true})
 
-/* Writes to `out`, which is borrowed; the caller finishes it. -ENOMEM. */
-int cam_perf_script_out_new(struct cam_out *out, struct cam_perf_script_out **made);
-void cam_perf_script_out_free(struct cam_perf_script_out *x);
-
-/*
- * Writes the samples of a window; before the first of all the header, which is about that window.
- * An error is the window's, the filter's or the stream's, or -ENOMEM;
- * what was written before it stays.
- */
-int cam_perf_script_out_add(struct cam_perf_script_out *x, struct cam_window *w,
-			    const struct cam_row_filter *filter);
-
-struct cam_perf_script_out_stats cam_perf_script_out_stats(const struct cam_perf_script_out *x);
+int cam_perf_script_out_new(struct cam_out *out, const struct cam_perf_script_options *o,
+			    struct cam_exporter **made);
+/* After -ENODATA: the field that a sample did not have (enum cam_perf_field). */
+unsigned cam_perf_script_missing(const struct cam_exporter *x);

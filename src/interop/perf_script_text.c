@@ -17,18 +17,15 @@
  */
 #include "interop/perf_script_text.h"
 
+#include "base/escape.h"
 #include "base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
-#define DELETED " (deleted)"
-
-static bool is_control(char c)
-{
-	return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
-}
+#define DELETED	     " (deleted)"
+#define COMM_COLUMNS 16u
 
 static bool is_blank(char c)
 {
@@ -37,16 +34,7 @@ static bool is_blank(char c)
 
 void cam_perf_put_text(struct cam_buf *out, struct cam_text s)
 {
-	size_t done = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		if (!is_control(s.p[i]))
-			continue;
-		cam_buf_put(out, s.p + done, i - done);
-		cam_buf_printf(out, "\\x%02x", (unsigned char)s.p[i]);
-		done = i + 1;
-	}
-	if (done < s.n)
-		cam_buf_put(out, s.p + done, s.n - done);
+	cam_escape_put(out, s, CAM_ESCAPE_CONTROL);
 }
 
 /* Whether a reader could take what follows this blank for the pid, or the line for something else. */
@@ -59,12 +47,25 @@ static bool misleads(struct cam_text comm, size_t i)
 	       (comm.p[next] >= '0' && comm.p[next] <= '9');
 }
 
+/* What stands from `at` on, to the right of 16 columns. */
+static void align(struct cam_buf *out, size_t at, bool aligned)
+{
+	size_t n = out->len - at;
+	if (!aligned || n >= COMM_COLUMNS || !cam_buf_reserve(out, COMM_COLUMNS))
+		return;
+	memmove(out->data + at + COMM_COLUMNS - n, out->data + at, n);
+	memset(out->data + at, ' ', COMM_COLUMNS - n);
+	out->len = at + COMM_COLUMNS;
+}
+
 /* Invariants 2 and 3. */
 static void put_comm(struct cam_buf *out, const struct cam_perf_put_head *h)
 {
 	struct cam_text comm = h->comm;
+	size_t at = out->len;
 	if (h->verbatim) {
 		cam_perf_put_text(out, comm);
+		align(out, at, h->aligned);
 		cam_buf_put_u8(out, ' ');
 		return;
 	}
@@ -78,6 +79,7 @@ static void put_comm(struct cam_buf *out, const struct cam_perf_put_head *h)
 		else
 			cam_perf_put_text(out, (struct cam_text){comm.p + i, 1});
 	}
+	align(out, at, h->aligned);
 	/* stackcollapse reads a comm of one letter only if two blanks follow. */
 	cam_buf_put(out, "  ", comm.n == 1 ? 2 : 1);
 }
@@ -94,26 +96,35 @@ static void put_time(struct cam_buf *out, uint64_t ns, bool nanoseconds)
 	cam_buf_printf(out, "%12s: ", room);
 }
 
+static void put_ids(struct cam_buf *out, const struct cam_perf_put_head *h)
+{
+	bool pid = (h->fields & CAM_PERF_PID) && h->pid != CAM_PID_NONE;
+	bool tid = h->fields & CAM_PERF_TID;
+	if (pid && tid)
+		cam_buf_printf(out, "%5" PRId32 "/%-5" PRId32 " ", h->pid, h->tid);
+	else if (pid || tid)
+		cam_buf_printf(out, "%5" PRId32 " ", pid ? h->pid : h->tid);
+}
+
 void cam_perf_put_head(struct cam_buf *out, const struct cam_perf_put_head *h)
 {
-	put_comm(out, h);
-	if (h->pid != CAM_PID_NONE)
-		cam_buf_printf(out, "%5" PRId32 "/%-5" PRId32 " ", h->pid, h->tid);
-	else
-		cam_buf_printf(out, "%5" PRId32 " ", h->tid);
-	if (h->cpu != CAM_CPU_NONE)
+	if (h->fields & CAM_PERF_COMM)
+		put_comm(out, h);
+	put_ids(out, h);
+	if ((h->fields & CAM_PERF_CPU) && h->cpu != CAM_CPU_NONE)
 		cam_buf_printf(out, "[%03" PRIu32 "] ", h->cpu);
-	if (h->time_ns != CAM_TIME_NONE)
+	if ((h->fields & CAM_PERF_TIME) && h->time_ns != CAM_TIME_NONE)
 		put_time(out, h->time_ns, h->nanoseconds);
-	if (h->has_period)
+	if ((h->fields & CAM_PERF_PERIOD) && h->has_period)
 		cam_buf_printf(out, "%10" PRIu64 " ", h->period);
-	if (h->event.n) {
+	if ((h->fields & CAM_PERF_EVENT) && h->event.n) {
 		if (h->event.n < h->event_width)
 			cam_buf_printf(out, "%*s", (int)(h->event_width - h->event.n), "");
 		cam_perf_put_text(out, h->event);
 		cam_buf_put(out, ": ", 2);
 	}
-	cam_perf_put_text(out, h->detail);
+	if (h->fields & CAM_PERF_TRACE)
+		cam_perf_put_text(out, h->detail);
 	cam_buf_put_u8(out, '\n');
 }
 
@@ -134,13 +145,14 @@ void cam_perf_put_frame(struct cam_buf *out, const struct cam_perf_put_frame *f)
 	struct cam_text module = module_of(f);
 	bool named = f->name.n || f->blank;
 	cam_buf_printf(out, "\t%16" PRIx64, f->address);
-	if (named || module.n) {
+	if ((f->fields & CAM_PERF_SYM) && (named || module.n)) {
 		cam_buf_put_u8(out, ' ');
 		cam_perf_put_text(out, named ? f->name : CAM_TEXT("[unknown]"));
-		if (f->offset != CAM_OFFSET_NONE)
+		if ((f->fields & CAM_PERF_SYMOFF) && f->offset != CAM_OFFSET_NONE)
 			cam_buf_printf(out, "+0x%" PRIx64, f->offset);
 	}
-	if (module.n) {
+	/* perf says "(inlined)" whether the module was asked for or not. */
+	if (module.n && (f->inlined || (f->fields & CAM_PERF_DSO))) {
 		cam_buf_put(out, " (", 2);
 		cam_perf_put_text(out, module);
 		cam_buf_put_u8(out, ')');

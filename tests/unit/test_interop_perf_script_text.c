@@ -20,6 +20,7 @@ static const char *text_of(struct cam_buf *b)
 static struct cam_perf_put_head head(struct cam_text comm)
 {
 	return (struct cam_perf_put_head){
+		.fields = CAM_PERF_ALL,
 		.comm = comm,
 		.event = CAM_TEXT("cpu-clock"),
 		.pid = 5298,
@@ -43,12 +44,14 @@ static void test_lines_are_perfs(void **state)
 	h.period = 1003009;
 	h.event = CAM_TEXT("cpu-clock:pppH");
 	cam_perf_put_head(&b, &h);
-	struct cam_perf_put_frame f = {.name = CAM_TEXT("__strcmp_evex"),
+	struct cam_perf_put_frame f = {.fields = CAM_PERF_ALL,
+				       .name = CAM_TEXT("__strcmp_evex"),
 				       .module = CAM_TEXT("/usr/lib/x86_64-linux-gnu/libc.so.6"),
 				       .address = 0x167158,
 				       .offset = 0x38};
 	cam_perf_put_frame(&b, &f);
-	f = (struct cam_perf_put_frame){.address = 0x56322dbbb6a0, .offset = CAM_OFFSET_NONE};
+	f = (struct cam_perf_put_frame){
+		.fields = CAM_PERF_ALL, .address = 0x56322dbbb6a0, .offset = CAM_OFFSET_NONE};
 	cam_perf_put_frame(&b, &f);
 	assert_string_equal(text_of(&b),
 			    "bash  5298 [000]  1136.231005:    1003009 cpu-clock:pppH: \n"
@@ -114,6 +117,7 @@ static void test_symbols_cannot_forge(void **state)
 	(void)state;
 	struct cam_buf b = CAM_BUF(4096);
 	struct cam_perf_put_frame f = {
+		.fields = CAM_PERF_ALL,
 		.name = CAM_TEXT(
 			"f (/m)\n\nevil  1/1 [000]     1.000000:       1 cpu-clock: \n\t 1 g"),
 		.module = CAM_TEXT("/a\nb\x7f (deleted)"),
@@ -132,8 +136,10 @@ static void test_what_is_not_known(void **state)
 {
 	(void)state;
 	struct cam_buf b = CAM_BUF(4096);
-	struct cam_perf_put_frame f = {
-		.name = CAM_TEXT("main"), .module = CAM_TEXT("/bin/x"), .offset = CAM_OFFSET_NONE};
+	struct cam_perf_put_frame f = {.fields = CAM_PERF_ALL,
+				       .name = CAM_TEXT("main"),
+				       .module = CAM_TEXT("/bin/x"),
+				       .offset = CAM_OFFSET_NONE};
 	cam_perf_put_frame(&b, &f);
 	f.verbatim = true;
 	f.module = CAM_TEXT("");

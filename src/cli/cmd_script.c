@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/exporting.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "interop/perf_script_fields.h"
+
+#include <errno.h>
+
+struct script_arguments {
+	struct cam_exporting_options what;
+	struct cam_option_list fields;
+	bool header, ns;
+};
+
+static int parse_fields(const struct script_arguments *a, struct cam_perf_script_options *o)
+{
+	char why[256] = "";
+	*o = (struct cam_perf_script_options){
+		.header = a->header,
+		.nanoseconds = a->ns,
+		.fields = CAM_PERF_DEFAULT,
+		.trace_fields = CAM_PERF_TRACE_DEFAULT,
+	};
+	for (size_t i = 0; i < a->fields.n; i++) {
+		struct cam_text list = cam_text_of(a->fields.values[i]);
+		if (cam_perf_fields_parse(list, o, why, sizeof(why)))
+			return cam_usage("-F '%s': %s", a->fields.values[i], why);
+	}
+	if (cam_perf_fields_check(o, why, sizeof(why)))
+		return cam_usage("-F '%s': %s", a->fields.values[a->fields.n - 1], why);
+	return CAM_EXIT_OK;
+}
+
+static int write_script(struct cam_exporting *x, const struct cam_perf_script_options *o)
+{
+	struct cam_exporter *to = NULL;
+	int failed = 0, err = cam_perf_script_out_new(cam_output_stream(x->output), o, &to);
+	if (err)
+		return cam_failed("%s", cam_errno_words(err));
+	int status = cam_exporting_write(x, to, "perf script text is one sample after the other",
+					 &failed);
+	if (failed == -ENODATA)
+		status = cam_failed("%s: a sample has no '%s'; leave it out: -F -%s", x->in.name,
+				    cam_perf_field_name(cam_perf_script_missing(to)),
+				    cam_perf_field_name(cam_perf_script_missing(to)));
+	cam_exporter_free(to);
+	return status;
+}
+
+int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
+{
+	struct script_arguments a = {0};
+	const struct cam_option options[] = {
+		CAM_READING_OPTIONS(a.what.from),
+		{"output", 'o', CAM_OPTION_TEXT, &a.what.out, "OUT",
+		 "write here (.gz and .zst compress); default: standard output"},
+		{"fields", 'F', CAM_OPTION_LIST, &a.fields, "LIST",
+		 "comm,pid,tid,cpu,time,period,event,trace,ip,sym,symoff,dso,cgroup; +x and -x "
+		 "change the default; trace: before it for tracepoints"},
+		{"header", 0, CAM_OPTION_FLAG, &a.header, NULL, "the # lines first"},
+		{"ns", 0, CAM_OPTION_FLAG, &a.ns, NULL, "times with 9 decimals instead of 6"},
+		CAM_RANGE_OPTIONS(a.what.range),
+		CAM_FILTER_OPTIONS(a.what.filters, "idle CPUs, too (the default)", "without them",
+				   "only this event (default: all)"),
+		{0},
+	};
+	int n_rest;
+	bool done;
+	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return status;
+	if (n_rest)
+		return cam_usage("script takes no argument '%s'", argv[0]);
+	struct cam_perf_script_options o;
+	status = parse_fields(&a, &o);
+	if (status)
+		return status;
+	struct cam_exporting x;
+	const char *events = a.what.filters.event_type.n ? NULL : "*";
+	status = cam_exporting_open(&a.what, events,
+				    &(struct cam_wanted){.details = true, .addresses = true}, &x);
+	return status ? status : cam_exporting_close(&x, write_script(&x, &o));
+}

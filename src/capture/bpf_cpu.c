@@ -90,8 +90,6 @@ static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns, uint64_t alive_n
 static void check_alive(struct cam_bpf_cpu *c)
 {
 	struct cam_kernel_count n, again;
-	if (c->now.fired != c->told_fired)
-		return;
 	if (c->kernel->count(c->kernel, c->fd, &n) < 0 ||
 	    c->kernel->count(c->kernel, c->fd, &again) < 0)
 		return;
@@ -107,8 +105,11 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 	if (c->now.fired != fired)
 		c->fired_ns = round_ns;
 	tell_lost(c, round_ns);
-	if (c->asked || round_ns - c->counts_ns >= COUNTS_EVERY_NS) {
+	bool due = c->asked || round_ns - c->counts_ns >= COUNTS_EVERY_NS;
+	bool fell = cam_pulse_fell(&c->pulse, round_ns, c->now.fired);
+	if (fell || (due && c->now.fired == c->told_fired))
 		check_alive(c);
+	if (due) {
 		tell_counts(c, round_ns, round_ns);
 		c->asked = false;
 	}

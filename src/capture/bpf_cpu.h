@@ -7,6 +7,7 @@
 #pragma once
 #include "capture/bpf_load.h"
 #include "capture/kernel.h"
+#include "capture/pulse.h"
 #include "capture/rings.h"
 #include "capture/synth.h"
 
@@ -25,6 +26,7 @@ struct cam_bpf_cpu {
 	uint64_t told;		     /* losses that LOST records have told */
 	uint64_t told_fired;	     /* of the last COUNTS */
 	uint64_t opened_ns, round_ns, counts_ns;
+	struct cam_pulse pulse;
 	uint64_t fired_ns; /* the last round that found it to have fired */
 	bool gone;	   /* no events any more: what is left is read */
 	bool dead;	   /* the kernel has killed the event */

@@ -54,6 +54,7 @@ struct source {
 	struct cam_stream **streams;
 	size_t n_streams;
 	int epoll_fd, online_fd, max_rate_fd;
+	struct cam_cpus online; /* as last followed */
 };
 
 static size_t page_bytes(void)
@@ -327,13 +328,27 @@ static int apply_rate(struct source *s)
 	return first;
 }
 
+static bool source_cpus_changed(struct cam_capture *c)
+{
+	struct source *s = (struct source *)c;
+	struct cam_cpus online;
+	for (size_t i = 0; i < s->n_cpus; i++)
+		if (!s->cpus[i]->gone && s->cpus[i]->dead)
+			return true;
+	return !cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online) &&
+	       memcmp(&online, &s->online, sizeof(online)) != 0;
+}
+
 static int source_rescan(struct cam_capture *c)
 {
 	struct source *s = (struct source *)c;
 	struct cam_cpus online;
 	int err = cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online);
-	if (!err)
+	if (!err) {
+		/* Also if some cannot be opened: they are tried again in a second, not each round. */
+		s->online = online;
 		err = follow(s, &online);
+	}
 	int rate = apply_rate(s);
 	return err ? err : rate;
 }
@@ -384,6 +399,7 @@ static const struct cam_capture_ops ops = {
 	.begin_round = source_begin,
 	.end_round = source_end,
 	.count = source_count,
+	.cpus_changed = source_cpus_changed,
 	.rescan = source_rescan,
 	.set_rate = source_set_rate,
 	.filter_pids = source_filter_pids,
@@ -590,7 +606,6 @@ static int prepare(struct source *s, const struct cam_capture_options *o,
 int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,
 			struct cam_capture **out, struct cam_bpf_refusal *why)
 {
-	struct cam_cpus online;
 	struct source *s = calloc(1, sizeof(*s));
 	*why = (struct cam_bpf_refusal){0};
 	if (!s)
@@ -601,11 +616,11 @@ int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_pe
 	s->bpf = CAM_BPF_NONE;
 	int err = prepare(s, o, why);
 	if (!err)
-		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &online);
+		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &s->online);
 	if (!err)
-		err = choose_sizes(s, &online);
+		err = choose_sizes(s, &s->online);
 	if (!err)
-		err = open_all(s, &online);
+		err = open_all(s, &s->online);
 	if (err) {
 		if (!why->step)
 			*why = (struct cam_bpf_refusal){"the events and rings", err};

@@ -76,7 +76,11 @@ struct cam_capture_ops {
 	/* The next round brings COUNTS of every CPU, whenever their last ones were: after the last
 	 * round nothing is left to tell. */
 	void (*count)(struct cam_capture *c);
-	/* Once a second: opens CPUs that came, closes those that went. */
+	/* Each round, at the cost of one read of a small file: whether CPUs have come or gone, or lost
+	 * their events, since the last rescan(), so that another is due at once. */
+	bool (*cpus_changed)(struct cam_capture *c);
+	/* Then, and once a second: opens CPUs that came, closes those that went; follows the kernel's
+	 * highest rate. */
 	int (*rescan)(struct cam_capture *c);
 	/* Changes the rate of all CPUs (to shed load). */
 	int (*set_rate)(struct cam_capture *c, uint32_t hz);

@@ -51,6 +51,7 @@ struct source {
 	struct cam_rings *samples, *side;
 	struct cam_stream **streams;
 	int epoll_fd, online_fd, max_rate_fd;
+	struct cam_cpus online; /* as last followed */
 	uint32_t asked_hz;
 };
 
@@ -152,13 +153,27 @@ static int apply_rate(struct source *s)
 	return err;
 }
 
+static bool source_cpus_changed(struct cam_capture *c)
+{
+	struct source *s = (struct source *)c;
+	struct cam_cpus online;
+	cam_rings_dead(s->samples, &online);
+	if (cam_cpus_next(&online, 0) < CAM_CPUS_MAX)
+		return true;
+	return !cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online) &&
+	       memcmp(&online, &s->online, sizeof(online)) != 0;
+}
+
 static int source_rescan(struct cam_capture *c)
 {
 	struct source *s = (struct source *)c;
 	struct cam_cpus online;
 	int err = cam_cpus_reread(&s->online_fd, s->host.sys_root, "online", &online);
-	if (!err)
+	if (!err) {
+		/* Also if some cannot be opened: they are tried again in a second, not each round. */
+		s->online = online;
 		err = follow(s, &online);
+	}
 	int rate = apply_rate(s);
 	return err ? err : rate;
 }
@@ -198,6 +213,7 @@ static const struct cam_capture_ops ops = {
 	.begin_round = source_begin,
 	.end_round = source_end,
 	.count = source_count,
+	.cpus_changed = source_cpus_changed,
 	.rescan = source_rescan,
 	.set_rate = source_set_rate,
 	.filter_pids = source_filter_pids,
@@ -346,7 +362,6 @@ static int prepare(struct source *s, const struct cam_capture_options *o)
 int cam_perf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,
 			 struct cam_capture **out)
 {
-	struct cam_cpus online;
 	struct source *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
@@ -355,11 +370,11 @@ int cam_perf_source_open(const struct cam_capture_options *o, const struct cam_p
 	s->epoll_fd = s->online_fd = s->max_rate_fd = -1;
 	int err = prepare(s, o);
 	if (!err)
-		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &online);
+		err = cam_cpus_reread(&s->online_fd, host->sys_root, "online", &s->online);
 	if (!err)
-		err = choose_sizes(s, &online);
+		err = choose_sizes(s, &s->online);
 	if (!err)
-		err = open_sets(s, &online);
+		err = open_sets(s, &s->online);
 	if (err) {
 		source_close(&s->base);
 		return err;

@@ -115,6 +115,14 @@ static void read_counts(struct cam_slot *s, uint64_t now_ns)
 	s->enabled_ns = enabled;
 }
 
+/* An event that cannot be read, or whose time does not move between two readings, is dead. */
+static void check_alive(struct cam_slot *s)
+{
+	uint64_t lost, enabled, again;
+	s->dead = !sum_counts(s, &lost, &enabled) || !sum_counts(s, &lost, &again) ||
+		  again == enabled;
+}
+
 static void tell_lost(struct cam_slot *s, uint64_t now_ns)
 {
 	uint64_t all = s->kernel_lost + s->given_up + s->ring.stats.malformed;
@@ -145,7 +153,10 @@ void cam_slot_begin(struct cam_slot *s, uint64_t round_ns)
 	if (s->gone)
 		return;
 	bool due = s->watch && (s->asked || round_ns - s->counts_ns >= COUNTS_EVERY_NS);
+	bool fell = cam_pulse_fell(&s->pulse, round_ns, s->ring.head);
 	s->asked = false;
+	if (fell && s->watch && !s->of_tids && !s->side_band)
+		check_alive(s);
 	if (s->ring.tight || due) {
 		s->ring.tight = false;
 		read_counts(s, round_ns);

@@ -4,6 +4,7 @@
  * stream. Private to rings.c and its tests.
  */
 #pragma once
+#include "capture/pulse.h"
 #include "capture/rings.h"
 #include "capture/synth.h"
 
@@ -30,6 +31,7 @@ struct cam_slot {
 	uint64_t given_up; /* records of an earlier slot of this CPU that nobody read */
 	uint64_t told;	   /* losses that LOST records of the queue have told */
 	uint64_t round_ns, counts_ns;
+	struct cam_pulse pulse; /* in bytes */
 };
 
 /*

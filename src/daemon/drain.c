@@ -157,7 +157,7 @@ static void run_round(struct cam_drain *d)
 	atomic_store_explicit(&d->released_ns, d->stopping ? t : settled, memory_order_release);
 	atomic_fetch_add_explicit(&d->rounds, 1, memory_order_relaxed);
 	d->last_round_ns = t;
-	if (t - d->last_scan_ns >= CAM_NS_PER_SEC) {
+	if (t - d->last_scan_ns >= CAM_NS_PER_SEC || d->capture->ops->cpus_changed(d->capture)) {
 		d->last_scan_ns = t;
 		note_error(d, d->capture->ops->rescan(d->capture));
 	}

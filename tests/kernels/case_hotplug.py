@@ -18,6 +18,10 @@ echo 1 >/sys/devices/system/cpu/cpu{CPU}/online
 echo {machine.NOW}
 taskset 2 /work/spin31 3
 echo {machine.NOW}
+echo 0 >/sys/devices/system/cpu/cpu{CPU}/online
+echo 1 >/sys/devices/system/cpu/cpu{CPU}/online
+echo {machine.NOW}
+taskset 2 /work/spin31 2
 """
 
 
@@ -29,7 +33,7 @@ class Hotplug(unittest.TestCase):
         stamps = cls.vm.must("sleep 2\n" + SCRIPT + "sleep 2")
         cls.ended = cls.made.stop()
         # No suspend so far: boot time and the samples' clock are the same.
-        cls.leaving, cls.left, cls.coming, cls.back, cls.end = (
+        cls.leaving, cls.left, cls.coming, cls.back, cls.end, cls.blinked = (
             int(float(t) * SECOND) for t in stamps.split())
         cls.stores = {s: cls.made.store(s) for s in machine.SOURCES}
 
@@ -44,6 +48,15 @@ class Hotplug(unittest.TestCase):
             print(f"# {source}: CPU {CPU} sampled again after "
                   f"{(min(after) - self.back) / SECOND:.2f} s", flush=True)
             self.assertLess(min(after) - self.back, SECOND, source)
+
+    def test_hotplug_a_blink_is_noticed(self):
+        """Away for less than it takes to look: only its silence says so."""
+        for source, store in self.stores.items():
+            after = [s.time for s in store.samples if s.cpu == CPU and s.time >= self.blinked]
+            self.assertGreater(len(after), 80, source)
+            print(f"# {source}: CPU {CPU} sampled again {(min(after) - self.blinked) / SECOND:.2f} s "
+                  "after a blink", flush=True)
+            self.assertLess(min(after) - self.blinked, SECOND, source)
 
     def rows(self, store, cause, start, end):
         return [r for r in store.ledger if r["cpu"] == CPU and r["cause"] == cause and

@@ -84,6 +84,9 @@ static int fake_count(const struct cam_kernel *k, int fd, struct cam_kernel_coun
 	if (e->unreadable)
 		return -ENODATA;
 	*out = e->count;
+	/* Reading takes time; one that is dead does not notice. */
+	if (e->enabled && !e->dead)
+		out->enabled_ns += e->moved_ns++;
 	if (e->attr.type == PERF_TYPE_HARDWARE && !self(k)->cycles_stand_still)
 		out->value = 12345;
 	return 0;
@@ -164,6 +167,7 @@ void fake_kernel_pass(struct fake_kernel *f, uint64_t ns)
 	f->now_ns += ns;
 	for (int i = 0; i < FAKE_EVENTS; i++) {
 		struct fake_event *e = &f->events[i];
+		e->moved_ns = 0;
 		if (!e->open || !e->enabled || e->dead)
 			continue;
 		e->count.enabled_ns += ns;

@@ -16,7 +16,8 @@ struct fake_event {
 	struct perf_event_attr attr;
 	struct cam_kernel_count count;
 	int reads;
-	uint64_t period; /* what PERF_EVENT_IOC_PERIOD last said */
+	uint64_t moved_ns; /* by readings since time was last passed */
+	uint64_t period;   /* what PERF_EVENT_IOC_PERIOD last said */
 	struct fake_event *output;
 	struct perf_builder ring;
 	void *base;

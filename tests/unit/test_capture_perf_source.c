@@ -217,9 +217,12 @@ static void follows_cpus(void **state)
 	assert_true(r.cpu_state.online);
 	assert_int_equal(c->ops->rescan(c), 0);
 	assert_int_equal(c->generation, generation);
+	assert_false(c->ops->cpus_changed(c));
 
 	set_online(f, "0-2\n");
+	assert_true(c->ops->cpus_changed(c));
 	assert_int_equal(c->ops->rescan(c), 0);
+	assert_false(c->ops->cpus_changed(c));
 	assert_int_equal(c->info.cpus, 3);
 	assert_int_equal(round_of(f, CAM_RAW_CPU, 3, &r), 1);
 	assert_false(r.cpu_state.online);
@@ -227,6 +230,7 @@ static void follows_cpus(void **state)
 	assert_int_equal(c->info.ring_bytes, 3 * 2 * (4096 + (512u << 10)));
 
 	set_online(f, "0-3\n");
+	assert_true(c->ops->cpus_changed(c));
 	assert_int_equal(c->ops->rescan(c), 0);
 	assert_true(c->generation > generation);
 	assert_int_equal(c->info.cpus, 4);
@@ -236,6 +240,7 @@ static void follows_cpus(void **state)
 
 	/* The file cannot be read: what is open stays. */
 	put(f, "sys/devices/system/cpu/online", "nonsense");
+	assert_false(c->ops->cpus_changed(c));
 	assert_int_equal(c->ops->rescan(c), -EINVAL);
 	assert_int_equal(c->info.cpus, 4);
 }
@@ -262,6 +267,33 @@ static void follows_a_blink(void **state)
 	assert_false(fake_kernel_event(&f->kernel, 1, false)->dead);
 	assert_int_equal(round_of(f, CAM_RAW_CPU, 1, NULL), 2);
 	assert_int_equal(c->info.cpus, 4);
+}
+
+/* The same of a busy CPU: it is not asked once a second, but as soon as it falls silent. */
+static void a_busy_cpu_that_blinked_is_missed_at_once(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(start(f), 0);
+	struct cam_capture *c = f->capture;
+	for (int i = 0; i < 3; i++) {
+		fake_kernel_pass(&f->kernel, SECOND / 10);
+		for (uint32_t cpu = 0; cpu < 4; cpu += 2)
+			fake_event_sample(fake_kernel_event(&f->kernel, cpu, false),
+					  f->kernel.now_ns);
+		round_of(f, CAM_RAW_CPU, 1, NULL);
+		assert_false(c->ops->cpus_changed(c));
+	}
+	set_online(f, "0-1,3\n");
+	set_online(f, "0-3\n");
+	fake_kernel_pass(&f->kernel, SECOND / 10);
+	round_of(f, CAM_RAW_CPU, 1, NULL);
+	/* CPU 0 fell silent too, and was found to be alive. */
+	assert_true(c->ops->cpus_changed(c));
+	assert_int_equal(c->ops->rescan(c), 0);
+	assert_false(c->ops->cpus_changed(c));
+	assert_false(fake_kernel_event(&f->kernel, 2, false)->dead);
+	assert_false(fake_kernel_event(&f->kernel, 2, true)->dead);
+	assert_int_equal(round_of(f, CAM_RAW_CPU, 0, NULL), 0);
 }
 
 /* Samples of some CPUs; but a process forks and maps wherever it runs. */
@@ -369,10 +401,10 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(opens_all),	      T(chooses_event),	  T(follows_the_kernels_rate),
-		T(follows_cpus),      T(follows_a_blink), T(some_cpus),
-		T(sizes_for_present), T(locked_memory),	  T(budget),
-		T(privileges),	      T(nonsense),
+		T(opens_all),	 T(chooses_event),     T(follows_the_kernels_rate),
+		T(follows_cpus), T(follows_a_blink),   T(a_busy_cpu_that_blinked_is_missed_at_once),
+		T(some_cpus),	 T(sizes_for_present), T(locked_memory),
+		T(budget),	 T(privileges),	       T(nonsense),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ struct made_up {
 	struct cam_stream stream, *streams[1];
 	bool forks, given;
 	uint64_t rounds_ns[64], now_ns;
-	size_t n;
+	size_t n, change_at, rescans, rescanned_at[64]; /* in rounds, from 1 */
 };
 
 static bool made_up_peek(struct cam_stream *s, uint64_t *time_ns)
@@ -178,45 +178,70 @@ static void made_up_done(struct cam_capture *c)
 	(void)c;
 }
 
+static bool made_up_changed(struct cam_capture *c)
+{
+	struct made_up *m = (struct made_up *)c;
+	return m->n == m->change_at;
+}
+
 static int made_up_rescan(struct cam_capture *c)
 {
-	(void)c;
+	struct made_up *m = (struct made_up *)c;
+	m->rescanned_at[m->rescans++ % 64] = m->n;
 	return 0;
 }
 
-/* How many rounds there were in the last second of 3.3; *records: that came in all. */
-static size_t count_rounds(bool forks, uint32_t hz, size_t *records)
+/* Drains it for so long; when that began. *records: that came in all. */
+static uint64_t drain_made_up(struct made_up *m, uint32_t ms, size_t *records)
 {
 	static const struct cam_capture_ops ops = {.fd = made_up_fd,
 						   .begin_round = made_up_begin,
 						   .end_round = made_up_done,
 						   .count = made_up_done,
+						   .cpus_changed = made_up_changed,
 						   .rescan = made_up_rescan};
-	struct made_up m = {
-		.base = {.ops = &ops, .info = {.hz = hz, .sample_ring_bytes = 512 << 10}},
-		.stream = {.peek = made_up_peek, .take = made_up_take},
-		.forks = forks,
-	};
 	struct cam_queue *q;
 	struct cam_drain *d;
 	struct cam_raw r;
-	m.streams[0] = &m.stream;
+	m->base.ops = &ops;
+	m->base.info.sample_ring_bytes = 512 << 10;
+	m->stream = (struct cam_stream){.peek = made_up_peek, .take = made_up_take};
+	m->streams[0] = &m->stream;
 	assert_int_equal(cam_queue_new(1u << 16, &q), 0);
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct cam_drain_options o = {
-		.capture = &m.base, .queue = q, .wake_fd = wake, .max_streams = 1};
+		.capture = &m->base, .queue = q, .wake_fd = wake, .max_streams = 1};
 	assert_int_equal(cam_drain_start(&o, &d), 0);
 	uint64_t started_ns = sampling_now_ns();
-	usleep(3300000);
+	usleep(ms * 1000);
 	cam_drain_stop(d);
 	for (*records = 0; cam_queue_peek(q, &r); ++*records)
 		cam_queue_drop(q);
 	cam_queue_free(q);
 	close(wake);
+	return started_ns;
+}
+
+/* How many rounds there were in the last second of 3.3. */
+static size_t count_rounds(bool forks, uint32_t hz, size_t *records)
+{
+	struct made_up m = {.base.info.hz = hz, .forks = forks};
+	uint64_t started_ns = drain_made_up(&m, 3300, records);
 	size_t n = 0;
 	while (n < m.n && m.rounds_ns[m.n - 1 - n] > started_ns + 2300 * CAM_NS_PER_MS)
 		n++;
 	return n - 1; /* without the last one, which stop() makes */
+}
+
+/* CPUs that came are not left waiting for the next full second; else the scan is once a second. */
+static void cpus_are_followed_in_the_round_that_sees_them(void **state)
+{
+	(void)state;
+	struct made_up m = {.base.info.hz = 97, .change_at = 2};
+	size_t records;
+	drain_made_up(&m, 900, &records);
+	assert_int_equal(m.rescans, 1);
+	assert_int_equal(m.rescanned_at[0], 2);
 }
 
 /* Rounds begin on multiples of their length; a busy machine may make one late, but no more of them. */
@@ -249,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_round_counts_through_bpf),
 		cmocka_unit_test(the_last_round_counts_through_plain_rings),
+		cmocka_unit_test(cpus_are_followed_in_the_round_that_sees_them),
 		cmocka_unit_test(rounds_are_long_where_nothing_is_new),
 		cmocka_unit_test(rounds_are_short_where_programs_come),
 		cmocka_unit_test(rounds_are_short_where_rings_fill),

@@ -418,3 +418,25 @@ size_t cam_files_key_bytes(const struct cam_file_key *key, uint8_t out[CAM_FILES
 	to = put(to, key->bytes, 8);
 	return (size_t)(to - out);
 }
+
+static uint64_t get(const uint8_t **from, unsigned bytes)
+{
+	uint64_t v = 0;
+	for (unsigned i = 0; i < bytes; i++)
+		v |= (uint64_t) * (*from)++ << (8 * i);
+	return v;
+}
+
+int cam_files_key_read(struct cam_text bytes, struct cam_file_key *key)
+{
+	const uint8_t *from = (const uint8_t *)bytes.p;
+	if (bytes.n != CAM_FILES_KEY_BYTES)
+		return -EBADMSG;
+	key->major = (uint32_t)get(&from, 4);
+	key->minor = (uint32_t)get(&from, 4);
+	key->inode = get(&from, 8);
+	key->generation = get(&from, 8);
+	key->ctime_ns = (int64_t)get(&from, 8);
+	key->bytes = get(&from, 8);
+	return 0;
+}

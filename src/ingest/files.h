@@ -129,3 +129,5 @@ size_t cam_files_bytes(const struct cam_files *f);
 /* The key as bytes for a module's row: all fields, little-endian; answers how many. */
 #define CAM_FILES_KEY_BYTES 40u
 size_t cam_files_key_bytes(const struct cam_file_key *key, uint8_t out[CAM_FILES_KEY_BYTES]);
+/* And back. -EBADMSG: it is no key, or one of a mapping whose file nobody took hold of. */
+int cam_files_key_read(struct cam_text bytes, struct cam_file_key *key);

@@ -13,6 +13,7 @@
  *	map       u64 start, end, offset, u32 file
  *	rule      u8 cfa, rbp, i16 rbp offset, i32 cfa offset
  *	row       u32 offset, u16 rule
+ *	segment   u64 address, offset, bytes
  *
  * Fixed widths, not varints: what arrives came from a process that parses hostile files, and with
  * fixed widths the number of elements is bounded by the bytes left before anything is written, so
@@ -38,7 +39,7 @@ _Static_assert(sizeof(struct cam_name) * CAM_ERRAND_MAX_OFFSETS +
 		       2 * CAM_ERRAND_MAX_BYTES,
 	       "scratch bound");
 
-enum { ERRAND = 'E', TIDINGS = 'T', MAX_ERRNO = 4095, MAP_BYTES = 28 };
+enum { ERRAND = 'E', TIDINGS = 'T', MAX_ERRNO = 4095, MAP_BYTES = 28, SEGMENT_BYTES = 24 };
 
 /* Memory of the caller, given out from its start. */
 struct scratch {
@@ -440,6 +441,53 @@ static void get_unwound(struct cam_rd *r, struct scratch *s, struct cam_unwind_t
 		frames[i] = cam_rd_u64(r);
 }
 
+static bool valid_outline(const struct cam_outline_tidings *t)
+{
+	if (t->n_segments > CAM_OUTLINE_MAX_SEGMENTS || t->build_id.n > CAM_ERRAND_MAX_BUILD_ID ||
+	    (t->n_segments && !t->has_code))
+		return false;
+	for (uint32_t i = 0; i < t->n_segments; i++) {
+		const struct cam_file_segment *s = &t->segments[i];
+		if (s->address + s->bytes < s->address || s->offset + s->bytes < s->offset)
+			return false;
+	}
+	return true;
+}
+
+static void put_outline(struct cam_buf *b, const struct cam_outline_tidings *t)
+{
+	if (!valid_outline(t)) {
+		b->error = -EINVAL;
+		return;
+	}
+	cam_buf_put_u8(b, t->has_code);
+	cam_buf_put_u8(b, t->has_symbols);
+	put_text(b, t->build_id, CAM_ERRAND_MAX_BUILD_ID);
+	cam_buf_put_u32(b, t->n_segments);
+	for (uint32_t i = 0; i < t->n_segments; i++) {
+		cam_buf_put_u64(b, t->segments[i].address);
+		cam_buf_put_u64(b, t->segments[i].offset);
+		cam_buf_put_u64(b, t->segments[i].bytes);
+	}
+}
+
+static void get_outline(struct cam_rd *r, struct scratch *s, struct cam_outline_tidings *t)
+{
+	t->has_code = get_bool(r);
+	t->has_symbols = get_bool(r);
+	t->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
+	t->n_segments = cam_rd_u32(r);
+	struct cam_file_segment *to = take(s, r, t->n_segments, sizeof(*to), SEGMENT_BYTES);
+	t->segments = to;
+	for (uint32_t i = 0; to && i < t->n_segments; i++) {
+		to[i].address = cam_rd_u64(r);
+		to[i].offset = cam_rd_u64(r);
+		to[i].bytes = cam_rd_u64(r);
+	}
+	if (!cam_rd_error(r) && !valid_outline(t))
+		r->error = -EBADMSG;
+}
+
 static struct cam_buf borrow(void *room, size_t bytes)
 {
 	size_t n = bytes < CAM_ERRAND_MAX_BYTES ? bytes : CAM_ERRAND_MAX_BYTES;
@@ -566,6 +614,8 @@ int cam_tidings_pack(const struct cam_tidings *t, void *room, size_t room_bytes)
 		put_table(&b, &t->table);
 	if (!t->error && t->type == CAM_ERRAND_UNWIND)
 		put_unwound(&b, &t->unwound);
+	if (!t->error && t->type == CAM_ERRAND_OUTLINE)
+		put_outline(&b, &t->outline);
 	if (!t->error && t->type == CAM_ERRAND_NAMES)
 		put_names(&b, &t->names);
 	return cam_buf_error(&b) ? cam_buf_error(&b) : (int)b.len;
@@ -598,6 +648,8 @@ int cam_tidings_unpack(const void *from, size_t bytes, void *scratch, size_t scr
 		get_table(&r, &s, &out->table);
 	if (!out->error && out->type == CAM_ERRAND_UNWIND)
 		get_unwound(&r, &s, &out->unwound);
+	if (!out->error && out->type == CAM_ERRAND_OUTLINE)
+		get_outline(&r, &s, &out->outline);
 	if (!out->error && out->type == CAM_ERRAND_NAMES)
 		get_names(&r, &s, &out->names);
 	return finish(&r);

@@ -5,8 +5,8 @@
  * Sides: ingest/live asks (through struct cam_errands, which daemon implements over sockets and
  * tests over nothing); the opener (room proc) and the symboliser (room symbol) answer.
  * Handed over: an errand; later its tidings, with the same ticket. A file descriptor travels
- * beside the packet: opener → daemon with FILE, JIT and KALLSYMS, daemon → symboliser with NAMES and
- * TABLE. ingest never sees descriptors: it knows files by number.
+ * beside the packet: opener → daemon with FILE, JIT and KALLSYMS, daemon → symboliser with NAMES,
+ * TABLE and OUTLINE. ingest never sees descriptors: it knows files by number.
  * Ownership: pointers inside are borrowed for the call; packed forms are self-contained.
  * Thread: send() and the delivery of tidings on ingest's thread.
  * Refusals: send(): -EAGAIN, too much is under way (ask again later). No answer is promised: an
@@ -30,6 +30,7 @@ enum cam_errand_type {
 	CAM_ERRAND_JIT,	     /* → opener: take hold of the perf map of this process */
 	CAM_ERRAND_TABLE,    /* → symboliser: the unwind table of that file; it keeps it, too */
 	CAM_ERRAND_UNWIND,   /* → symboliser: walk this copy of a stack, with the tables it has */
+	CAM_ERRAND_OUTLINE,  /* → symboliser: what kind of file is this? */
 	CAM_ERRAND_TYPES,
 };
 
@@ -60,6 +61,8 @@ enum cam_file_format {
 	CAM_FORMAT_ELF,
 	CAM_FORMAT_PERF_MAP, /* offsets are absolute addresses; it grows */
 	CAM_FORMAT_JITDUMP,  /* as well */
+	CAM_FORMAT_DEBUG, /* an ELF file that only tells of code, which lies in another: offsets are
+			    * the addresses of the code (struct cam_file_segment) */
 	CAM_FORMATS,
 };
 
@@ -132,6 +135,20 @@ struct cam_unwind_tidings {
 	uint32_t lacking; /* with CAM_STACK_PENDING: the file whose table was not there; CAM_NONE */
 };
 
+/* Code of an ELF file: where it lies in it, and at which address it was linked to run. */
+struct cam_file_segment {
+	uint64_t address, offset, bytes;
+};
+#define CAM_OUTLINE_MAX_SEGMENTS 64u
+
+struct cam_outline_tidings {
+	struct cam_text build_id; /* raw bytes */
+	bool has_code;		  /* else only information about it: CAM_FORMAT_DEBUG */
+	bool has_symbols;	  /* all of them, not only what others may call */
+	const struct cam_file_segment *segments; /* with code only */
+	uint32_t n_segments;
+};
+
 struct cam_tidings {
 	enum cam_errand_type type;
 	uint32_t ticket;
@@ -146,6 +163,7 @@ struct cam_tidings {
 		struct cam_names_tidings names;
 		struct cam_table_tidings table;
 		struct cam_unwind_tidings unwound;
+		struct cam_outline_tidings outline;
 	};
 };
 
@@ -165,7 +183,8 @@ struct cam_errands {
  * What unpack promises: type, source and error are of their ranges (a source is one that a
  * symboliser can have), pids are not negative, start < end, mappings ascend without overlap within
  * the packet, a function starts at or before the offset, a name is empty exactly with CAM_NAME_NONE,
- * which has nothing inlined, inlined functions have names, at most CAM_NAME_MAX_INLINED an offset,
+ * which has nothing inlined, inlined functions have names, at most CAM_NAME_MAX_INLINED an offset, a
+ * segment's ends do not wrap,
  * kinds of rules are of their ranges, rows ascend within the packet and their rules are below
  * CAM_UNWIND_MAX_RULES, tidings with an error have no body. Text may be any bytes.
  */

@@ -224,8 +224,8 @@ static void find_ups(struct list *list)
 static int load(struct cam_elf *e, const struct cam_bytes *b)
 {
 	struct loading l = {.e = e, .b = b};
-	int error = cam_elf_file_read(&e->file, b);
-	if (!error && e->file.n_segments)
+	int error = 0;
+	if (e->file.n_segments)
 		error = read_extents(&l);
 	for (int kind = 0; !error && kind < CAM_ELF_KINDS && e->file.n_segments; kind++) {
 		error = read_symbols(&l, kind);
@@ -240,18 +240,31 @@ static int load(struct cam_elf *e, const struct cam_bytes *b)
 	return error;
 }
 
-int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out)
+static int load_as(int (*read)(struct cam_elf_file *, const struct cam_bytes *),
+		   const struct cam_bytes *b, struct cam_elf **out)
 {
 	struct cam_elf *e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	int error = load(e, b);
+	int error = read(&e->file, b);
+	if (!error)
+		error = load(e, b);
 	if (error) {
 		cam_elf_free(e);
 		return error;
 	}
 	*out = e;
 	return 0;
+}
+
+int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out)
+{
+	return load_as(cam_elf_file_read, b, out);
+}
+
+int cam_elf_load_debug(const struct cam_bytes *b, struct cam_elf **out)
+{
+	return load_as(cam_elf_file_read_debug, b, out);
 }
 
 void cam_elf_free(struct cam_elf *e)

@@ -34,6 +34,8 @@ struct cam_elf;
 /* -EBADMSG: not a little-endian ELF file, or one whose tables do not fit it; -E2BIG; -ENOMEM; or
  * what pread said. A file without symbols is no error. */
 int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out);
+/* The same of a file with debug information only: offsets are addresses (elf_file.h). */
+int cam_elf_load_debug(const struct cam_bytes *b, struct cam_elf **out);
 void cam_elf_free(struct cam_elf *e);
 size_t cam_elf_memory(const struct cam_elf *e);
 /* Borrowed from e. */

@@ -11,6 +11,7 @@ struct entry {
 	ino_t inode;
 	struct timespec changed;
 	uint64_t bytes;
+	bool debug;	     /* how it was read */
 	struct cam_elf *elf; /* NULL with an error */
 	int error;
 	uint64_t used; /* 0: a free entry; else when it was last asked for */
@@ -67,13 +68,13 @@ static void make_fit(struct cam_elf_cache *c, const struct entry *kept, size_t m
 }
 
 /* The file's entry, or a free one (used is 0), or the least recently used, emptied. */
-static struct entry *entry_of(struct cam_elf_cache *c, const struct stat *s)
+static struct entry *entry_of(struct cam_elf_cache *c, const struct stat *s, bool debug)
 {
 	struct entry *least = &c->entries[0];
 	for (size_t i = 0; i < CAM_ELF_CACHE_FILES; i++) {
 		struct entry *e = &c->entries[i];
-		if (e->used && e->device == s->st_dev && e->inode == s->st_ino &&
-		    e->changed.tv_sec == s->st_ctim.tv_sec &&
+		if (e->used && e->debug == debug && e->device == s->st_dev &&
+		    e->inode == s->st_ino && e->changed.tv_sec == s->st_ctim.tv_sec &&
 		    e->changed.tv_nsec == s->st_ctim.tv_nsec && e->bytes == (uint64_t)s->st_size)
 			return e;
 		if (e->used < least->used)
@@ -86,18 +87,20 @@ static struct entry *entry_of(struct cam_elf_cache *c, const struct stat *s)
 
 static void load(struct cam_elf_cache *c, struct entry *e, const struct cam_bytes *b)
 {
-	e->error = cam_elf_load(b, &e->elf);
+	int (*read)(const struct cam_bytes *, struct cam_elf **) =
+		e->debug ? cam_elf_load_debug : cam_elf_load;
+	e->error = read(b, &e->elf);
 	if (e->error == -ENOMEM && c->held_bytes) {
 		make_fit(c, e, 0);
-		e->error = cam_elf_load(b, &e->elf);
+		e->error = read(b, &e->elf);
 	}
 	if (!e->error)
 		c->held_bytes += cam_elf_memory(e->elf);
 	make_fit(c, e, c->max_bytes);
 }
 
-int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
-		      const struct cam_elf **e)
+static int get(struct cam_elf_cache *c, int fd, bool debug, struct cam_bytes *b,
+	       const struct cam_elf **e)
 {
 	struct stat s;
 	if (fstat(fd, &s))
@@ -105,10 +108,10 @@ int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
 	if (!S_ISREG(s.st_mode) || s.st_size < 0)
 		return -EBADMSG;
 	*b = (struct cam_bytes){.fd = fd, .size = (uint64_t)s.st_size};
-	struct entry *entry = entry_of(c, &s);
+	struct entry *entry = entry_of(c, &s, debug);
 	if (!entry->used) {
-		*entry = (struct entry){s.st_dev, s.st_ino, s.st_ctim, (uint64_t)s.st_size,
-					.used = 1};
+		*entry = (struct entry){s.st_dev,	s.st_ino, s.st_ctim, (uint64_t)s.st_size,
+					.debug = debug, .used = 1};
 		load(c, entry, b);
 	}
 	entry->used = ++c->clock;
@@ -118,4 +121,16 @@ int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
 	if (error && error != -EBADMSG && error != -E2BIG)
 		drop(c, entry);
 	return error;
+}
+
+int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
+		      const struct cam_elf **e)
+{
+	return get(c, fd, false, b, e);
+}
+
+int cam_elf_cache_get_debug(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
+			    const struct cam_elf **e)
+{
+	return get(c, fd, true, b, e);
 }

@@ -24,3 +24,6 @@ size_t cam_elf_cache_memory(const struct cam_elf_cache *c);
  */
 int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
 		      const struct cam_elf **e);
+/* The same, read as a file with debug information only: cam_elf_load_debug(). */
+int cam_elf_cache_get_debug(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
+			    const struct cam_elf **e);

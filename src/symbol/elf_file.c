@@ -32,6 +32,7 @@ struct reading {
 	uint64_t names_at, names_bytes;
 	uint32_t dynsym_index;
 	uint32_t notes;
+	bool debug; /* only of what is elsewhere: cam_elf_file_read_debug() */
 };
 
 static uint64_t word(const struct cam_elf_file *f, const uint8_t *row, size_t at32, size_t at64)
@@ -166,9 +167,29 @@ static int read_notes(struct reading *r, uint64_t at, uint64_t bytes, uint64_t a
 	return 0;
 }
 
+static int add_segment(struct cam_elf_file *f, uint64_t address, uint64_t offset, uint64_t bytes)
+{
+	if (f->n_segments == CAM_ELF_MAX_SEGMENTS)
+		return -E2BIG;
+	f->segments[f->n_segments++] = (struct cam_elf_segment){address, offset, bytes};
+	return 0;
+}
+
+static int take_segment_of_debug(struct reading *r, const uint8_t *row)
+{
+	struct cam_elf_file *f = r->f;
+	uint64_t address = WORD(f, row, Phdr, p_vaddr), bytes = WORD(f, row, Phdr, p_memsz);
+	if (UINT(f, row, Phdr, p_type) != PT_LOAD || !(UINT(f, row, Phdr, p_flags) & PF_X) ||
+	    !bytes)
+		return 0;
+	return address + bytes < address ? -EBADMSG : add_segment(f, address, address, bytes);
+}
+
 static int take_segment(struct reading *r, const uint8_t *row)
 {
 	struct cam_elf_file *f = r->f;
+	if (r->debug)
+		return take_segment_of_debug(r, row);
 	uint32_t type = UINT(f, row, Phdr, p_type);
 	uint64_t offset = WORD(f, row, Phdr, p_offset), bytes = WORD(f, row, Phdr, p_filesz);
 	if (type == PT_NOTE)
@@ -181,10 +202,7 @@ static int take_segment(struct reading *r, const uint8_t *row)
 	uint64_t address = WORD(f, row, Phdr, p_vaddr);
 	if (!lies_inside(r->b, offset, bytes) || address + bytes < address)
 		return -EBADMSG;
-	if (f->n_segments == CAM_ELF_MAX_SEGMENTS)
-		return -E2BIG;
-	f->segments[f->n_segments++] = (struct cam_elf_segment){address, offset, bytes};
-	return 0;
+	return add_segment(f, address, offset, bytes);
 }
 
 static int read_segments(struct reading *r, uint64_t row_bytes)
@@ -299,7 +317,8 @@ static int take_frames(struct reading *r, const struct cam_elf_section *s)
 
 static int take_section(struct reading *r, uint32_t index, const struct cam_elf_section *s)
 {
-	bool amd64 = r->f->is_64 && r->f->machine == EM_X86_64;
+	bool amd64 = r->f->is_64 && r->f->machine == EM_X86_64 && !r->debug;
+	r->f->has_code |= s->type == SHT_PROGBITS && s->flags & SHF_EXECINSTR;
 	switch (s->type) {
 	case SHT_SYMTAB:
 	case SHT_DYNSYM:
@@ -348,17 +367,30 @@ static int read_sections(struct reading *r)
 	return error ? error : rows.error;
 }
 
+static int read_outline(struct reading *r)
+{
+	uint64_t row_bytes;
+	memset(r->f, 0, sizeof(*r->f));
+	int error = read_header(r, &row_bytes);
+	if (!error)
+		error = read_segments(r, row_bytes);
+	if (!error)
+		error = read_sections(r);
+	/* Who has cut the sections off has left the code. */
+	r->f->has_code |= !r->f->n_sections && r->f->n_segments;
+	return error;
+}
+
 int cam_elf_file_read(struct cam_elf_file *f, const struct cam_bytes *b)
 {
 	struct reading r = {.f = f, .b = b};
-	uint64_t row_bytes;
-	memset(f, 0, sizeof(*f));
-	int error = read_header(&r, &row_bytes);
-	if (!error)
-		error = read_segments(&r, row_bytes);
-	if (!error)
-		error = read_sections(&r);
-	return error;
+	return read_outline(&r);
+}
+
+int cam_elf_file_read_debug(struct cam_elf_file *f, const struct cam_bytes *b)
+{
+	struct reading r = {.f = f, .b = b, .debug = true};
+	return read_outline(&r);
 }
 
 bool cam_elf_file_offset(const struct cam_elf_file *f, uint64_t address, uint64_t *offset,

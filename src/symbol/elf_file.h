@@ -44,6 +44,7 @@ struct cam_elf_file {
 	uint16_t machine;
 	struct cam_elf_segment segments[CAM_ELF_MAX_SEGMENTS]; /* executable ones */
 	uint32_t n_segments;
+	bool has_code; /* else it has only what was said about code elsewhere: a debug file */
 	struct cam_elf_table symbols[CAM_ELF_KINDS];
 	struct cam_elf_table relocations[2]; /* .rela.plt, .rela.dyn */
 	struct cam_elf_stubs stubs[CAM_ELF_MAX_STUBS];
@@ -66,6 +67,12 @@ struct cam_elf_section {
 /* -EBADMSG: no ELF, another byte order, or a table that does not fit the file; -E2BIG: more
  * headers than the bounds above. */
 int cam_elf_file_read(struct cam_elf_file *f, const struct cam_bytes *b);
+/*
+ * The same for a file that has only debug information: the code its segments tell of lies elsewhere, and
+ * its offsets mean nothing (strip leaves the old ones, objcopy others). So addresses stand for them: a
+ * segment's offset is its address, its bytes are those in memory, and nothing of the code is looked at.
+ */
+int cam_elf_file_read_debug(struct cam_elf_file *f, const struct cam_bytes *b);
 void cam_elf_section_decode(const struct cam_elf_file *f, const uint8_t *row,
 			    struct cam_elf_section *out);
 /* The file offset of an address of the code, and how many bytes of its segment follow; false: it is

@@ -163,7 +163,7 @@ static int find_names(struct answer *a, int fd)
 	const struct cam_elf *e = s->vdso_elf;
 	if (errand->file == CAM_FILE_KERNEL)
 		return name_from_kallsyms(s, errand, fd);
-	if (errand->format != CAM_FORMAT_ELF)
+	if (errand->format == CAM_FORMAT_PERF_MAP || errand->format == CAM_FORMAT_JITDUMP)
 		return name_from_jit(a, fd);
 	if (errand->file == CAM_FILE_VDSO) {
 		if (!e)
@@ -172,7 +172,9 @@ static int find_names(struct answer *a, int fd)
 	} else {
 		if (fd < 0)
 			return -EBADF;
-		int error = cam_elf_cache_get(s->files, fd, &b, &e);
+		int error = errand->format == CAM_FORMAT_DEBUG
+				    ? cam_elf_cache_get_debug(s->files, fd, &b, &e)
+				    : cam_elf_cache_get(s->files, fd, &b, &e);
 		if (error)
 			return error;
 	}
@@ -271,6 +273,47 @@ static int answer_unwind(struct answer *a)
 	return send_tidings(a, &t);
 }
 
+/* A file whose segments do not lie in it may still have debug information. */
+static int read_outline(struct cam_symboliser *s, const struct cam_errand *errand, int fd,
+			struct cam_elf_file *f)
+{
+	struct cam_bytes b = s->vdso;
+	int error = 0;
+	if (errand->file == CAM_FILE_VDSO)
+		error = b.memory ? 0 : -ENOENT;
+	else
+		error = fd < 0 ? -EBADF : cam_bytes_of_file(&b, fd);
+	if (error)
+		return error;
+	error = cam_elf_file_read(f, &b);
+	if (error == -EBADMSG || (!error && !f->has_code)) {
+		error = cam_elf_file_read_debug(f, &b);
+		f->has_code = false;
+	}
+	return error;
+}
+
+static int answer_outline(struct answer *a, int fd)
+{
+	struct cam_file_segment segments[CAM_ELF_MAX_SEGMENTS];
+	struct cam_elf_file f;
+	struct cam_tidings t = {.error = read_outline(a->s, a->errand, fd, &f)};
+	if (t.error)
+		return send_tidings(a, &t);
+	uint32_t n = f.has_code ? f.n_segments : 0;
+	for (uint32_t i = 0; i < n; i++)
+		segments[i] = (struct cam_file_segment){f.segments[i].address, f.segments[i].offset,
+							f.segments[i].bytes};
+	t.outline = (struct cam_outline_tidings){
+		.build_id = {(const char *)f.build_id, f.build_id_bytes},
+		.has_code = f.has_code,
+		.has_symbols = f.symbols[CAM_ELF_SYMTAB].rows != 0,
+		.segments = segments,
+		.n_segments = n,
+	};
+	return send_tidings(a, &t);
+}
+
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg)
 {
@@ -286,6 +329,8 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 		return answer_table(&a, fd);
 	case CAM_ERRAND_UNWIND:
 		return answer_unwind(&a);
+	case CAM_ERRAND_OUTLINE:
+		return answer_outline(&a, fd);
 	case CAM_ERRAND_FORGET:
 		cam_table_cache_forget(s->tables, errand.file);
 		return 0;

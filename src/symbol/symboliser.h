@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The symboliser: answers CAM_ERRAND_NAMES and _TABLE (model/errand.h) from descriptors that come with
- * them, and CAM_ERRAND_UNWIND from the tables it has made.
+ * them, CAM_ERRAND_OUTLINE from the head of such a file, and CAM_ERRAND_UNWIND from the tables it has made.
  *
  * A process of its own (`perfcam helper symboliser`), because what it parses was made by strangers:
  * it opens no path, holds no privilege, and may die at any time without losing more than names.

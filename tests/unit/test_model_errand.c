@@ -55,6 +55,11 @@ static const struct cam_unwind_row rows[] = {
 	{UINT32_MAX, CAM_UNWIND_MAX_RULES - 1},
 };
 
+static const struct cam_file_segment segments[] = {
+	{0x401000, 0x1000, 0x2000},
+	{UINT64_MAX, 0, 0},
+};
+
 static const struct cam_errand errands[] = {
 	{CAM_ERRAND_PROCESS, 1, 5, 7},
 	{CAM_ERRAND_THREAD, UINT32_MAX, INT32_MAX, 0},
@@ -69,6 +74,7 @@ static const struct cam_errand errands[] = {
 	{CAM_ERRAND_UNWIND, 10, 5, 6, .copy = {1, 2, UINT64_MAX, (const uint8_t *)"stack", 5},
 	 .maps = unwind_maps, .n_maps = 2},
 	{CAM_ERRAND_UNWIND, 11, 5, 6},
+	{CAM_ERRAND_OUTLINE, 12, .file = 11},
 };
 
 static const struct cam_tidings tidings[] = {
@@ -88,6 +94,9 @@ static const struct cam_tidings tidings[] = {
 	{CAM_ERRAND_TABLE, 9, .file = 11},
 	{CAM_ERRAND_UNWIND, 10, 5, 6, .unwound = {offsets, 3, CAM_STACK_COMPLETE, true, CAM_NONE}},
 	{CAM_ERRAND_UNWIND, 10, 5, 6, .unwound = {NULL, 0, CAM_STACK_PENDING, false, 11}},
+	{CAM_ERRAND_OUTLINE, 12, .file = 11,
+	 .outline = {CAM_TEXT("\1\2\0\3"), true, false, segments, 2}},
+	{CAM_ERRAND_OUTLINE, 12, .file = 11, .outline = {.has_symbols = true}},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -207,6 +216,19 @@ static void assert_names(const struct cam_names_tidings *a, const struct cam_nam
 	}
 }
 
+static void assert_outline(const struct cam_outline_tidings *a, const struct cam_outline_tidings *b)
+{
+	assert_text(a->build_id, b->build_id);
+	assert_int_equal(a->has_code, b->has_code);
+	assert_int_equal(a->has_symbols, b->has_symbols);
+	assert_int_equal(a->n_segments, b->n_segments);
+	for (uint32_t i = 0; i < a->n_segments; i++) {
+		assert_int_equal(a->segments[i].address, b->segments[i].address);
+		assert_int_equal(a->segments[i].offset, b->segments[i].offset);
+		assert_int_equal(a->segments[i].bytes, b->segments[i].bytes);
+	}
+}
+
 static void tidings_come_back(void **state)
 {
 	(void)state;
@@ -233,6 +255,8 @@ static void tidings_come_back(void **state)
 			assert_table(&got.table, &t->table);
 		if (t->type == CAM_ERRAND_UNWIND && !t->error)
 			assert_unwound(&got.unwound, &t->unwound);
+		if (t->type == CAM_ERRAND_OUTLINE && !t->error)
+			assert_outline(&got.outline, &t->outline);
 		if ((t->type == CAM_ERRAND_FILE || t->type == CAM_ERRAND_JIT) && !t->error) {
 			assert_int_equal(got.held.key.inode, 77);
 			assert_int_equal(got.held.key.generation, 5);
@@ -254,7 +278,11 @@ static void tables_that_are_none_are_refused(void **state)
 	const struct cam_unwind_rule odd[] = {{CAM_CFA_KINDS, 0, 0, 0}, {0, CAM_RBP_KINDS, 0, 0}};
 	const struct cam_unwind_row back[] = {{5, 0}, {5, 0}};
 	const struct cam_unwind_row beyond = {5, CAM_UNWIND_MAX_RULES};
+	const struct cam_file_segment wraps = {.address = UINT64_MAX, .bytes = 2};
 	const struct cam_tidings bad[] = {
+		{CAM_ERRAND_OUTLINE,
+		 .outline = {.has_code = true, .segments = &wraps, .n_segments = 1}},
+		{CAM_ERRAND_OUTLINE, .outline = {.segments = segments, .n_segments = 1}},
 		{CAM_ERRAND_TABLE, .table = {.rules = &odd[0], .n_rules = 1}},
 		{CAM_ERRAND_TABLE, .table = {.rules = &odd[1], .n_rules = 1}},
 		{CAM_ERRAND_TABLE, .table = {.rows = back, .n_rows = 2}},

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What librarian.c (which file is which module) and librarian_ask.c (what is asked of it) share. */
+#pragma once
+#include "base/index.h"
+#include "daemon/inquiry.h"
+#include "daemon/librarian.h"
+
+#define CAM_BOOK_COPIES 4u
+
+/* What kind of file one is, as the symboliser says. */
+struct cam_book_outline {
+	uint8_t build_id[CAM_ERRAND_MAX_BUILD_ID];
+	size_t id_bytes; /* 0: it has none */
+	bool has_code;
+	struct cam_file_segment segments[CAM_OUTLINE_MAX_SEGMENTS];
+	size_t n_segments;
+};
+
+/* A file that was found to be the module. It is opened again for each call, and used if it still is that. */
+struct cam_book_copy {
+	char *path;
+	struct cam_file_key key;
+	enum cam_namer_origin origin;
+	enum cam_file_format format;
+	uint8_t deaths; /* of symbolisers, without an answer between them */
+};
+
+struct cam_book {
+	struct cam_namer_module module; /* its texts are the book's */
+	int error;			/* why it has no copy */
+	struct cam_book_copy copies[CAM_BOOK_COPIES];
+	size_t n_copies, named_by;	   /* the copy that gave the last name */
+	struct cam_file_segment *segments; /* of the copy with code: a debug file knows addresses */
+	size_t n_segments;
+	uint64_t shift;	 /* KERNEL: add it to an address of our symbols to get the recorded one */
+	bool no_modules; /* …what it says of the kernel's modules is of another boot, maybe */
+	uint64_t table_batch; /* when its unwind table was last asked for */
+};
+
+struct cam_librarian {
+	struct cam_namer namer;
+	struct cam_librarian_options options; /* its texts are ours */
+	struct cam_inquiry *inquiry;
+	struct cam_book *books; /* file CAM_FILE_FIRST + i */
+	size_t n_books, cap_books;
+	struct cam_index index;
+	/* Which kernel's symbols the symboliser has: a book + 1, and since which start. */
+	size_t kernel_book;
+	uint32_t kernel_start;
+	uint64_t batch; /* of stacks */
+	uint32_t batch_start;
+};
+
+/* Opens a copy; -ESTALE: it is not the file any more that was looked at. */
+int cam_book_open(const struct cam_book_copy *c);
+
+int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets,
+			size_t n_offsets, cam_namer_name_fn *fn, void *arg);
+int cam_librarian_unwind(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
+			 cam_namer_frames_fn *fn, void *arg);
+/* 0, or why it has none: it is no ELF file (-EBADMSG), … */
+int cam_librarian_outline(struct cam_librarian *l, uint32_t file, int fd,
+			  struct cam_book_outline *out);

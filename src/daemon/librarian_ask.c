@@ -304,6 +304,16 @@ static int answer_rest(struct naming *g)
 	return g->broken;
 }
 
+static int ask_copies(struct naming *g, bool debug)
+{
+	int err = 0;
+	for (size_t i = 0; i < g->b->n_copies && !err; i++) {
+		if ((g->b->copies[i].format == CAM_FORMAT_DEBUG) == debug)
+			err = ask_copy(g, i);
+	}
+	return err;
+}
+
 int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets,
 			size_t n_offsets, cam_namer_name_fn *fn, void *arg)
 {
@@ -311,21 +321,23 @@ int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offs
 	struct cam_book *b = book_of(l, file);
 	if (!b)
 		return -EINVAL;
-	CAM_AUTOFREE struct naming *g = calloc(1, sizeof(*g));
-	CAM_AUTOFREE struct want *wants = calloc(n_offsets + 1, sizeof(*wants));
-	if (!g || !wants)
-		return -ENOMEM;
-	for (size_t i = 0; i < n_offsets; i++)
+	struct naming *g = calloc(1, sizeof(*g));
+	struct want *wants = calloc(n_offsets + 1, sizeof(*wants));
+	int err = g && wants ? 0 : -ENOMEM;
+	for (size_t i = 0; i < n_offsets && !err; i++)
 		wants[i] = (struct want){.offset = offsets[i], .start = offsets[i], .i = i};
-	*g = (struct naming){.l = l, .b = b, .wants = wants, .n = n_offsets, .fn = fn, .arg = arg};
-	int err = 0;
-	/* Debug files first. */
-	for (size_t i = 0; i < 2 * b->n_copies && !err; i++) {
-		size_t copy = i % b->n_copies;
-		if ((b->copies[copy].format == CAM_FORMAT_DEBUG) == (i < b->n_copies))
-			err = ask_copy(g, copy);
+	if (!err) {
+		*g = (struct naming){
+			.l = l, .b = b, .wants = wants, .n = n_offsets, .fn = fn, .arg = arg};
+		err = ask_copies(g, true);
+		if (!err)
+			err = ask_copies(g, false);
+		if (!err)
+			err = answer_rest(g);
 	}
-	return err ? err : answer_rest(g);
+	free(wants);
+	free(g);
+	return err;
 }
 
 struct walked {
@@ -505,7 +517,7 @@ static int walk_batch(struct walking *w)
 int cam_librarian_unwind(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
 			 cam_namer_frames_fn *fn, void *arg)
 {
-	CAM_AUTOFREE struct walking *w = calloc(1, sizeof(*w));
+	struct walking *w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->l = n->self;
@@ -520,5 +532,6 @@ int cam_librarian_unwind(struct cam_namer *n, const struct cam_namer_stack *stac
 		for (size_t i = 0; i < w->n && !err; i++)
 			err = fn(arg, done + i, &w->walked[i].end);
 	}
+	free(w);
 	return err;
 }

@@ -12,7 +12,7 @@
  *
  * Invariants:
  * 1. A step by table, or by frame pointer, raises sp; only a signal frame may lower it. Who bounds the
- *    number of steps bounds the work: one step reads at most 4 blocks, 2 chunks, 4 times memory.
+ *    number of steps bounds the work: one step reads at most 4 blocks, 2 chunks, 5 times memory.
  * 2. Whatever blocks, chunks and memory hold, no index leaves its array.
  * 3. A return address is looked up one byte before itself: a call may be the last instruction of a
  *    function. The leaf, the first frame under a system call and the one that a signal interrupted are
@@ -22,9 +22,12 @@
  * rbp and the return address. That is believed only if rbp is aligned and not below sp, and the
  * return address lies in an executable mapping, after a call instruction as far as that can be seen.
  * It is complete only where that is certain, by the marks that the ABI and the kernel leave:
- *  - both words are 0;
+ *  - both words are 0, and frame pointers have led here: a register that is used for something else
+ *    points to two such words as easily (musl's own functions have neither rules nor frame pointers);
+ *  - the caller's rbp is 0 and the return address stands between a nop and a call: where Go's goroutines
+ *    begin, in goexit (stripped Go programs have no rules). That one is the last frame;
  *  - rbp is 0, this is not the leaf, and sp stands where the kernel put argc: aligned to 16, argc
- *    is 1 to 64, argv[0] points above itself, and argv[argc] is 0. (ld.so's _start has no rules.)
+ *    is 1 to 2^17, argv[0] points above argv, and argv[argc] is 0. (ld.so's _start has no rules.)
  * By table a return address of 0 is an end too. Otherwise rbp 0 is no end, but NO_CFI.
  *
  * Example: ip 0x7f10_0000_2345 is a return address, mapped with bias 0x7f10_0000_0000: offset 0x2344.
@@ -55,7 +58,8 @@ struct cam_step {
 	__u8 bp_known; /* bp is the frame's */
 	__u8 guessed;  /* a step was made by frame pointer */
 	__u8 leaf;     /* no step was made yet */
-	__u32 reserved;
+	__u8 last;     /* it has no caller */
+	__u8 reserved[3];
 };
 
 struct cam_step_env;
@@ -198,16 +202,25 @@ static CAM_STEP_INLINE int cam_step_find(struct cam_step_env *e, const struct ca
 /* The outermost frame of a program: see the head. */
 static CAM_STEP_INLINE int cam_step_at_entry(struct cam_step_env *e, const struct cam_step *s)
 {
-	__u64 argc_argv0[2], last = 1;
+	__u64 argc_argv0[2], last = 1, last_at;
 	if (s->leaf || !s->bp_known || s->bp || s->sp & 15)
 		return 0;
 	if (cam_step_read(e, argc_argv0, sizeof(argc_argv0), s->sp))
 		return 0;
-	if (argc_argv0[0] - 1 >= 64 || argc_argv0[1] <= s->sp)
+	last_at = s->sp + 8 + argc_argv0[0] * 8;
+	if (argc_argv0[0] - 1 >= 1 << 17 || argc_argv0[1] <= last_at)
 		return 0;
-	if (cam_step_read(e, &last, sizeof(last), s->sp + 8 + argc_argv0[0] * 8))
+	if (cam_step_read(e, &last, sizeof(last), last_at))
 		return 0;
 	return last == 0;
+}
+
+/* Go's goexit, as a new goroutine's stack has it for its caller: after its first byte. */
+static CAM_STEP_INLINE int cam_step_at_goexit(struct cam_step_env *e, __u64 address)
+{
+	__u8 code[2] = {0}; /* nop, call */
+	return !cam_step_read(e, code, sizeof(code), address - 1) && code[0] == 0x90 &&
+	       code[1] == 0xe8;
 }
 
 /* CAM_STACK_UNKNOWN: goes on. */
@@ -221,8 +234,11 @@ static CAM_STEP_INLINE enum cam_stack_end cam_step_guess(struct cam_step_env *e,
 	if (cam_step_read(e, saved, sizeof(saved), s->bp))
 		return CAM_STACK_NO_CFI;
 	if (!saved[0] && !saved[1])
-		return CAM_STACK_COMPLETE;
-	if (!cam_step_map(e, s, saved[1] - 1) || !cam_step_after_call(e, saved[1]))
+		return s->guessed ? CAM_STACK_COMPLETE : CAM_STACK_NO_CFI;
+	if (!cam_step_map(e, s, saved[1] - 1))
+		return CAM_STACK_BAD_RETURN;
+	s->last = !saved[0] && cam_step_at_goexit(e, saved[1]);
+	if (!s->last && !cam_step_after_call(e, saved[1]))
 		return CAM_STACK_BAD_RETURN;
 	s->sp = s->bp + sizeof(saved);
 	s->bp = saved[0];
@@ -309,6 +325,8 @@ static CAM_STEP_INLINE enum cam_stack_end cam_step_up(struct cam_step_env *e, st
 {
 	struct cam_unwind_rule rule = {0};
 	__u64 pc = s->ip - !s->exact;
+	if (s->last)
+		return CAM_STACK_COMPLETE;
 	if (!cam_step_map(e, s, pc))
 		return CAM_STACK_NO_MAPPING;
 	if (s->map_flags & CAM_UNWIND_NO_FILE)

@@ -23,6 +23,7 @@ struct cam_step_env {
 	struct cam_unwind_image image;
 	struct cam_unwind_chunk chunk;
 	uint64_t stack[WORDS];
+	uint8_t code[64]; /* at JIT */
 	int after_call;
 };
 
@@ -48,6 +49,10 @@ static const struct cam_unwind_chunk *cam_step_chunk(struct cam_step_env *e, __u
 
 static long cam_step_read(struct cam_step_env *e, void *to, __u32 bytes, __u64 address)
 {
+	if (address >= JIT && address < JIT + sizeof(e->code) - bytes) {
+		memcpy(to, e->code + (address - JIT), bytes);
+		return 0;
+	}
 	if (address < STACK || address - STACK > sizeof(e->stack) ||
 	    sizeof(e->stack) - (address - STACK) < bytes)
 		return -1;
@@ -251,6 +256,47 @@ static void test_guess(void **state)
 	free(e);
 }
 
+/* A register that is no frame pointer may point to two words that are 0. */
+static void test_zero_words(void **state)
+{
+	(void)state;
+	struct cam_step_env *e = world((struct cam_unwind_rule[]){{CAM_CFA_NONE, 0, 0, 0}}, 1);
+	struct cam_step s = leaf(AT(0) + 4);
+	s.bp = STACK + 16;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	s.guessed = 1;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_COMPLETE);
+	free(e);
+}
+
+/* The first function of a goroutine returns to where no call was. */
+static void test_goexit(void **state)
+{
+	(void)state;
+	struct cam_step_env *e = world((struct cam_unwind_rule[]){{CAM_CFA_NONE, 0, 0, 0}}, 1);
+	struct cam_step s = leaf(AT(0) + 4), t;
+	s.bp = STACK + 16;
+	e->stack[3] = JIT + 9;
+	e->code[8] = 0x90;
+	e->code[9] = 0xe8;
+	e->after_call = 0;
+	t = s;
+	assert_int_equal(cam_step_up(e, &t), CAM_STACK_UNKNOWN);
+	assert_int_equal(t.ip, JIT + 9);
+	assert_int_equal(cam_step_up(e, &t), CAM_STACK_COMPLETE);
+	/* Nearly so: another byte, or a caller with a frame. */
+	t = s;
+	e->code[8] = 0x91;
+	assert_int_equal(cam_step_up(e, &t), CAM_STACK_BAD_RETURN);
+	e->code[8] = 0x90;
+	e->code[9] = 0xe9;
+	assert_int_equal(cam_step_up(e, &t), CAM_STACK_BAD_RETURN);
+	e->code[9] = 0xe8;
+	e->stack[2] = STACK + 48;
+	assert_int_equal(cam_step_up(e, &t), CAM_STACK_BAD_RETURN);
+	free(e);
+}
+
 /* rbp 0 is an end only where the kernel put argc. */
 static void test_entry(void **state)
 {
@@ -268,6 +314,20 @@ static void test_entry(void **state)
 	e->stack[3] = 1;
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
 	e->stack[3] = 0;
+	/* The strings lie above the list of them. */
+	e->stack[1] = STACK + 24;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	e->stack[1] = STACK + 400;
+	/* A shell's glob. */
+	e->stack[0] = 62;
+	e->stack[1] = STACK + sizeof(e->stack) + 400;
+	memset(e->stack + 2, 1, 61 * sizeof(e->stack[0]));
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_COMPLETE);
+	e->stack[0] = 61;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	e->stack[0] = 2;
+	e->stack[3] = 0;
+	e->stack[1] = STACK + 400;
 	s.bp = 8;
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
 	free(e);
@@ -326,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_rsp),	      cmocka_unit_test(test_exact_or_one_before),
 		cmocka_unit_test(test_rbp_and_deref), cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_signal),	      cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_zero_words),    cmocka_unit_test(test_goexit),
 		cmocka_unit_test(test_entry),	      cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_two_levels),
 	};

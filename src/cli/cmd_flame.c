@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+#include "cli/heading.h"
 #include "cli/output.h"
 #include "cli/picking.h"
-#include "cli/place.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -24,31 +24,6 @@ struct flame_arguments {
 	unsigned top, width;
 	bool inverted, json;
 };
-
-/* Whether something is missing from the picture that the selection asked for. */
-static int judge(const struct cam_seen *seen)
-{
-	if (seen->unreadable)
-		return cam_incomplete("%llu windows could not be read and are missing",
-				      (unsigned long long)seen->unreadable);
-	if (seen->damaged || seen->damaged_stacks)
-		return cam_incomplete("damaged data: %llu samples are missing, %llu are under "
-				      "[damaged]",
-				      (unsigned long long)seen->damaged,
-				      (unsigned long long)seen->damaged_stacks);
-	if (seen->lost)
-		return cam_incomplete(
-			"%llu samples were lost before they could be kept (the ledger has "
-			"them)",
-			(unsigned long long)seen->lost);
-	if (seen->dead_ns)
-		return cam_incomplete("the recorder was not running for %.3f s of that time",
-				      (double)seen->dead_ns / 1e9);
-	if (seen->other_events)
-		cam_note("%llu samples of other events are not in it: --event-type",
-			 (unsigned long long)seen->other_events);
-	return CAM_EXIT_OK;
-}
 
 static void put_json(struct cam_out *out, const struct cam_flame *f, const struct cam_top *top)
 {
@@ -113,59 +88,13 @@ static int print_top(const struct flame_arguments *a, const struct cam_flame *f)
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
-/* Host and time as one reads them here: "web1 · 2026-04-15 03:14:07 – 03:15:07 +02:00". */
-static void say_when(const struct cam_seen *seen, char *room, size_t bytes)
-{
-	char from[40], to[40];
-	if (!seen->observed_ns || seen->realtime_from_ns == INT64_MIN ||
-	    seen->realtime_to_ns == INT64_MIN)
-		return;
-	cam_show_realtime(seen->realtime_from_ns, from, sizeof(from));
-	cam_show_realtime(seen->realtime_to_ns, to, sizeof(to));
-	/* "2026-04-15 03:14:07+02:00": the date once, and the zone, where they are the same. */
-	bool one_day = !strncmp(from, to, 11), one_zone = !strcmp(from + 19, to + 19);
-	snprintf(room, bytes, "%.*s%s%.19s%s – %.*s %s", (int)seen->host.n, seen->host.p,
-		 seen->host.n ? " · " : "", from, one_zone ? "" : from + 19, one_day ? 8 : 19,
-		 one_day ? to + 11 : to, to + 19);
-}
-
-static void add_scope(char *room, size_t bytes, const char *name,
-		      const struct cam_option_list *list)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		size_t n = strlen(room);
-		snprintf(room + n, bytes - n, "%s%s %s", n ? ", " : "", name, list->values[i]);
-	}
-}
-
-/* What was asked for: "pid 2997, user git". */
-static void say_scope(const struct cam_filter_options *o, char *room, size_t bytes)
-{
-	add_scope(room, bytes, "pid", &o->pid);
-	add_scope(room, bytes, "thread", &o->tid);
-	add_scope(room, bytes, "command", &o->comm);
-	add_scope(room, bytes, "user", &o->user);
-	add_scope(room, bytes, "user", &o->uid);
-	add_scope(room, bytes, "cgroup", &o->cgroup);
-	add_scope(room, bytes, "program", &o->exe);
-	add_scope(room, bytes, "CPU", &o->cpu);
-	add_scope(room, bytes, "with", &o->match);
-	add_scope(room, bytes, "without", &o->exclude);
-	size_t n = strlen(room);
-	if (o->user_only || o->kernel_only)
-		snprintf(room + n, bytes - n, "%s%s", n ? ", " : "",
-			 o->user_only ? "user space" : "kernel");
-	if (!room[0])
-		snprintf(room, bytes, "everything recorded");
-}
-
 static int draw(const struct flame_arguments *a, const struct cam_flame *f, bool foreign)
 {
 	char when[400] = "", scope[400] = "";
 	if (!foreign)
-		say_when(&f->seen, when, sizeof(when));
+		cam_heading_when(&f->seen, when, sizeof(when));
 	if (!foreign)
-		say_scope(&a->filters, scope, sizeof(scope));
+		cam_heading_scope(&a->filters, scope, sizeof(scope));
 
 	if (!a->out && a->json)
 		return CAM_EXIT_OK;
@@ -212,7 +141,7 @@ static int build_and_draw(const struct flame_arguments *a, struct cam_reading *i
 		if (!status)
 			status = print_top(a, &f);
 		if (!status)
-			status = judge(&f.seen);
+			status = cam_heading_judge(&f.seen);
 	}
 	cam_flame_free(&f);
 	return status;

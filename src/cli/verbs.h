@@ -7,6 +7,7 @@ int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_heatmap(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv);

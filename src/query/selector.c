@@ -283,14 +283,16 @@ static int task_bits(struct cam_selector *x, uint32_t id)
 	return (int)*v;
 }
 
-int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i)
+bool cam_selector_takes_cpu(const struct cam_selector *x, uint32_t cpu)
 {
 	const uint64_t *cpus = x->selection->cpus;
-	if (cpus) {
-		uint32_t cpu = b->cpu[i];
-		if (cpu > CAM_SELECT_MAX_CPU || !(cpus[cpu / 64] >> cpu % 64 & 1))
-			return CAM_ROW_NO;
-	}
+	return !cpus || (cpu <= CAM_SELECT_MAX_CPU && cpus[cpu / 64] >> cpu % 64 & 1);
+}
+
+int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i)
+{
+	if (x->selection->cpus && !cam_selector_takes_cpu(x, b->cpu[i]))
+		return CAM_ROW_NO;
 	if (!x->by_task)
 		return CAM_ROW_YES;
 	int bits = task_bits(x, b->task[i]);
@@ -460,14 +462,16 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 	return err;
 }
 
-/* Whether a comm like the idle task's is also worn by a task that is not one. */
-static bool has_false_idle(const struct cam_tables *t)
+/* Who wears a comm like the idle task's: then the stack says whether it idles, or the task that not. */
+static void find_idle_comms(struct cam_selector *x)
 {
-	for (size_t i = 0; i < t->n_tasks; i++) {
-		if (!is_idle_task(&t->tasks[i]) && cam_idle_comm(cam_string(t, t->tasks[i].comm)))
-			return true;
+	const struct cam_tables *t = x->tables;
+	for (size_t i = 0; i < t->n_tasks && !x->by_task; i++) {
+		if (!cam_idle_comm(cam_string(t, t->tasks[i].comm)))
+			continue;
+		x->by_stack = true;
+		x->by_task = !is_idle_task(&t->tasks[i]);
 	}
-	return false;
 }
 
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
@@ -480,12 +484,15 @@ int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, str
 	int err = w->ops->tables(w, &x->tables);
 	if (!err)
 		err = find_ranges(x, w);
-	if (!err)
-		x->by_task = s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n ||
-			     (!s->with_idle && has_false_idle(x->tables));
-	if (err)
+	if (err) {
 		cam_selector_close(x);
-	return err;
+		return err;
+	}
+	x->by_stack = s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE;
+	if (!s->with_idle)
+		find_idle_comms(x);
+	x->by_task |= s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n;
+	return 0;
 }
 
 void cam_selector_close(struct cam_selector *x)
@@ -513,9 +520,7 @@ unsigned cam_selector_columns(const struct cam_selector *x)
 
 uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row)
 {
-	const uint64_t *cpus = x->selection->cpus;
-	if (cpus && row->cpu != CAM_CPU_NONE &&
-	    (row->cpu > CAM_SELECT_MAX_CPU || !(cpus[row->cpu / 64] >> row->cpu % 64 & 1)))
+	if (row->cpu != CAM_CPU_NONE && !cam_selector_takes_cpu(x, row->cpu))
 		return 0;
 	if (x->whole)
 		return row->samples;

@@ -188,7 +188,9 @@ static int verdict_of_row(struct step *s, const struct cam_batch *b, size_t i, b
 		if (verdict != CAM_VERDICT_BY_STACK)
 			return verdict;
 	}
-	return cam_selector_verdict(&s->x.selector, (struct cam_stack_id){b->stack[i]},
+	/* Stacks that were not asked for are missing only to a file that contradicts itself. */
+	return cam_selector_verdict(&s->x.selector,
+				    (struct cam_stack_id){b->stack ? b->stack[i] : 0},
 				    (struct cam_str_id){b->comm[i]},
 				    (struct cam_etype_id){cam_walk_etype(b, i)}, awake);
 }
@@ -227,9 +229,12 @@ static int read_samples(struct step *s, unsigned columns, cam_batch_fn *fn)
 {
 	struct cam_window *w = s->x.w;
 	const struct cam_selector *x = &s->x.selector;
-	columns |= CAM_COL_STACK | CAM_COL_COMM | cam_selector_columns(x);
+	columns |= CAM_COL_COMM | cam_selector_columns(x);
 	if (s->x.tables->n_etypes != 1)
 		columns |= CAM_COL_ETYPE;
+	/* Of one event type the comm alone says it: see verdict_of_row(). */
+	if (!s->x.walk->view->no_stacks || columns & CAM_COL_ETYPE || x->by_stack)
+		columns |= CAM_COL_STACK;
 	if (s->x.weighted)
 		columns |= CAM_COL_WEIGHT;
 	int err = 0;
@@ -420,7 +425,7 @@ static int walk_touched(struct step *s)
 	s->x.weighted = weigh && any_weights(s->x.tables);
 	s->every_row = !cam_selector_columns(&s->x.selector);
 	err = view->open ? view->open(view->self, &s->x) : 0;
-	if (!err)
+	if (!err && !s->x.samples_done)
 		err = deliver(s);
 	if (!err)
 		err = note_window(s);

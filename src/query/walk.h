@@ -42,6 +42,7 @@ struct cam_walk_window {
 	struct cam_selector selector; /* ranges[0 … n_ranges): what is taken; whole: all of it */
 	size_t index;		      /* in the source */
 	bool weighted;		      /* sums and batches carry weights that are not all 1 */
+	bool samples_done;	      /* open() sets it: the view needs no sample of this window */
 	/* The piece of time that one offset of the wall clock is good for. */
 	uint64_t wall_from_ns, wall_to_ns;
 	int64_t wall_shift_ns;
@@ -78,11 +79,12 @@ struct cam_walk_view {
 		   const struct cam_window_info *later, const struct cam_ledger_row *gap);
 	const struct cam_progress
 		*progress; /* in samples of the windows touched; NULL: nobody asks */
-	/* CAM_COL_… that rows() looks at. (Others may be NULL; with weights WEIGHT is added.) */
+	/* CAM_COL_… that rows() looks at, beside STACK and COMM. (With weights WEIGHT is added.) */
 	unsigned columns;
 	enum cam_walk_extra extra; /* of sums */
 	bool weights;		   /* weigh by period where an event type has one */
 	bool wall;		   /* cam_walk_wall() will be asked */
+	bool no_stacks; /* rows() looks at none: they may be NULL where no filter needs them */
 };
 
 /* What the walk knows, during and after it. */

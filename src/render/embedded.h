@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The constant parts of pictures, made from flame.css and flame.js by embed.py. */
+/* The constant parts of pictures, made from *.css and flame.js by embed.py. */
 #pragma once
 
 extern const char cam_embedded_flame_css[];
+extern const char cam_embedded_heatmap_css[];
 /* The same bytes in every SVG; docs/svg.md has their SHA-256. */
 extern const char cam_embedded_flame_js[];

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a selection to a heatmap: finds the axis from the windows' headers, then walks them; counting is
+ * heat_grid.c's.
+ *
+ * Where nothing but CPU and second matter, a window's footer has the answer (door D's cells), and
+ * no sample column is read: this is what makes an overview of 12 hours cheap. The seconds of
+ * footers are those of the window's clock; the axis is shifted by part of a second so that they are its
+ * own. (Only where the wall clock was stepped, or after another boot, they are rounded to it.)
+ */
+#include "query/heatmap.h"
+
+#include "base/units.h"
+#include "query/heat_grid.h"
+#include "query/walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define DEFAULT_ROWS	50u
+#define DEFAULT_COLUMNS 1000u
+#define LEAST_AUTO_STEP (100 * CAM_NS_PER_MS)
+#define EXACT_WALL_NS	(100 * CAM_NS_PER_MS)
+#define SECOND		((int64_t)CAM_NS_PER_SEC)
+
+struct axis {
+	bool any, timed;	/* touched windows; of these some have times */
+	bool wall_known, exact; /* all know the wall clock; to a tenth of a second */
+	bool one_clock;
+	struct cam_boot_id boot_id;
+	int64_t clock_from, clock_to, wall_from, wall_to;
+	int64_t shift; /* wall − clock, of the first window */
+	/* The result. */
+	bool wall;
+	int64_t from_ns, to_ns;
+};
+
+struct build {
+	const struct cam_heatmap_options *o;
+	const struct cam_selection *s;
+	struct axis axis;
+	struct cam_heat_grid grid;
+	struct cam_walk walk;
+	uint64_t period_ns;
+};
+
+static void see_info(struct axis *a, const struct cam_window_info *info)
+{
+	a->any = true;
+	if (info->clock == CAM_CLOCK_ABSENT || info->end_ns > INT64_MAX ||
+	    info->end_ns < info->start_ns)
+		return;
+	bool first = !a->timed, wall = info->realtime_ns != INT64_MIN;
+	int64_t from = (int64_t)info->start_ns, to = (int64_t)info->end_ns;
+	int64_t wall_from = wall ? info->realtime_ns : 0;
+	/* A header may say anything: what cannot be added is as if it were not known. */
+	int64_t wall_to;
+	if (__builtin_add_overflow(wall_from, to - from, &wall_to))
+		wall = false;
+	if (first) {
+		*a = (struct axis){.any = true,
+				   .timed = true,
+				   .wall_known = wall,
+				   .exact = true,
+				   .one_clock = true,
+				   .boot_id = info->boot_id,
+				   .clock_from = from,
+				   .clock_to = to,
+				   .wall_from = wall_from,
+				   .wall_to = wall_to,
+				   .shift = (int64_t)((uint64_t)wall_from - (uint64_t)from)};
+	}
+	a->wall_known &= wall;
+	a->exact &= wall && info->realtime_uncertainty_ns < EXACT_WALL_NS;
+	a->one_clock &= !memcmp(&a->boot_id, &info->boot_id, sizeof(a->boot_id));
+	if (first || !wall)
+		wall_from = a->wall_from, wall_to = a->wall_to;
+	a->clock_from = from < a->clock_from ? from : a->clock_from;
+	a->clock_to = to > a->clock_to ? to : a->clock_to;
+	a->wall_from = wall_from < a->wall_from ? wall_from : a->wall_from;
+	a->wall_to = wall_to > a->wall_to ? wall_to : a->wall_to;
+}
+
+/* What was asked for, on the axis' clock; false: everything was, or it cannot be said there. */
+static bool asked_range(const struct axis *a, const struct cam_selection *s, int64_t *from,
+			int64_t *to)
+{
+	if (s->clock == CAM_SELECT_ALWAYS)
+		return false;
+	*from = s->from_ns;
+	*to = s->to_ns;
+	bool given_wall = s->clock == CAM_SELECT_WALL;
+	if (given_wall == a->wall)
+		return true;
+	if (!a->wall_known || !a->one_clock)
+		return false;
+	int64_t shift = given_wall ? -a->shift : a->shift;
+	return !__builtin_add_overflow(*from, shift, from) &&
+	       !__builtin_add_overflow(*to, shift, to);
+}
+
+static int find_axis(struct build *b, struct cam_source *source)
+{
+	struct axis *a = &b->axis;
+	size_t n = source->ops->count(source);
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *info, *next = NULL;
+		if (source->ops->info(source, i, &info))
+			continue;
+		if (i + 1 < n && source->ops->info(source, i + 1, &next))
+			next = NULL;
+		if (cam_selection_may_touch(b->s, info, next))
+			see_info(a, info);
+	}
+	if (!a->timed)
+		return a->any ? -EDOM : -ENODATA;
+	a->wall = a->wall_known && (a->exact || !a->one_clock);
+	if (!a->wall && !a->one_clock)
+		return -EDOM;
+	a->from_ns = a->wall ? a->wall_from : a->clock_from;
+	a->to_ns = a->wall ? a->wall_to : a->clock_to;
+	int64_t from, to;
+	if (!asked_range(a, b->s, &from, &to))
+		return 0;
+	int64_t inner_from = from > a->from_ns ? from : a->from_ns;
+	int64_t inner_to = to < a->to_ns ? to : a->to_ns;
+	if (inner_from >= inner_to)
+		return -ENODATA;
+	bool mostly_empty =
+		(double)inner_to - (double)inner_from < ((double)to - (double)from) / 10;
+	a->from_ns = mostly_empty ? inner_from : from;
+	a->to_ns = mostly_empty ? inner_to : to;
+	return 0;
+}
+
+/* The smallest round step of at least `least`, so that the span has at most so many. */
+static uint64_t round_step(uint64_t span_ns, uint64_t columns, uint64_t least_ns)
+{
+	static const uint32_t ms[] = {100, 200, 500};
+	static const uint32_t seconds[] = {1,	2,   5,	  10,	15,   20,   30,	  60,	 120,
+					   300, 600, 900, 1200, 1800, 3600, 7200, 14400, 43200};
+	for (size_t i = 0; i < sizeof(ms) / sizeof(ms[0]); i++) {
+		uint64_t step = ms[i] * CAM_NS_PER_MS;
+		if (step >= least_ns && span_ns / step < columns)
+			return step;
+	}
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+		uint64_t step = seconds[i] * CAM_NS_PER_SEC;
+		if (step >= least_ns && span_ns / step < columns)
+			return step;
+	}
+	uint64_t day = 86400 * CAM_NS_PER_SEC;
+	return (span_ns / columns / day + 1) * day;
+}
+
+static int64_t floor_to(int64_t v, int64_t step)
+{
+	int64_t rest = v % step;
+	return v - (rest < 0 ? rest + step : rest);
+}
+
+static int make_grid(struct build *b)
+{
+	const struct cam_heatmap_options *o = b->o;
+	struct axis *a = &b->axis;
+	bool cores = o->mode == CAM_HEAT_CORES;
+	uint64_t columns = o->max_columns ? o->max_columns : DEFAULT_COLUMNS;
+	uint32_t rows = cores ? 0 : o->rows ? o->rows : DEFAULT_ROWS;
+	if (columns > CAM_HEAT_MAX_COLUMNS || columns < 2 ||
+	    (!cores && (rows < CAM_HEAT_LEAST_ROWS || rows > CAM_HEAT_MOST_ROWS)) ||
+	    (o->step_ns && o->step_ns < CAM_HEAT_LEAST_STEP))
+		return -EINVAL;
+	uint64_t span = (uint64_t)a->to_ns - (uint64_t)a->from_ns;
+	uint64_t least = cores ? LEAST_AUTO_STEP : CAM_NS_PER_SEC;
+	uint64_t step = cores && o->step_ns ? o->step_ns : round_step(span, columns - 1, least);
+	if (span / step >= columns)
+		return -E2BIG;
+	uint64_t fine = step % CAM_NS_PER_SEC ? step : CAM_NS_PER_SEC;
+	/* Footers count by the second of the windows' clock: so does the axis. */
+	int64_t phase = cores && a->wall && fine == CAM_NS_PER_SEC ? a->shift % SECOND : 0;
+	int64_t align = step > INT64_MAX ? INT64_MAX : (int64_t)step;
+	a->from_ns = floor_to(a->from_ns - phase, align) + phase;
+	uint64_t n = ((uint64_t)a->to_ns - (uint64_t)a->from_ns + step - 1) / step;
+	return cam_heat_grid_init(&b->grid, o->mode, n ? (uint32_t)n : 1, rows, step, fine);
+}
+
+static int64_t place(const struct build *b, struct cam_walk_window *x, uint64_t time_ns)
+{
+	int64_t at = b->axis.wall ? cam_walk_wall(x, time_ns) : (int64_t)time_ns, from;
+	return __builtin_sub_overflow(at, b->axis.from_ns, &from) ? -1 : from;
+}
+
+/* Whether nothing but the second and the CPU of a sample matters. */
+static bool by_cells(const struct build *b, const struct cam_walk_window *x)
+{
+	const struct cam_selector *selector = &x->selector;
+	return b->o->mode == CAM_HEAT_CORES && b->grid.fine_ns == CAM_NS_PER_SEC && !b->o->paint &&
+	       selector->whole && !selector->by_task && !selector->by_stack &&
+	       x->tables->n_etypes == 1 && !b->s->etypes.n && !b->s->comms.n;
+}
+
+struct cells_arg {
+	struct build *b;
+	struct cam_walk_window *x;
+};
+
+static int on_cell(void *arg, const struct cam_cell *c)
+{
+	struct cells_arg *a = arg;
+	if (!c->busy || !cam_selector_takes_cpu(&a->x->selector, c->cpu))
+		return 0;
+	/* Its middle: in the right second of the axis whatever part of a second they are apart. */
+	int64_t at = place(a->b, a->x, c->second * CAM_NS_PER_SEC + CAM_NS_PER_SEC / 2);
+	a->x->walk->seen.samples += c->busy;
+	return cam_heat_grid_add(&a->b->grid, at, c->cpu,
+				 c->busy > UINT32_MAX ? UINT32_MAX : (uint32_t)c->busy, 0);
+}
+
+static void observe(struct build *b, struct cam_walk_window *x)
+{
+	const struct cam_window_info *info = &x->w->info;
+	struct cam_range all = {info->start_ns, info->end_ns};
+	const struct cam_range *ranges = x->selector.whole ? &all : x->selector.ranges;
+	size_t n = x->selector.whole ? 1 : x->selector.n_ranges;
+	for (size_t i = 0; i < n; i++) {
+		/* One offset of the wall clock after the other. */
+		for (uint64_t at = ranges[i].from_ns; at < ranges[i].to_ns;) {
+			int64_t from = place(b, x, at);
+			uint64_t end = b->axis.wall && x->wall_to_ns < ranges[i].to_ns
+					       ? x->wall_to_ns
+					       : ranges[i].to_ns;
+			cam_heat_grid_observe(&b->grid, from, from + (int64_t)(end - at));
+			at = end;
+		}
+	}
+}
+
+static int open_window(void *self, struct cam_walk_window *x)
+{
+	struct build *b = self;
+	const struct cam_etype_id none = {CAM_NONE};
+	if (x->w->info.clock == CAM_CLOCK_ABSENT) {
+		x->samples_done = true;
+		x->walk->seen.unplaced++;
+		return 0;
+	}
+	observe(b, x);
+	if (!b->period_ns && x->tables->n_etypes)
+		b->period_ns = x->tables->etypes[0].period_ns;
+	if (b->o->paint) {
+		struct cam_selector *paint = calloc(1, sizeof(*paint));
+		if (!paint)
+			return -ENOMEM;
+		int err = cam_selector_open(paint, b->o->paint, x->w, none, none);
+		if (err) {
+			free(paint);
+			return err;
+		}
+		x->own = paint;
+	}
+	if (!by_cells(b, x))
+		return 0;
+	x->samples_done = true;
+	struct cells_arg arg = {b, x};
+	return x->w->ops->cells(x->w, on_cell, &arg);
+}
+
+static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
+{
+	struct build *b = self;
+	const struct cam_batch *batch = rows->batch;
+	bool cores = b->o->mode == CAM_HEAT_CORES;
+	int err = 0;
+	for (size_t k = 0; k < rows->n && !err; k++) {
+		uint32_t i = rows->index[k];
+		int painted = 0;
+		if (x->own) {
+			painted = cam_selector_verdict(
+				x->own, (struct cam_stack_id){batch->stack[i]},
+				(struct cam_str_id){batch->comm[i]},
+				(struct cam_etype_id){cam_walk_etype(batch, i)}, true);
+			if (painted < 0)
+				return painted;
+			painted = painted == CAM_VERDICT_YES;
+		}
+		err = cam_heat_grid_add(&b->grid, place(b, x, batch->time_ns[i]),
+					cores ? batch->cpu[i] : 0, 1, (uint32_t)painted);
+	}
+	return err;
+}
+
+/* Time between two samples of a busy CPU: as it was set, or as the window turned out. */
+static double period_of(const struct cam_walk_window *x)
+{
+	const struct cam_window_info *info = &x->w->info;
+	if (x->tables->n_etypes && x->tables->etypes[0].period_ns)
+		return (double)x->tables->etypes[0].period_ns;
+	double cpus = info->cpus ? info->cpus : 1, due = (double)(info->samples + info->lost);
+	return due > 0 ? (double)(info->end_ns - info->start_ns) * cpus / due : 0;
+}
+
+static int on_ledger(void *self, struct cam_walk_window *x, const struct cam_ledger_row *row,
+		     uint64_t samples)
+{
+	struct build *b = self;
+	(void)samples;
+	if (row->cause == CAM_CAUSE_IDLE || row->cause == CAM_CAUSE_FILTERED ||
+	    x->w->info.clock == CAM_CLOCK_ABSENT)
+		return 0;
+	uint64_t from = row->from_ns, to = row->to_ns;
+	from = from < x->w->info.start_ns ? x->w->info.start_ns : from;
+	to = to > x->w->info.end_ns ? x->w->info.end_ns : to;
+	if (from >= to)
+		return 0;
+	int64_t at = place(b, x, from);
+	double missing = period_of(x) * (double)row->samples;
+	uint32_t cpus = x->w->info.cpus ? x->w->info.cpus : 1;
+	if (row->cpu == CAM_CPU_NONE)
+		missing /= cpus;
+	return cam_heat_grid_miss(&b->grid, at, at + (int64_t)(to - from), row->cpu, missing, cpus,
+				  row->cause);
+}
+
+static int close_window(void *self, struct cam_walk_window *x, int err)
+{
+	(void)self;
+	if (x->own) {
+		cam_selector_close(x->own);
+		free(x->own);
+	}
+	return err;
+}
+
+static int on_gap(void *self, const struct cam_window_info *earlier,
+		  const struct cam_window_info *later, const struct cam_ledger_row *gap)
+{
+	struct build *b = self;
+	(void)earlier;
+	int64_t shift = 0;
+	if (b->axis.wall) {
+		if (later->realtime_ns == INT64_MIN)
+			return 0;
+		shift = (int64_t)((uint64_t)later->realtime_ns - later->start_ns);
+	}
+	int64_t from = (int64_t)(gap->from_ns + (uint64_t)shift - (uint64_t)b->axis.from_ns);
+	int64_t length = (int64_t)(gap->to_ns - gap->from_ns);
+	cam_heat_grid_gap(&b->grid, from, from + length, gap->cause);
+	return 0;
+}
+
+static int walk_windows(struct build *b, struct cam_source *source)
+{
+	const struct cam_walk_view view = {
+		.self = b,
+		.open = open_window,
+		.rows = on_rows,
+		.ledger = on_ledger,
+		.close = close_window,
+		.gap = on_gap,
+		.progress = b->o->progress,
+		.columns = CAM_COL_TIME | (b->o->mode == CAM_HEAT_CORES ? CAM_COL_CPU : 0u),
+		.no_stacks = !b->o->paint,
+		.wall = b->axis.wall,
+	};
+	return cam_walk(source, b->s, &view, &b->walk);
+}
+
+static void finish_axis(const struct axis *a, struct cam_heatmap *out)
+{
+	out->from_ns = a->from_ns;
+	out->wall = a->wall;
+	out->realtime_from_ns = INT64_MIN;
+	if (a->wall)
+		out->realtime_from_ns = a->from_ns;
+	else if (a->wall_known)
+		out->realtime_from_ns = (int64_t)((uint64_t)a->from_ns + (uint64_t)a->shift);
+}
+
+int cam_heatmap_build(struct cam_source *source, const struct cam_selection *s,
+		      const struct cam_heatmap_options *o, struct cam_heatmap *out)
+{
+	struct build b = {.o = o, .s = s};
+	*out = (struct cam_heatmap){0};
+	int err = find_axis(&b, source);
+	if (!err)
+		err = make_grid(&b);
+	if (err)
+		return err;
+	err = walk_windows(&b, source);
+	if (!err)
+		err = cam_walk_keep_seen(&b.walk, &out->seen, &out->strings);
+	if (!err)
+		err = cam_heat_grid_finish(&b.grid, out);
+	else
+		cam_heat_grid_free(&b.grid);
+	if (!err) {
+		finish_axis(&b.axis, out);
+		out->has_paint = o->paint != NULL;
+		out->period_ns = b.period_ns;
+	} else {
+		cam_heatmap_free(out);
+	}
+	cam_walk_free(&b.walk);
+	return err;
+}
+
+void cam_heatmap_free(struct cam_heatmap *h)
+{
+	free(h->cells);
+	free(h->cpus);
+	free(h->causes);
+	free(h->strings);
+	*h = (struct cam_heatmap){0};
+}

@@ -2,6 +2,7 @@
 #include "cli/reading.h"
 
 #include "base/cleanup.h"
+#include "cli/perf_reading.h"
 #include "cli/place.h"
 #include "cli/say.h"
 #include "ingest/collect.h"
@@ -59,28 +60,30 @@ static int say_unknown(const char *path, enum cam_format format)
 {
 	if (format == CAM_FORMAT_EMPTY)
 		return cam_failed("%s: the file is empty", path);
-	if (format == CAM_FORMAT_PERF_DATA)
-		return cam_failed("%s: a perf.data file; convert it: perf script -i FILE --header",
-				  path);
 	if (format == CAM_FORMAT_WINDOW)
 		return cam_failed(
 			"%s: a window of perfcam's own; -i reads it where it lies (a file, "
 			"not compressed, not a pipe)",
 			path);
-	return cam_failed("%s: %s; perfcam reads perf script text, folded stacks and its own "
-			  "windows, plain, gzip or zstd",
+	return cam_failed("%s: %s; perfcam reads perf.data, perf script text, folded stacks and "
+			  "its own windows, plain, gzip or zstd",
 			  path, cam_format_name(format));
 }
 
 /* The part after the format is known: the file into the sink, and what there is to say. */
-static int import_text(const char *path, struct cam_input *in, enum cam_format format,
+static int import_text(const char *path, int fd, struct cam_input *in, enum cam_format format,
 		       struct cam_collect *collect, const struct cam_wanted *want)
 {
 	struct cam_import_options o = import_options(want);
 	struct cam_import_stats st = {0};
 	struct cam_sink *sink = cam_collect_sink(collect);
-	int err = format == CAM_FORMAT_FOLDED ? cam_folded_read(in, sink, &o, &st)
-					      : cam_perf_script_read(in, sink, &o, &st);
+	int err;
+	if (format == CAM_FORMAT_PERF_DATA)
+		err = cam_perf_reading_import(fd, in, sink, &o, &st);
+	else if (format == CAM_FORMAT_FOLDED)
+		err = cam_folded_read(in, sink, &o, &st);
+	else
+		err = cam_perf_script_read(in, sink, &o, &st);
 	if (!err)
 		err = cam_collect_finish(collect);
 	char why[512] = "";
@@ -94,12 +97,13 @@ static int import_text(const char *path, struct cam_input *in, enum cam_format f
 	return CAM_EXIT_OK;
 }
 
-static int import_input(const char *path, struct cam_input *in, struct cam_journal *to,
+static int import_input(const char *path, int fd, struct cam_input *in, struct cam_journal *to,
 			uint64_t window_ns, const struct cam_wanted *want,
 			struct cam_imported *done)
 {
 	enum cam_format format = cam_detect(cam_input_peek(in));
-	if (format != CAM_FORMAT_PERF_SCRIPT && format != CAM_FORMAT_FOLDED)
+	if (format != CAM_FORMAT_PERF_SCRIPT && format != CAM_FORMAT_FOLDED &&
+	    format != CAM_FORMAT_PERF_DATA)
 		return say_unknown(path, format);
 	struct cam_collect_options o = {
 		.window_ns = window_ns,
@@ -113,7 +117,7 @@ static int import_input(const char *path, struct cam_input *in, struct cam_journ
 	int err = cam_collect_new(to, &o, &collect);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_text(path, in, format, collect, want);
+	int status = import_text(path, fd, in, format, collect, want);
 	struct cam_collect_stats st = cam_collect_stats(collect);
 	done->samples = st.samples;
 	done->windows = st.windows;
@@ -128,7 +132,7 @@ static int import_fd(const char *path, int fd, struct cam_journal *to, uint64_t 
 	int err = cam_input_open_fd(&in, fd, NULL);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_input(path, in, to, window_ns, want, done);
+	int status = import_input(path, fd, in, to, window_ns, want, done);
 	cam_input_close(in);
 	return status;
 }

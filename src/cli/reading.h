@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a verb reads: a store, or any readable file (`-i FILE`, `-i -`): a window, a perf script
- * text or folded stacks, plain, gzip or zstd. Either way the verb gets a source of windows.
+ * What a verb reads: a store, or any readable file (`-i FILE`, `-i -`): a window,
+ * perf.data, perf script text or folded stacks, plain, gzip or zstd. Either way the verb gets a source of windows.
  */
 #pragma once
 #include "cli/options.h"

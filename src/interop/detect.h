@@ -9,7 +9,7 @@ enum cam_format {
 	CAM_FORMAT_EMPTY,	/* no byte at all */
 	CAM_FORMAT_PERF_SCRIPT, /* cam_perf_script_read() */
 	CAM_FORMAT_FOLDED,	/* cam_folded_read() */
-	CAM_FORMAT_PERF_DATA,	/* perf's own file: `perf script` makes text of it */
+	CAM_FORMAT_PERF_DATA,	/* cam_perf_data_read() */
 	CAM_FORMAT_WINDOW,	/* perfcam's own: a window or journal; the store reads it */
 	CAM_FORMAT_COMPRESSED,	/* still compressed after one layer was undone */
 	CAM_FORMAT_BINARY,	/* not a text, and none of these */

@@ -8,7 +8,9 @@
 bool cam_import_is_partial(const struct cam_import_stats *st)
 {
 	return st->end != CAM_INPUT_WHOLE || st->malformed_samples || st->unfinished_samples ||
-	       st->refused_samples || st->long_lines || st->truncated_stacks || st->zero_lines;
+	       st->refused_samples || st->long_lines || st->truncated_stacks || st->zero_lines ||
+	       st->damaged_bytes || st->missing_bytes || st->no_size || st->no_features ||
+	       st->unknown_code;
 }
 
 static const char *end_text(enum cam_input_end end)
@@ -42,6 +44,9 @@ void cam_import_explain(const struct cam_import_stats *st, char *room, size_t ro
 		{st->rounded_counts, "counts rounded"},
 		{st->zero_lines, "lines with zero bytes in them (a hole in the file)"},
 		{st->malformed_lines, "lines not understood"},
+		{st->damaged_bytes, "bytes of damaged records"},
+		{st->missing_bytes, "bytes of records missing at the end"},
+		{st->unknown_code, "mappings or threads too many to keep"},
 	};
 	struct cam_buf b = CAM_BUF(400);
 	if (st->end != CAM_INPUT_WHOLE)
@@ -52,6 +57,14 @@ void cam_import_explain(const struct cam_import_stats *st, char *room, size_t ro
 			cam_buf_printf(&b, "%s%" PRIu64 " %s", b.len ? ", " : "", losses[i].n,
 				       losses[i].what);
 	}
+	if (st->no_size)
+		cam_buf_printf(&b, "%sthe recorder was killed before it could finish the file",
+			       b.len ? ", " : "");
+	if (st->no_features)
+		cam_buf_printf(&b,
+			       "%swhat follows the records is missing (names of events, "
+			       "build-ids, host)",
+			       b.len ? ", " : "");
 	if (st->bad_line)
 		cam_buf_printf(&b, " (the first: line %" PRIu64 ")", st->bad_line);
 	size_t n = b.len < room_bytes ? b.len : room_bytes - 1;

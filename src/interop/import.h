@@ -8,7 +8,7 @@
  * It returns a negative errno where the import must stop: -EFBIG a decompression bomb, -EIO and
  * other errors of reading, -ENOMEM, and whatever the sink answers that is not a refusal.
  *
- * Each import says the fact "format" ("perf script", "folded") before its first sample.
+ * Each import says the fact "format" ("perf script", "perf.data", "folded") before its first sample.
  *
  * The account is filled as the import goes: clock and time_unit_ns are set before the first
  * begin() of the sink, so that a receiver may look at them there.
@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "interop/input.h"
 #include "model/sink.h"
+
+struct cam_namer;
 
 struct cam_import_options {
 	/*
@@ -37,6 +39,15 @@ struct cam_import_options {
 	 */
 	bool drop_addresses;
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
+	/* perf.data holds addresses: who gives them names. NULL: they have none. */
+	struct cam_namer *namer;
+	/*
+	 * A perf.data file whose clock says nothing of the wall's: when its first sample was taken, as its
+	 * name or the user says, and how far off that may be; else when it was last written. 0: not known.
+	 */
+	int64_t began_ns;
+	uint64_t began_uncertain_ns;
+	int64_t written_ns;
 };
 
 #define CAM_IMPORT_TEXT_DROPPED "..."
@@ -59,6 +70,13 @@ struct cam_import_stats {
 	uint64_t rounded_counts;   /* folded: fractions where the first lines had none */
 	uint64_t zero_lines; /* with zero bytes: no print of perf has any, the file has a hole */
 	uint64_t bad_line;
+
+	/* Of perf.data. */
+	uint64_t damaged_bytes; /* of which no record could be made */
+	uint64_t missing_bytes; /* of records, behind the end of the file */
+	bool no_size;	  /* the header does not say how much there is: its writer was killed */
+	bool no_features; /* what perf writes behind the records is not there */
+	uint64_t unknown_code; /* mappings, threads, … beyond what is kept of them */
 
 	uint64_t lost_samples;	/* that the file itself says its recorder lost */
 	uint64_t other_records; /* side band: mmap, fork, switch, … : not used */

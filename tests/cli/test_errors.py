@@ -125,9 +125,9 @@ class Files(Case):
         self.refused(self.path("program", b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 500))
         self.refused(self.path("zeros", bytes(100000)))
 
-    def test_perf_data_is_told_what_to_do(self):
+    def test_perf_data_with_nothing_in_it(self):
         path = self.path("perf.data", b"PERFILE2" + b"\x68" + bytes(400))
-        self.refused(path, path, "perf script")
+        self.refused(path, path, "no samples", "damaged")
 
     def test_text_of_another_kind(self):
         with open(os.path.join(support.SOURCE, "LICENSE"), "rb") as f:

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A batch of samples, all of them resolved to numbers, to the sink.
+ *
+ * Invariants
+ *  1. begin() is called once for a sample, before any of its definitions: so ids of the sink are taken
+ *     after it, and cached with the generation they are of.
+ *  2. Every sample of the file is in exactly one of: samples, malformed, refused.
+ */
+#include "base/units.h"
+#include "interop/frame.h"
+#include "interop/perf_data_reader.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+
+#define EPOCH_NS       (1000000000ull * CAM_NS_PER_SEC)
+#define REFERENCE_NS   CAM_NS_PER_US
+#define WRITTEN_NS     (10 * CAM_NS_PER_SEC)
+#define MAX_KEPT_TASKS (1u << 17)
+
+bool cam_perf_reader_refused(int err)
+{
+	return err == -E2BIG || err == -ERANGE;
+}
+
+static bool find_anchor(const struct cam_perf_reader *r, uint64_t time_ns, struct cam_anchor *out)
+{
+	const struct cam_import_options *o = r->options;
+	*out = (struct cam_anchor){
+		.time_ns = time_ns,
+		.raw_ns = CAM_TIME_NONE,
+		.boottime_ns = CAM_TIME_NONE,
+		.sched_ns = CAM_TIME_NONE,
+	};
+	if (r->meta.has_clock) {
+		out->time_ns = r->meta.clock_ns;
+		out->realtime_ns = (int64_t)r->meta.wall_ns;
+		out->uncertainty_ns = REFERENCE_NS;
+	} else if (time_ns >= EPOCH_NS && time_ns <= INT64_MAX) {
+		/* It can only count from 1970. */
+		out->realtime_ns = (int64_t)time_ns;
+	} else if (o->began_ns) {
+		out->realtime_ns = o->began_ns;
+		out->uncertainty_ns = o->began_uncertain_ns;
+	} else if (o->written_ns && r->meta.last_ns) {
+		out->time_ns = r->meta.last_ns;
+		out->realtime_ns = o->written_ns;
+		out->uncertainty_ns = WRITTEN_NS;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int report_malformed(struct cam_perf_reader *r)
+{
+	if (!r->unreported || !r->begun)
+		return 0;
+	struct cam_ledger_row row = {
+		.cause = CAM_CAUSE_MALFORMED,
+		.cpu = CAM_CPU_NONE,
+		.from_ns = r->last_ns,
+		.to_ns = r->last_ns,
+		.samples = r->unreported,
+	};
+	r->unreported = 0;
+	int err = cam_sink_lost(r->sink, &row);
+	return cam_perf_reader_refused(err) ? 0 : err;
+}
+
+int cam_perf_reader_begin(struct cam_perf_reader *r, uint64_t time_ns)
+{
+	int err = cam_sink_begin(r->sink, time_ns);
+	if (err)
+		return err;
+	r->begun = true;
+	struct cam_anchor anchor;
+	if (!r->anchored && time_ns != CAM_TIME_NONE && find_anchor(r, time_ns, &anchor)) {
+		r->anchored = true;
+		err = cam_sink_anchor(r->sink, &anchor);
+	}
+	if (time_ns != CAM_TIME_NONE)
+		r->last_ns = time_ns;
+	return err ? err : report_malformed(r);
+}
+
+static int define_event(struct cam_perf_reader *r, struct cam_perf_event *e,
+			struct cam_etype_id *out)
+{
+	if (e->sink_id && e->generation == r->sink->generation) {
+		out->v = e->sink_id - 1;
+		return 0;
+	}
+	struct cam_etype t = {.period_ns = e->period_ns, .has_weight = !e->tracepoint};
+	int err = r->sink->string(r->sink, (struct cam_text){e->name, e->name_n}, &t.name);
+	if (!err)
+		err = r->sink->etype(r->sink, &t, out);
+	if (!err) {
+		e->sink_id = out->v + 1;
+		e->generation = r->sink->generation;
+	}
+	return err;
+}
+
+static int define_task(struct cam_perf_reader *r, struct cam_perf_task *k, struct cam_task_id *out)
+{
+	if (k->sink_id != CAM_NONE && k->generation == r->sink->generation) {
+		out->v = k->sink_id;
+		return 0;
+	}
+	const struct cam_tables *texts = &r->spaces.texts;
+	struct cam_task t = {.pid = k->pid, .tid = k->tid, .uid = CAM_UID_NONE};
+	int err = r->sink->string(r->sink, cam_string(texts, k->comm), &t.comm);
+	if (!err)
+		err = r->sink->string(r->sink, cam_string(texts, k->cgroup), &t.cgroup);
+	if (!err)
+		err = r->sink->task(r->sink, &t, out);
+	if (!err) {
+		k->sink_id = out->v;
+		k->generation = r->sink->generation;
+	}
+	return err;
+}
+
+static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+		   struct cam_loc_id *frames)
+{
+	struct cam_sink_sample s = {
+		.time_ns = p->time_ns,
+		.weight = p->weight,
+		.cpu = p->cpu,
+		.frames = frames,
+		.n_frames = p->n_frames,
+	};
+	int err = cam_perf_reader_begin(r, p->time_ns);
+	if (!err)
+		err = define_event(r, &r->events.rows[p->event], &s.etype);
+	if (!err)
+		err = define_task(r, &r->tasks[p->task], &s.task);
+	for (size_t i = 0; i < s.n_frames && !err; i++)
+		err = cam_perf_stacks_define(&r->stacks, r->frames[p->first + i], &frames[i]);
+	if (!err && p->truncated)
+		err = cam_frame_truncated(r->sink, &frames[s.n_frames++]);
+	return err ? err : r->sink->sample(r->sink, &s);
+}
+
+int cam_perf_reader_deliver(struct cam_perf_reader *r)
+{
+	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
+	int err = cam_perf_stacks_name(&r->stacks);
+	for (size_t i = 0; i < r->n_pending && !err; i++) {
+		const struct cam_perf_pending *p = &r->pending[i];
+		err = deliver(r, p, frames);
+		r->st->samples += !err;
+		r->st->truncated_stacks += !err && p->truncated;
+		if (cam_perf_reader_refused(err)) {
+			r->st->refused_samples++;
+			err = 0;
+		}
+	}
+	r->n_pending = r->n_frames = 0;
+	cam_perf_stacks_trim(&r->stacks);
+	if (r->n_tasks > MAX_KEPT_TASKS) {
+		r->n_tasks = 0;
+		cam_index_free(&r->task_index);
+	}
+	return err;
+}
+
+int cam_perf_reader_finish(struct cam_perf_reader *r)
+{
+	int err = cam_perf_reader_deliver(r);
+	r->st->unknown_code = r->spaces.refused;
+	/* The count at the end has those in it that were told as they happened. */
+	uint64_t more = r->lost_at_end > r->lost_records ? r->lost_at_end - r->lost_records : 0;
+	r->st->lost_samples += more;
+	const struct cam_ledger_row row = {
+		.cause = CAM_CAUSE_LOST_RING,
+		.cpu = CAM_CPU_NONE,
+		.from_ns = r->last_ns,
+		.to_ns = r->last_ns,
+		.samples = more,
+	};
+	if (!err && more && r->begun)
+		err = cam_sink_lost(r->sink, &row);
+	/* How many samples are gone with what is damaged or missing nobody knows: one, at least. */
+	if ((r->st->damaged_bytes || r->st->missing_bytes) && !r->unreported)
+		r->unreported = 1;
+	if (!err || cam_perf_reader_refused(err))
+		err = report_malformed(r);
+	return err;
+}

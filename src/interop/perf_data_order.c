@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sort is a merge of the runs that are there: each CPU's records are in order already, so n entries
+ * of k runs take n log k steps, and what is in order as a whole takes n.
+ *
+ * Invariants
+ *  1. entries[] are in the order in which they came, or (after ready()) sorted by time, equal times
+ *     in the order in which they came.
+ *  2. A record lies at bytes + at * 8, whole; records start at multiples of 8.
+ *  3. drop() moves what is left to the front of bytes[], in the order in which it came: about a round.
+ *
+ * Example: times 5 9 | 3 7 | 8 (three runs) → 3 5 7 9 | 8 → 3 5 7 8 9.
+ */
+#include "interop/perf_data_order.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BYTES (4u << 20)
+#define MAX_ENTRIES (CAM_PERF_ORDER_BYTES / 8)
+
+int cam_perf_order_init(struct cam_perf_order *o, size_t n_streams)
+{
+	*o = (struct cam_perf_order){.n_streams = n_streams};
+	o->streams = calloc(n_streams, sizeof(*o->streams));
+	return o->streams ? 0 : -ENOMEM;
+}
+
+void cam_perf_order_free(struct cam_perf_order *o)
+{
+	free(o->bytes);
+	free(o->entries);
+	free(o->scratch);
+	free(o->streams);
+	*o = (struct cam_perf_order){0};
+}
+
+static int grow_bytes(struct cam_perf_order *o, size_t need)
+{
+	if (need > CAM_PERF_ORDER_BYTES)
+		return -E2BIG;
+	size_t cap = o->cap ? o->cap : FIRST_BYTES;
+	while (cap < need)
+		cap *= 2;
+	uint8_t *grown = realloc(o->bytes, cap);
+	if (!grown)
+		return -ENOMEM;
+	o->bytes = grown;
+	o->cap = cap;
+	return 0;
+}
+
+int cam_perf_order_add(struct cam_perf_order *o, size_t stream, uint64_t time_ns,
+		       const void *record, size_t bytes)
+{
+	size_t room = (bytes + 7) & ~(size_t)7;
+	int err = o->used + room > o->cap ? grow_bytes(o, o->used + room) : 0;
+	if (!err)
+		err = cam_vec_reserve(&o->entries, &o->cap_entries, o->n + 1, sizeof(*o->entries),
+				      MAX_ENTRIES);
+	if (err)
+		return err;
+	memcpy(o->bytes + o->used, record, bytes);
+	o->entries[o->n++] = (struct cam_perf_order_entry){
+		.time_ns = time_ns,
+		.at = (uint32_t)(o->used / 8),
+		.n = (uint32_t)bytes,
+	};
+	o->used += room;
+	if (time_ns > o->streams[stream].newest)
+		o->streams[stream].newest = time_ns;
+	return 0;
+}
+
+void cam_perf_order_round(struct cam_perf_order *o, size_t stream)
+{
+	struct cam_perf_order_stream *s = &o->streams[stream];
+	s->promised = s->reached;
+	s->reached = s->newest;
+}
+
+void cam_perf_order_end(struct cam_perf_order *o, size_t stream)
+{
+	o->streams[stream].promised = UINT64_MAX;
+}
+
+/* The run that starts at `from` ends before the answer. */
+static size_t run_end(const struct cam_perf_order_entry *e, size_t from, size_t n)
+{
+	size_t i = from + 1;
+	while (i < n && e[i - 1].time_ns <= e[i].time_ns)
+		i++;
+	return i;
+}
+
+static void merge(const struct cam_perf_order_entry *in, size_t from, size_t middle, size_t to,
+		  struct cam_perf_order_entry *out)
+{
+	size_t a = from, b = middle;
+	for (size_t i = from; i < to; i++) {
+		bool left = a < middle && (b == to || in[a].time_ns <= in[b].time_ns);
+		out[i] = in[left ? a++ : b++];
+	}
+}
+
+/* One pass: pairs of runs become one; true when only one is left. */
+static bool merge_runs(const struct cam_perf_order_entry *in, size_t n,
+		       struct cam_perf_order_entry *out)
+{
+	size_t from = 0, pairs = 0;
+	while (from < n) {
+		size_t middle = run_end(in, from, n);
+		size_t to = middle < n ? run_end(in, middle, n) : n;
+		merge(in, from, middle, to, out);
+		from = to;
+		pairs++;
+	}
+	return pairs <= 1;
+}
+
+static int sort(struct cam_perf_order *o)
+{
+	if (run_end(o->entries, 0, o->n) >= o->n)
+		return 0;
+	int err = cam_vec_reserve(&o->scratch, &o->cap_scratch, o->n, sizeof(*o->scratch),
+				  MAX_ENTRIES);
+	if (err)
+		return err;
+	bool done;
+	do {
+		done = merge_runs(o->entries, o->n, o->scratch);
+		struct cam_perf_order_entry *swapped = o->entries;
+		size_t cap = o->cap_entries;
+		o->entries = o->scratch;
+		o->cap_entries = o->cap_scratch;
+		o->scratch = swapped;
+		o->cap_scratch = cap;
+		if (!done && o->cap_scratch < o->n)
+			err = cam_vec_reserve(&o->scratch, &o->cap_scratch, o->n,
+					      sizeof(*o->scratch), MAX_ENTRIES);
+	} while (!done && !err);
+	return err;
+}
+
+/* The time up to which (and with which) records may go. */
+static uint64_t limit_of(const struct cam_perf_order *o, enum cam_perf_order_which which)
+{
+	uint64_t limit = UINT64_MAX;
+	if (which == CAM_PERF_ORDER_HALF)
+		return o->entries[o->n / 2].time_ns;
+	for (size_t i = 0; i < o->n_streams && which == CAM_PERF_ORDER_PROMISED; i++) {
+		if (o->streams[i].promised < limit)
+			limit = o->streams[i].promised;
+	}
+	return limit;
+}
+
+int cam_perf_order_ready(struct cam_perf_order *o, enum cam_perf_order_which which)
+{
+	o->n_ready = 0;
+	if (!o->n)
+		return 0;
+	int err = sort(o);
+	if (err)
+		return err;
+	uint64_t limit = limit_of(o, which);
+	o->halves += which == CAM_PERF_ORDER_HALF;
+	size_t low = 0, high = o->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (o->entries[middle].time_ns <= limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	o->n_ready = low;
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct cam_perf_order_entry *p = a, *q = b;
+	return p->at < q->at ? -1 : p->at > q->at;
+}
+
+void cam_perf_order_drop(struct cam_perf_order *o)
+{
+	size_t left = o->n - o->n_ready, used = 0;
+	memmove(o->entries, o->entries + o->n_ready, left * sizeof(*o->entries));
+	/* Moved from front to back, so that none is overwritten before it has moved. */
+	qsort(o->entries, left, sizeof(*o->entries), by_place);
+	for (size_t i = 0; i < left; i++) {
+		struct cam_perf_order_entry *e = &o->entries[i];
+		memmove(o->bytes + used, o->bytes + (size_t)e->at * 8, e->n);
+		e->at = (uint32_t)(used / 8);
+		used += (e->n + 7u) & ~7u;
+	}
+	o->used = used;
+	o->n = left;
+	o->n_ready = 0;
+}

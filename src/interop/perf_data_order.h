@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Records in order of time.
+ *
+ * A recorder empties the rings of its CPUs one after the other, so a file is in order only by pieces.
+ * After each round it writes PERF_RECORD_FINISHED_ROUND: what comes later is not older than the newest
+ * record before the round *before* it. So records wait here until a round says that nothing older can
+ * come. Records without a time (0) come first, in the order of the file.
+ *
+ * Several streams (perf record --threads writes a file a thread) have rounds of their own: what is
+ * older than what all of them promise may go.
+ *
+ * Memory: records wait in a buffer of at most CAM_PERF_ORDER_BYTES. When it is full, the older half
+ * goes, rounds or no rounds: as perf does.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CAM_PERF_ORDER_BYTES (64u << 20)
+#define CAM_PERF_MAX_STREAMS 1024u
+
+struct cam_perf_order_entry {
+	uint64_t time_ns;
+	uint32_t at; /* in words, in bytes[] */
+	uint32_t n;  /* of bytes */
+};
+
+struct cam_perf_order {
+	uint8_t *bytes;
+	size_t used, cap;
+	struct cam_perf_order_entry *entries, *scratch;
+	size_t n, cap_entries, cap_scratch;
+	size_t n_ready;	 /* the first entries: sorted, and may go */
+	uint64_t halves; /* how often it was full */
+	struct cam_perf_order_stream {
+		uint64_t newest;   /* of all records so far */
+		uint64_t reached;  /* … at the last round */
+		uint64_t promised; /* … at the round before: nothing older will come */
+	} * streams;
+	size_t n_streams;
+};
+
+/* -ENOMEM. */
+int cam_perf_order_init(struct cam_perf_order *o, size_t n_streams);
+void cam_perf_order_free(struct cam_perf_order *o);
+
+/* Copies a record. -E2BIG: full; take what is ready (cam_perf_order_ready() with half) and try again. */
+int cam_perf_order_add(struct cam_perf_order *o, size_t stream, uint64_t time_ns,
+		       const void *record, size_t bytes);
+void cam_perf_order_round(struct cam_perf_order *o, size_t stream);
+/* The stream has ended: it holds nothing up. */
+void cam_perf_order_end(struct cam_perf_order *o, size_t stream);
+
+enum cam_perf_order_which {
+	CAM_PERF_ORDER_PROMISED,
+	CAM_PERF_ORDER_HALF,
+	CAM_PERF_ORDER_ALL,
+};
+/*
+ * Sorts; entries[0 .. n_ready) may be used until cam_perf_order_drop(), which forgets them. Those of
+ * one time are in the order of the file. -ENOMEM.
+ */
+int cam_perf_order_ready(struct cam_perf_order *o, enum cam_perf_order_which which);
+void cam_perf_order_drop(struct cam_perf_order *o);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The parts of the reader of perf.data, for its own files: perf_data_in.c (from bytes to records),
+ * perf_data_records.c (what each record means), perf_data_deliver.c (from samples to the sink).
+ */
+#pragma once
+#include "interop/perf_data_in.h"
+#include "interop/perf_data_order.h"
+#include "interop/perf_data_sample.h"
+#include "interop/perf_data_stacks.h"
+
+#define CAM_PERF_RECORD_HEADER 8u
+#define CAM_PERF_MAX_THROTTLED 256u
+
+/* A sample that waits for the names of its batch. */
+struct cam_perf_pending {
+	uint64_t time_ns, weight;
+	uint32_t cpu, task, event;
+	uint32_t first, n_frames; /* in frames[] */
+	const uint8_t *raw;	  /* a tracepoint's fields, in the batch's records */
+	uint32_t raw_bytes;
+	bool truncated;
+};
+
+/* A thread as it was at a sample. */
+struct cam_perf_task {
+	int32_t pid, tid;
+	struct cam_str_id comm, cgroup;
+	uint32_t sink_id, generation;
+};
+
+struct cam_perf_cgroup {
+	uint64_t id;
+	struct cam_str_id path;
+};
+
+struct cam_perf_reader {
+	struct cam_sink *sink;
+	const struct cam_import_options *options;
+	struct cam_import_stats *st;
+	bool swap;
+	struct cam_perf_events events;
+	struct cam_perf_spaces spaces;
+	struct cam_perf_stacks stacks;
+	struct cam_perf_order order;
+	struct cam_perf_meta_data meta;
+
+	/* The batch. */
+	struct cam_perf_pending *pending;
+	size_t n_pending, cap_pending;
+	uint32_t *frames;
+	size_t n_frames, cap_frames;
+	struct cam_perf_task *tasks;
+	size_t n_tasks, cap_tasks;
+	struct cam_index task_index;
+
+	struct cam_perf_cgroup *cgroups;
+	size_t n_cgroups, cap_cgroups;
+	struct cam_index cgroup_index;
+	struct {
+		uint64_t id, since_ns;
+	} throttled[CAM_PERF_MAX_THROTTLED];
+	size_t n_throttled;
+
+	bool begun, anchored;
+	uint64_t last_ns;      /* of the samples delivered */
+	uint64_t unreported;   /* malformed samples that the ledger does not know yet */
+	uint64_t lost_records; /* of PERF_RECORD_LOST … */
+	uint64_t lost_at_end;  /* … and of LOST_SAMPLES, which may be the same ones */
+};
+
+/* One record of the kernel's, its turn having come: into the batch, or into the tables. */
+int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
+			   uint64_t time_ns);
+/* Everything in the batch to the sink. */
+int cam_perf_reader_deliver(struct cam_perf_reader *r);
+int cam_perf_reader_finish(struct cam_perf_reader *r);
+/* Starts (or stays in) the sink's window of that time. */
+int cam_perf_reader_begin(struct cam_perf_reader *r, uint64_t time_ns);
+/* A refusal by the sink concerns one thing, not the import. */
+bool cam_perf_reader_refused(int err);

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What each record of the kernel's means. They come in order of time. */
+#include "base/vec.h"
+#include "interop/perf_data_reader.h"
+
+#include <linux/perf_event.h>
+
+#define MAX_PENDING    (1u << 22)
+#define MAX_FRAMES     (1u << 26)
+#define MAX_TASKS      (1u << 22)
+#define MAX_CGROUPS    (1u << 16)
+#define BUILD_ID_BIT   (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
+#define SPECIAL_BIT    (1u << 13) /* PERF_RECORD_MISC_FORK_EXEC, _MMAP_DATA */
+#define PROT_EXEC_BIT  4u
+#define KSYMBOL_GONE   1u
+#define CONTEXT_HV     ((uint64_t)-32)
+#define CONTEXT_KERNEL ((uint64_t)-128)
+#define CONTEXT_USER   ((uint64_t)-512)
+#define CONTEXT_FIRST  ((uint64_t)-4095)
+
+enum mode { MODE_USER, MODE_KERNEL, MODE_OTHER };
+
+struct record {
+	struct cam_perf_reader *r;
+	const uint8_t *p;
+	size_t bytes;
+	uint16_t misc;
+	uint64_t time_ns;
+	struct cam_perf_bytes b; /* behind the header */
+};
+
+/* How many bytes at the end of this record are not its own. */
+static size_t trailer_bytes(const struct record *x)
+{
+	const struct cam_perf_event *e =
+		cam_perf_events_of(&x->r->events, x->p, x->bytes, false, x->r->swap);
+	static const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				       PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+				       PERF_SAMPLE_IDENTIFIER;
+	if (!e || !cam_perf_attr_flag(&e->attr, CAM_PERF_FLAG_SAMPLE_ID_ALL))
+		return 0;
+	return 8u * (unsigned)__builtin_popcountll(e->attr.sample_type & fields);
+}
+
+static enum mode mode_of(uint16_t misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return MODE_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return MODE_USER;
+	default:
+		return MODE_OTHER;
+	}
+}
+
+static int on_mmap(struct record *x, bool second)
+{
+	struct cam_perf_mapping m = {.kernel = mode_of(x->misc) == MODE_KERNEL};
+	m.pid = (int32_t)cam_perf_bytes_u32(&x->b);
+	m.tid = (int32_t)cam_perf_bytes_u32(&x->b);
+	m.start = cam_perf_bytes_u64(&x->b);
+	m.bytes = cam_perf_bytes_u64(&x->b);
+	m.offset = cam_perf_bytes_u64(&x->b);
+	m.executable = !(x->misc & SPECIAL_BIT);
+	m.build_id = (struct cam_text){"", 0};
+	if (second) {
+		/* Device and inode, or in their place the build-id. */
+		const char *id = (const char *)cam_perf_bytes_take(&x->b, 24);
+		if (id && x->misc & BUILD_ID_BIT && (uint8_t)id[0] <= 20)
+			m.build_id = (struct cam_text){id + 4, (uint8_t)id[0]};
+		m.executable = cam_perf_bytes_u32(&x->b) & PROT_EXEC_BIT;
+		cam_perf_bytes_u32(&x->b);
+	}
+	if (x->b.bad)
+		return 0;
+	m.path = cam_perf_bytes_text(&x->b);
+	return cam_perf_spaces_map(&x->r->spaces, &m);
+}
+
+static int on_comm(struct record *x)
+{
+	int32_t pid = (int32_t)cam_perf_bytes_u32(&x->b), tid = (int32_t)cam_perf_bytes_u32(&x->b);
+	if (x->b.bad)
+		return 0;
+	return cam_perf_spaces_comm(&x->r->spaces, pid, tid, cam_perf_bytes_text(&x->b));
+}
+
+static int on_fork(struct record *x, bool exit)
+{
+	int32_t pid = (int32_t)cam_perf_bytes_u32(&x->b);
+	int32_t ppid = (int32_t)cam_perf_bytes_u32(&x->b);
+	int32_t tid = (int32_t)cam_perf_bytes_u32(&x->b);
+	int32_t ptid = (int32_t)cam_perf_bytes_u32(&x->b);
+	if (x->b.bad)
+		return 0;
+	if (!exit)
+		return cam_perf_spaces_fork(&x->r->spaces, pid, tid, ppid, ptid,
+					    x->misc & SPECIAL_BIT);
+	cam_perf_spaces_exit(&x->r->spaces, pid, tid);
+	return 0;
+}
+
+static int on_ksymbol(struct record *x)
+{
+	uint64_t start = cam_perf_bytes_u64(&x->b);
+	uint32_t bytes = cam_perf_bytes_u32(&x->b);
+	const uint8_t *kind = cam_perf_bytes_take(&x->b, 4); /* u16 type, u16 flags */
+	if (x->b.bad)
+		return 0;
+	bool gone = cam_perf_load_u16(kind + 2, x->r->swap) & KSYMBOL_GONE;
+	return cam_perf_spaces_symbol(&x->r->spaces, start, bytes, cam_perf_bytes_text(&x->b),
+				      gone);
+}
+
+static bool same_cgroup(const void *rows, uint32_t row, const void *key)
+{
+	return ((const struct cam_perf_cgroup *)rows)[row].id == *(const uint64_t *)key;
+}
+
+static int on_cgroup(struct record *x)
+{
+	struct cam_perf_reader *r = x->r;
+	uint64_t id = cam_perf_bytes_u64(&x->b), hash = cam_hash_u64(id, 5);
+	if (x->b.bad)
+		return 0;
+	struct cam_str_id path;
+	int err = cam_string_intern(&r->spaces.texts, cam_perf_bytes_text(&x->b), &path);
+	uint32_t row = cam_index_find(&r->cgroup_index, hash, same_cgroup, r->cgroups, &id);
+	if (!err && row == CAM_INDEX_NONE) {
+		err = cam_vec_reserve(&r->cgroups, &r->cap_cgroups, r->n_cgroups + 1,
+				      sizeof(*r->cgroups), MAX_CGROUPS);
+		if (!err)
+			err = cam_index_reserve(&r->cgroup_index);
+		if (!err) {
+			row = (uint32_t)r->n_cgroups++;
+			cam_index_add(&r->cgroup_index, hash, row);
+		}
+	}
+	if (!err)
+		r->cgroups[row] = (struct cam_perf_cgroup){id, path};
+	return err == -E2BIG ? 0 : err;
+}
+
+static struct cam_str_id cgroup_of(const struct cam_perf_reader *r, uint64_t id)
+{
+	uint32_t row = id ? cam_index_find(&r->cgroup_index, cam_hash_u64(id, 5), same_cgroup,
+					   r->cgroups, &id)
+			  : CAM_INDEX_NONE;
+	return row == CAM_INDEX_NONE ? (struct cam_str_id){0} : r->cgroups[row].path;
+}
+
+static uint32_t cpu_of(const struct record *x)
+{
+	const struct cam_perf_event *e =
+		cam_perf_events_of(&x->r->events, x->p, x->bytes, false, x->r->swap);
+	if (!e || !(e->attr.sample_type & PERF_SAMPLE_CPU) ||
+	    !cam_perf_attr_flag(&e->attr, CAM_PERF_FLAG_SAMPLE_ID_ALL))
+		return CAM_CPU_NONE;
+	size_t at = e->attr.sample_type & PERF_SAMPLE_IDENTIFIER ? 16 : 8;
+	if (at + CAM_PERF_RECORD_HEADER > x->bytes)
+		return CAM_CPU_NONE;
+	return cam_perf_load_u32(x->p + x->bytes - at, x->r->swap);
+}
+
+static int to_ledger(struct cam_perf_reader *r, const struct cam_ledger_row *row)
+{
+	/* The samples before it must be in their window before its time may cut one. */
+	int err = cam_perf_reader_deliver(r);
+	if (!err)
+		err = cam_perf_reader_begin(r, row->to_ns);
+	if (!err)
+		err = cam_sink_lost(r->sink, row);
+	return cam_perf_reader_refused(err) ? 0 : err;
+}
+
+static int on_lost(struct record *x)
+{
+	struct cam_perf_reader *r = x->r;
+	cam_perf_bytes_u64(&x->b); /* id */
+	uint64_t n = cam_perf_bytes_u64(&x->b);
+	if (x->b.bad || !n || n > UINT32_MAX)
+		return 0;
+	r->st->lost_samples += n;
+	r->lost_records += n;
+	uint64_t at = x->time_ns ? x->time_ns : r->last_ns;
+	const struct cam_ledger_row row = {
+		.cause = CAM_CAUSE_LOST_RING,
+		.cpu = cpu_of(x),
+		.from_ns = at,
+		.to_ns = at,
+		.samples = n,
+	};
+	return to_ledger(r, &row);
+}
+
+static void on_lost_samples(struct record *x)
+{
+	uint64_t n = cam_perf_bytes_u64(&x->b);
+	if (!x->b.bad && n <= UINT32_MAX)
+		x->r->lost_at_end += n;
+}
+
+/* The kernel stops an event that fires too often until the next tick. */
+static int on_throttle(struct record *x, bool ends)
+{
+	struct cam_perf_reader *r = x->r;
+	uint64_t time_ns = cam_perf_bytes_u64(&x->b), id = cam_perf_bytes_u64(&x->b);
+	const struct cam_perf_event *e = cam_perf_events_find(&r->events, id);
+	if (x->b.bad)
+		return 0;
+	size_t i = 0;
+	while (i < r->n_throttled && r->throttled[i].id != id)
+		i++;
+	if (!ends) {
+		if (i == r->n_throttled && i < CAM_PERF_MAX_THROTTLED)
+			r->n_throttled++;
+		if (i < r->n_throttled) {
+			r->throttled[i].id = id;
+			r->throttled[i].since_ns = time_ns;
+		}
+		return 0;
+	}
+	if (i == r->n_throttled)
+		return 0;
+	uint64_t since_ns = r->throttled[i].since_ns;
+	r->throttled[i] = r->throttled[--r->n_throttled];
+	if (since_ns >= time_ns || !e || !e->period_ns)
+		return 0;
+	const struct cam_ledger_row row = {
+		.cause = CAM_CAUSE_THROTTLED,
+		.cpu = cpu_of(x),
+		.from_ns = since_ns,
+		.to_ns = time_ns,
+		.samples = (time_ns - since_ns) / e->period_ns,
+	};
+	return row.samples ? to_ledger(r, &row) : 0;
+}
+
+static bool same_task(const void *rows, uint32_t row, const void *key)
+{
+	const struct cam_perf_task *a = (const struct cam_perf_task *)rows + row, *b = key;
+	return a->tid == b->tid && a->pid == b->pid && a->comm.v == b->comm.v &&
+	       a->cgroup.v == b->cgroup.v;
+}
+
+static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
+{
+	const struct cam_perf_thread *t = cam_perf_spaces_thread(&r->spaces, s->pid, s->tid);
+	const struct cam_perf_task k = {
+		.pid = s->pid,
+		.tid = s->tid,
+		.comm = t ? t->comm : (struct cam_str_id){0},
+		.cgroup = cgroup_of(r, s->cgroup),
+		.sink_id = CAM_NONE,
+	};
+	uint64_t hash = cam_hash_u64((uint64_t)(uint32_t)k.pid << 32 | (uint32_t)k.tid,
+				     (uint64_t)k.comm.v << 32 | k.cgroup.v);
+	*out = cam_index_find(&r->task_index, hash, same_task, r->tasks, &k);
+	if (*out != CAM_INDEX_NONE)
+		return 0;
+	int err = cam_vec_reserve(&r->tasks, &r->cap_tasks, r->n_tasks + 1, sizeof(*r->tasks),
+				  MAX_TASKS);
+	if (!err)
+		err = cam_index_reserve(&r->task_index);
+	if (err)
+		return err;
+	r->tasks[r->n_tasks] = k;
+	*out = (uint32_t)r->n_tasks++;
+	cam_index_add(&r->task_index, hash, *out);
+	return 0;
+}
+
+static int push_address(struct cam_perf_reader *r, const struct cam_perf_space *user,
+			enum mode mode, uint64_t address)
+{
+	const struct cam_perf_space *space = mode == MODE_KERNEL ? &r->spaces.kernel
+					     : mode == MODE_USER ? user
+								 : NULL;
+	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + 1, sizeof(*r->frames),
+				  MAX_FRAMES);
+	if (err)
+		return err;
+	return cam_perf_stacks_find(&r->stacks, space, mode == MODE_KERNEL, address,
+				    &r->frames[r->n_frames++]);
+}
+
+/* Between the addresses stand marks, above CONTEXT_FIRST: whose the following ones are. */
+static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
+		      const struct cam_perf_space *user, struct cam_perf_pending *p)
+{
+	enum mode mode = MODE_USER;
+	for (uint64_t i = 0; i < s->n_chain; i++) {
+		uint64_t address = cam_perf_load_u64(s->chain + 8 * i, r->swap);
+		if (address >= CONTEXT_FIRST) {
+			/* Where the stack was followed into garbage, that may look like a mark: what
+			 * follows is garbage, too. */
+			if (address != CONTEXT_KERNEL && address != CONTEXT_USER &&
+			    address != CONTEXT_HV)
+				break;
+			mode = address == CONTEXT_KERNEL ? MODE_KERNEL
+			       : address == CONTEXT_USER ? MODE_USER
+							 : MODE_OTHER;
+			continue;
+		}
+		/* One is for the mark that stands for the rest. */
+		if (r->n_frames - p->first == CAM_MAX_STACK_FRAMES - 1) {
+			p->truncated = true;
+			break;
+		}
+		int err = push_address(r, user, mode, address);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int on_sample(struct record *x)
+{
+	struct cam_perf_reader *r = x->r;
+	struct cam_perf_sample s;
+	struct cam_perf_event *e = cam_perf_events_of(&r->events, x->p, x->bytes, true, r->swap);
+	if (!e || !cam_perf_sample_parse(e, x->p, x->bytes, r->swap, &s)) {
+		r->st->malformed_samples++;
+		r->unreported++;
+		return 0;
+	}
+	int err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
+				  sizeof(*r->pending), MAX_PENDING);
+	if (err)
+		return err;
+	struct cam_perf_pending *p = &r->pending[r->n_pending];
+	*p = (struct cam_perf_pending){
+		.time_ns = s.time_ns,
+		.weight = e->tracepoint ? 1 : s.period,
+		.cpu = s.cpu,
+		.event = (uint32_t)(e - r->events.rows),
+		.first = (uint32_t)r->n_frames,
+		.raw = s.raw,
+		.raw_bytes = (uint32_t)s.raw_bytes,
+	};
+	err = task_of(r, &s, &p->task);
+	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s.pid);
+	if (!err && s.has_chain)
+		err = push_chain(r, &s, user, p);
+	else if (!err && e->attr.sample_type & PERF_SAMPLE_IP)
+		err = push_address(r, user, mode_of(s.misc), s.ip);
+	p->n_frames = (uint32_t)r->n_frames - p->first;
+	if (!err)
+		r->n_pending++;
+	return err;
+}
+
+int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
+			   uint64_t time_ns)
+{
+	struct record x = {
+		.r = r,
+		.p = record,
+		.bytes = bytes,
+		.misc = cam_perf_load_u16(record + 4, r->swap),
+		.time_ns = time_ns,
+	};
+	uint32_t type = cam_perf_load_u32(record, r->swap);
+	if (type == PERF_RECORD_SAMPLE)
+		return on_sample(&x);
+	size_t own = bytes - CAM_PERF_RECORD_HEADER, trailer = trailer_bytes(&x);
+	x.b = cam_perf_bytes_make(record + CAM_PERF_RECORD_HEADER,
+				  own > trailer ? own - trailer : 0, r->swap);
+	switch (type) {
+	case PERF_RECORD_MMAP:
+		return on_mmap(&x, false);
+	case PERF_RECORD_MMAP2:
+		return on_mmap(&x, true);
+	case PERF_RECORD_COMM:
+		return on_comm(&x);
+	case PERF_RECORD_FORK:
+		return on_fork(&x, false);
+	case PERF_RECORD_EXIT:
+		return on_fork(&x, true);
+	case PERF_RECORD_KSYMBOL:
+		return on_ksymbol(&x);
+	case PERF_RECORD_CGROUP:
+		return on_cgroup(&x);
+	case PERF_RECORD_LOST:
+		return on_lost(&x);
+	case PERF_RECORD_LOST_SAMPLES:
+		on_lost_samples(&x);
+		return 0;
+	case PERF_RECORD_THROTTLE:
+		return on_throttle(&x, false);
+	case PERF_RECORD_UNTHROTTLE:
+		return on_throttle(&x, true);
+	default:
+		r->st->other_records++;
+		return 0;
+	}
+}

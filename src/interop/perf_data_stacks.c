@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Two ways to a row: `seen`, a small table by (space, address) that may forget, which is where nearly
+ * all addresses end; and `index`, by what the row is, which does not.
+ *
+ * Invariants
+ *  1. Rows are distinct by (object, offset, kernel).
+ *  2. rows[n_asked ..) have not been asked about; after name() there are none.
+ *  3. An entry of `seen` is right for ever, until all rows are forgotten: spaces are values.
+ */
+#include "interop/perf_data_stacks.h"
+
+#include "base/vec.h"
+#include "interop/frame.h"
+
+#define SEEN_BITS     15u
+#define NAMES_BYTES   (64u << 20)
+#define MAX_ROWS      (1u << 24)
+#define KERNEL_SPACE  UINT32_MAX
+#define UNKNOWN_SPACE (UINT32_MAX - 1)
+
+int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
+			 struct cam_sink *sink, struct cam_namer *namer, bool drop_addresses)
+{
+	*k = (struct cam_perf_stacks){
+		.spaces = spaces,
+		.sink = sink,
+		.namer = namer,
+		.drop_addresses = drop_addresses,
+	};
+	k->seen = calloc(1u << SEEN_BITS, sizeof(*k->seen));
+	int err = k->seen ? cam_tables_init(&k->names, NAMES_BYTES) : -ENOMEM;
+	if (err)
+		cam_perf_stacks_free(k);
+	return err;
+}
+
+void cam_perf_stacks_free(struct cam_perf_stacks *k)
+{
+	free(k->rows);
+	free(k->seen);
+	free(k->offsets);
+	free(k->order);
+	cam_index_free(&k->index);
+	cam_tables_free(&k->names);
+	*k = (struct cam_perf_stacks){0};
+}
+
+static void forget_all(struct cam_perf_stacks *k)
+{
+	k->n = k->n_asked = 0;
+	cam_index_free(&k->index);
+	memset(k->seen, 0, sizeof(*k->seen) << SEEN_BITS);
+	cam_tables_free(&k->names);
+	/* It held as much a moment ago; where it cannot now, names are refused one by one. */
+	cam_tables_init(&k->names, NAMES_BYTES);
+}
+
+void cam_perf_stacks_trim(struct cam_perf_stacks *k)
+{
+	if (k->n > CAM_PERF_MAX_LOCATIONS || k->names.bytes > NAMES_BYTES / 2)
+		forget_all(k);
+}
+
+static bool same_row(const void *rows, uint32_t row, const void *key)
+{
+	const struct cam_perf_location *a = (const struct cam_perf_location *)rows + row, *b = key;
+	return a->offset == b->offset && a->object == b->object && a->kernel == b->kernel;
+}
+
+static int intern(struct cam_perf_stacks *k, const struct cam_perf_location *l, uint32_t *out)
+{
+	uint64_t hash = cam_hash_u64(l->offset, (uint64_t)l->object << 1 | l->kernel);
+	*out = cam_index_find(&k->index, hash, same_row, k->rows, l);
+	if (*out != CAM_INDEX_NONE)
+		return 0;
+	int err = cam_vec_reserve(&k->rows, &k->cap, k->n + 1, sizeof(*k->rows), MAX_ROWS);
+	if (!err)
+		err = cam_index_reserve(&k->index);
+	if (err)
+		return -ENOMEM;
+	k->rows[k->n] = *l;
+	*out = (uint32_t)k->n++;
+	cam_index_add(&k->index, hash, *out);
+	return 0;
+}
+
+static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
+		   uint64_t address, uint32_t *out)
+{
+	const struct cam_perf_map *map = cam_perf_space_find(space, address);
+	struct cam_perf_location l = {
+		.offset = address,
+		.func_offset = CAM_OFFSET_NONE,
+		.object = CAM_NONE,
+		.kernel = kernel,
+		.source = CAM_NAME_NONE,
+		.sink_id = CAM_NONE,
+	};
+	if (map) {
+		const struct cam_perf_object *o = &k->spaces->objects[map->object];
+		l.object = map->object;
+		l.offset = address - map->start + map->offset;
+		if (o->name.v) {
+			l.source = CAM_NAME_KALLSYMS;
+			l.name = o->name;
+			l.func_offset = address - map->start;
+		}
+	} else if (k->drop_addresses) {
+		/* All alike, but for the half of memory they are in. */
+		l.offset = address >> 63 << 63;
+	}
+	return intern(k, &l, out);
+}
+
+int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
+			 uint64_t address, uint32_t *out)
+{
+	/* A change of the kernel's space adds names, and takes those of code that is gone. */
+	uint32_t number = space ? space->number : kernel ? KERNEL_SPACE : UNKNOWN_SPACE;
+	uint64_t mixed = (address ^ (uint64_t)number << 32) * 0x9e3779b97f4a7c15u;
+	struct cam_perf_seen *s = &k->seen[mixed >> (64 - SEEN_BITS)];
+	if (s->address == address && s->space == number && s->row_plus_1) {
+		*out = s->row_plus_1 - 1;
+		return 0;
+	}
+	int err = look_up(k, space, kernel, address, out);
+	if (!err)
+		*s = (struct cam_perf_seen){address, number, *out + 1};
+	return err;
+}
+
+struct question {
+	struct cam_perf_stacks *k;
+	const uint32_t *rows;
+};
+
+static int take_name(void *arg, size_t i, const struct cam_name *name)
+{
+	struct question *q = arg;
+	struct cam_perf_stacks *k = q->k;
+	struct cam_perf_location *l = &k->rows[q->rows[i]];
+	if (name->source == CAM_NAME_NONE || !name->name.n)
+		return 0;
+	/* A module's address says nothing when the kernel has been started again since. */
+	const struct cam_perf_object *o = &k->spaces->objects[l->object];
+	if (o->kind == CAM_MODULE_KERNEL && !o->landmark.v &&
+	    !cam_text_equal(name->module, cam_string(&k->spaces->texts, o->path)))
+		return 0;
+	int err = cam_string_intern(&k->names, name->name, &l->name);
+	if (err)
+		return err == -E2BIG ? 0 : err;
+	l->source = name->source;
+	l->func_offset = name->start <= l->offset ? l->offset - name->start : CAM_OFFSET_NONE;
+	return 0;
+}
+
+static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
+{
+	const struct cam_tables *t = &k->spaces->texts;
+	const struct cam_namer_module m = {
+		.kind = o->kind,
+		.path = cam_string(t, o->path),
+		.build_id = {(const char *)o->build_id, o->build_id_n},
+		.landmark = cam_string(t, o->landmark),
+		.landmark_address = o->landmark_address,
+	};
+	uint32_t file;
+	int err = k->namer->module(k->namer, &m, &file);
+	if (!err)
+		o->file = file + 1;
+	else if (err == -ENOENT || err == -E2BIG)
+		o->file = CAM_NONE;
+	return err == -ENOENT || err == -E2BIG ? 0 : err;
+}
+
+static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
+{
+	struct cam_perf_object *o = &k->spaces->objects[k->rows[rows[0]].object];
+	struct question q = {k, rows};
+	int err = o->file ? 0 : ask_module(k, o);
+	if (err || o->file == CAM_NONE)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		k->offsets[i] = k->rows[rows[i]].offset;
+	return k->namer->names(k->namer, o->file - 1, k->offsets, n, take_name, &q);
+}
+
+struct by_object {
+	uint32_t object, row;
+};
+
+static int by_object(const void *a, const void *b)
+{
+	const struct by_object *p = a, *q = b;
+	if (p->object != q->object)
+		return p->object < q->object ? -1 : 1;
+	return p->row < q->row ? -1 : p->row > q->row;
+}
+
+/* The new rows that can have a name, by object: into order[]; how many. */
+static int sort_new(struct cam_perf_stacks *k, size_t *n)
+{
+	size_t fresh = k->n - k->n_asked;
+	struct by_object *sorted = malloc((fresh + 1) * sizeof(*sorted));
+	int err = sorted ? cam_vec_reserve(&k->order, &k->cap_order, fresh, sizeof(*k->order),
+					   MAX_ROWS)
+			 : -ENOMEM;
+	if (!err)
+		err = cam_vec_reserve(&k->offsets, &k->cap_offsets, fresh, sizeof(*k->offsets),
+				      MAX_ROWS);
+	*n = 0;
+	for (size_t i = k->n_asked; i < k->n && !err; i++) {
+		const struct cam_perf_location *l = &k->rows[i];
+		if (l->object != CAM_NONE && !l->name.v)
+			sorted[(*n)++] = (struct by_object){l->object, (uint32_t)i};
+	}
+	if (!err)
+		qsort(sorted, *n, sizeof(*sorted), by_object);
+	for (size_t i = 0; i < *n && !err; i++)
+		k->order[i] = sorted[i].row;
+	free(sorted);
+	return err;
+}
+
+int cam_perf_stacks_name(struct cam_perf_stacks *k)
+{
+	size_t n = 0;
+	if (!k->namer || k->n_asked == k->n) {
+		k->n_asked = k->n;
+		return 0;
+	}
+	int err = sort_new(k, &n);
+	for (size_t from = 0, to; from < n && !err; from = to) {
+		uint32_t object = k->rows[k->order[from]].object;
+		for (to = from; to < n && k->rows[k->order[to]].object == object; to++)
+			;
+		err = ask(k, k->order + from, to - from);
+	}
+	k->n_asked = k->n;
+	return err;
+}
+
+static int define_module(struct cam_perf_stacks *k, const struct cam_perf_object *o,
+			 struct cam_module_id *out)
+{
+	struct cam_module m = {.kind = o ? o->kind : CAM_MODULE_UNKNOWN};
+	struct cam_text path = o ? cam_string(&k->spaces->texts, o->path) : CAM_TEXT("[unknown]");
+	out->v = 0;
+	if (!path.n)
+		return 0;
+	int err = k->sink->string(k->sink, path, &m.path);
+	if (!err && o && o->build_id_n)
+		err = k->sink->string(k->sink,
+				      (struct cam_text){(const char *)o->build_id, o->build_id_n},
+				      &m.build_id);
+	return err ? err : k->sink->module(k->sink, &m, out);
+}
+
+static struct cam_text name_of(const struct cam_perf_stacks *k, const struct cam_perf_location *l)
+{
+	bool own = l->object != CAM_NONE && k->spaces->objects[l->object].name.v;
+	return cam_string(own ? &k->spaces->texts : &k->names, l->name);
+}
+
+int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
+{
+	struct cam_perf_location *l = &k->rows[row];
+	if (l->sink_id != CAM_NONE && l->generation == k->sink->generation) {
+		out->v = l->sink_id;
+		return 0;
+	}
+	const struct cam_perf_object *o =
+		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
+	struct cam_location loc = {
+		.address = k->drop_addresses ? 0 : l->offset,
+		.func_offset = k->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
+	};
+	struct cam_function func = {.source = l->name.v ? l->source : CAM_NAME_NONE};
+	int err = define_module(k, o, &loc.module);
+	func.module = loc.module;
+	func.kind = l->kernel ? CAM_FUNC_KERNEL
+			      : cam_frame_func_kind(o ? o->kind : CAM_MODULE_UNKNOWN, l->offset);
+	if (!err && l->name.v)
+		err = k->sink->string(k->sink, name_of(k, l), &func.name);
+	if (!err)
+		err = k->sink->function(k->sink, &func, &loc.func);
+	if (!err)
+		err = k->sink->location(k->sink, &loc, out);
+	if (err)
+		return err;
+	l->sink_id = out->v;
+	l->generation = k->sink->generation;
+	return 0;
+}

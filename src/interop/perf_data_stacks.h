@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From addresses to locations: which object lies there, and what its function is called.
+ *
+ * An address of a space is looked up once, and an offset of an object is named once. Names are asked
+ * for in batches (model/namer.h), so first all addresses of many samples are made into numbers of
+ * this table, then cam_perf_stacks_name() asks for the new ones, then the samples are delivered.
+ *
+ * The symbol is that of the address itself, for callers, too, as perf has it (their addresses are where
+ * the call returns to).
+ *
+ * Bounded: when there are more than CAM_PERF_MAX_LOCATIONS between two batches all are forgotten, and made
+ * anew as they come.
+ */
+#pragma once
+#include "interop/perf_data_space.h"
+#include "model/namer.h"
+#include "model/sink.h"
+
+#define CAM_PERF_MAX_LOCATIONS (1u << 19)
+
+struct cam_perf_location {
+	uint64_t
+		offset; /* in its object; of the kernel's, of code made at run time, and in none: the
+			  * address itself. This is what perf prints */
+	uint64_t func_offset;
+	uint32_t object; /* CAM_NONE: nothing known lies there */
+	struct cam_str_id name;
+	enum cam_name_source source;
+	bool kernel; /* sampled in the kernel's mode */
+	uint32_t sink_id, generation;
+};
+
+struct cam_perf_stacks {
+	struct cam_perf_spaces *spaces;
+	struct cam_sink *sink;
+	struct cam_namer *namer; /* NULL: nothing has a name */
+	bool drop_addresses;
+	struct cam_perf_location *rows;
+	size_t n, cap;
+	size_t n_asked; /* rows before this one have been asked about */
+	struct cam_index index;
+	struct cam_tables names; /* only its strings are used */
+	struct cam_perf_seen {
+		uint64_t address;
+		uint32_t space, row_plus_1;
+	} * seen;
+	uint64_t *offsets; /* of one question */
+	uint32_t *order;
+	size_t cap_offsets, cap_order;
+};
+
+int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
+			 struct cam_sink *sink, struct cam_namer *namer, bool drop_addresses);
+void cam_perf_stacks_free(struct cam_perf_stacks *k);
+
+/* Between two batches: numbers given before may be dead after it. */
+void cam_perf_stacks_trim(struct cam_perf_stacks *k);
+/* The number of an address in a space (NULL: in none that is known). -ENOMEM. */
+int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
+			 uint64_t address, uint32_t *out);
+/* Asks for the names of all that are new. Errors are the namer's, and of the caller's making. */
+int cam_perf_stacks_name(struct cam_perf_stacks *k);
+/* The sink's id of a location, of its current generation. Errors are the sink's. */
+int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out);

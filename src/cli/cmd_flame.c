@@ -164,8 +164,10 @@ static int flame(const struct flame_arguments *a)
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {
 		bool period = a->weight ? a->weight[0] == 'p' : in.foreign;
-		status =
-			build_and_draw(a, &in, &s, period ? CAM_WEIGHT_PERIOD : CAM_WEIGHT_SAMPLES);
+		status = cam_picking_settle(&s, &in);
+		if (!status)
+			status = build_and_draw(a, &in, &s,
+						period ? CAM_WEIGHT_PERIOD : CAM_WEIGHT_SAMPLES);
 		cam_reading_close(&in);
 	}
 	cam_selection_free(&s);

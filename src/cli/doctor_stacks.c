@@ -4,7 +4,7 @@
  * for those that could be better what would make them so.
  */
 #include "cli/doctor.h"
-#include "cli/range.h"
+#include "cli/picking.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "query/account.h"
@@ -289,13 +289,11 @@ static void judge(struct cam_doctor *d, const struct cam_quality *q)
 
 int cam_doctor_stacks(struct cam_doctor *d, struct cam_asking *a, const char *last)
 {
-	struct cam_range_options range = {.last = last};
 	struct cam_reading in;
 	struct cam_selection s;
 	struct cam_quality q;
-	cam_selection_init(&s);
-	s.clock = CAM_SELECT_WALL;
-	int status = cam_range_resolve(&range, NULL, NULL, &s.from_ns, &s.to_ns);
+	int status = cam_picking_select(&(struct cam_range_options){.last = last},
+					&(struct cam_filter_options){0}, &s);
 	if (!status)
 		status = cam_reading_open(&(struct cam_reading_options){.store = a->settings.store},
 					  &in);

@@ -103,12 +103,13 @@ int cam_exporting_open(const struct cam_exporting_options *o, const char *events
 		cam_selection_free(&x->selection);
 		return status;
 	}
-	x->output = cam_output_open(o->out);
+	status = cam_picking_settle(&x->selection, &x->in);
+	x->output = status ? NULL : cam_output_open(o->out);
 	if (x->output)
 		return CAM_EXIT_OK;
 	cam_reading_close(&x->in);
 	cam_selection_free(&x->selection);
-	return CAM_EXIT_FAILED;
+	return status ? status : CAM_EXIT_FAILED;
 }
 
 struct noting {

@@ -29,5 +29,9 @@ struct cam_filter_options {
 	{"no-idle", 0, CAM_OPTION_FLAG, &(o).no_idle, NULL, no_idle_help}
 // clang-format on
 
+/* What a written selection depends on here: the clock, the local zone, the users. */
+struct cam_select_world cam_filters_world(void);
 /* Exit status: OK, or USAGE after saying which value is wrong and why. */
 int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *s);
+/* The same for one key of the grammar; NULL is not given. */
+int cam_filters_set(struct cam_selection *s, const char *key, const char *value);

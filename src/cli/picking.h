@@ -6,6 +6,7 @@
 #pragma once
 #include "cli/filters.h"
 #include "cli/range.h"
+#include "cli/reading.h"
 #include "interop/row_filter.h"
 #include "query/selector.h"
 
@@ -15,6 +16,15 @@
  */
 int cam_picking_select(const struct cam_range_options *range,
 		       const struct cam_filter_options *filters, struct cam_selection *s);
+
+/* The same where an argument may be a time or a window's name; NULL: none was given. */
+int cam_picking_select_at(const struct cam_range_options *range, const char *argument,
+			  const struct cam_filter_options *filters, struct cam_selection *s);
+/*
+ * Makes the times definite by the windows that were opened: to be called before they are looked at.
+ * Exit status, after saying what is wrong: FAILED where the windows do not know that moment.
+ */
+int cam_picking_settle(struct cam_selection *s, const struct cam_reading *in);
 
 /* One window's rows. */
 struct cam_picking {

@@ -5,9 +5,8 @@
 #include "cli/say.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <time.h>
-
-#define AROUND_NS (5 * CAM_NS_PER_SEC)
 
 static int32_t local_zone(void *arg, int64_t sec)
 {
@@ -27,113 +26,70 @@ struct cam_time_world cam_range_world(void)
 	};
 }
 
-static int moment_in(const struct cam_time_world *world, const char *option, const char *text,
-		     int64_t *realtime_ns)
+int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
 {
-	char why[256];
-	if (cam_time_parse(cam_text_of(text), world, realtime_ns, why, sizeof(why)))
+	const struct cam_time_world world = cam_range_world();
+	char why[CAM_WHEN_WHY_BYTES];
+	if (cam_time_parse(cam_text_of(text), &world, realtime_ns, why, sizeof(why)))
 		return cam_usage("%s%s%s", option, *option ? ": " : "", why);
 	return CAM_EXIT_OK;
 }
 
-int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
-{
-	const struct cam_time_world world = cam_range_world();
-	return moment_in(&world, option, text, realtime_ns);
-}
-
 bool cam_range_is_empty(const struct cam_range_options *o, const char *argument)
 {
-	return !argument && !o->at && !o->around && !o->from && !o->to && !o->last;
+	return !argument && !o->at && !o->around && !o->from && !o->to && !o->last && !o->event;
 }
 
-static int duration(const char *option, const char *text, uint64_t *ns)
+int cam_range_set(const struct cam_range_options *o, const char *argument, struct cam_when *when)
 {
-	if (cam_duration_parse(cam_text_of(text), ns) || *ns == 0 || *ns > INT64_MAX / 4)
-		return cam_usage("%s: '%s' is not a duration; try 90s, 10m or 2h", option, text);
-	return CAM_EXIT_OK;
+	bool window = argument && cam_text_ends(cam_text_of(argument), CAM_TEXT(".pcw"));
+	const struct {
+		const char *text;
+		enum cam_when_key key;
+	} given[] = {
+		{argument, window ? CAM_WHEN_WINDOW : CAM_WHEN_AT},
+		{o->at, CAM_WHEN_AT},
+		{o->around, CAM_WHEN_AROUND},
+		{o->from, CAM_WHEN_FROM},
+		{o->to, CAM_WHEN_TO},
+		{o->last, CAM_WHEN_LAST},
+		{o->event, CAM_WHEN_EVENT},
+	};
+	char why[CAM_WHEN_WHY_BYTES];
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		if (given[i].text &&
+		    cam_when_set(when, given[i].key, cam_text_of(given[i].text), why, sizeof(why)))
+			return given[i].text == argument
+				       ? cam_usage("%s", why)
+				       : cam_usage("--%s: %s", cam_when_name(given[i].key), why);
+	}
+	return cam_when_check(when, why, sizeof(why)) ? cam_usage("%s", why) : CAM_EXIT_OK;
 }
 
-static int of_window(const char *name, struct cam_io *io, int64_t *from_ns, int64_t *to_ns)
+static int settle(const struct cam_when *when, struct cam_io *io, int64_t *from_ns, int64_t *to_ns)
 {
-	struct cam_source *source;
-	int err = cam_store_open_read(io, &source);
+	struct cam_source *source = NULL;
+	char why[CAM_WHEN_WHY_BYTES];
+	int err = io && cam_when_needs_windows(when) ? cam_store_open_read(io, &source) : 0;
 	if (err)
 		return cam_failed("the store: %s", cam_errno_words(err));
-	int status = CAM_EXIT_FAILED;
-	bool known = false;
-	for (size_t i = source->ops->count(source); i > 0 && !known; i--) {
-		const struct cam_window_info *w;
-		if (source->ops->info(source, i - 1, &w) ||
-		    !cam_text_equal(w->name, cam_text_of(name)))
-			continue;
-		known = true;
-		if (w->realtime_ns == INT64_MIN || w->end_ns < w->start_ns) {
-			cam_failed("%s: its place in time is not known", name);
-			continue;
-		}
-		*from_ns = w->realtime_ns;
-		*to_ns = w->realtime_ns + (int64_t)(w->end_ns - w->start_ns) + 1;
-		status = CAM_EXIT_OK;
-	}
-	source->ops->close(source);
-	return known ? status : cam_failed("%s: no such window in the store; see perfcam ls", name);
-}
-
-static int around(const struct cam_time_world *world, const struct cam_range_options *o,
-		  const char *at, int64_t *from_ns, int64_t *to_ns)
-{
-	uint64_t half = AROUND_NS;
-	int64_t middle;
-	int status = o->around ? duration("--around", o->around, &half) : CAM_EXIT_OK;
-	if (!status)
-		status = moment_in(world, o->at ? "--at" : "", at, &middle);
-	if (status)
-		return status;
-	*from_ns = middle - (int64_t)half;
-	*to_ns = middle + (int64_t)half;
-	return CAM_EXIT_OK;
-}
-
-static int from_to(const struct cam_time_world *world, const struct cam_range_options *o,
-		   int64_t *from_ns, int64_t *to_ns)
-{
-	*to_ns = world->now_ns;
-	int status = moment_in(world, "--from", o->from, from_ns);
-	if (!status && o->to)
-		status = moment_in(world, "--to", o->to, to_ns);
-	if (!status && *from_ns >= *to_ns)
-		status = cam_usage("--from %s is not before --to %s", o->from,
-				   o->to ? o->to : "now");
-	return status;
+	err = cam_when_settle_wall(when, source, from_ns, to_ns, why, sizeof(why));
+	if (source)
+		source->ops->close(source);
+	if (err == -EINVAL)
+		return cam_usage("%s", why);
+	return err ? cam_failed("%s", why) : CAM_EXIT_OK;
 }
 
 int cam_range_resolve(const struct cam_range_options *o, const char *argument, struct cam_io *io,
 		      int64_t *from_ns, int64_t *to_ns)
 {
-	const struct cam_time_world world = cam_range_world();
-	int ways = (argument != NULL) + (o->at != NULL) + (o->from != NULL) + (o->last != NULL);
-	if (ways > 1)
-		return cam_usage("one of a window's name, a time, --at, --from and --last says it; "
-				 "here are %d",
-				 ways);
-	if (o->to && !o->from)
-		return cam_usage("--to needs --from");
-	bool window = argument && cam_text_ends(cam_text_of(argument), CAM_TEXT(".pcw"));
-	if (o->around && (window || !(o->at || argument)))
-		return cam_usage("--around needs --at");
-	if (window)
-		return of_window(argument, io, from_ns, to_ns);
-	if (o->from)
-		return from_to(&world, o, from_ns, to_ns);
-	if (o->last) {
-		uint64_t ns = 0;
-		int status = duration("--last", o->last, &ns);
-		*to_ns = world.now_ns;
-		*from_ns = world.now_ns - (int64_t)ns;
-		return status;
-	}
-	const char *at = o->at ? o->at : argument;
-	return at ? around(&world, o, at, from_ns, to_ns)
-		  : cam_usage("which time? try --last 10m, --at 03:14:07 or a window's name");
+	if (cam_range_is_empty(o, argument))
+		return cam_usage("which time? try --last 10m, --at 03:14:07 or a window's name");
+	struct cam_when when = {.world = cam_range_world()};
+	int status = cam_range_set(o, argument, &when);
+	if (!status)
+		status = settle(&when, io, from_ns, to_ns);
+	cam_when_free(&when);
+	return status;
 }

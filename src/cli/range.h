@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stretch of wall-clock time as a verb's options say it: --at T [--around 5s], --from T [--to T],
- * --last 10m, or one argument: a time (as --at), or the name of a window.
+ * A stretch of time as a verb's options say it: --at T [--around 5s], --from T [--to T], --last 10m,
+ * --event ID [--around 5s], or one argument: a time (as --at), or the name of a window. What they mean is
+ * query/when.h's.
  */
 #pragma once
 #include "cli/options.h"
-#include "query/time.h"
+#include "query/when.h"
 #include "store/io.h"
 
 struct cam_range_options {
-	const char *at, *around, *from, *to, *last;
+	const char *at, *around, *from, *to, *last, *event;
 };
 
-#define CAM_RANGE_OPTIONS(o)                                                              \
-	{"at", 0, CAM_OPTION_TEXT, &(o).at, "T", "this time: 03:14:07, -90s, …"},         \
-		{"around",    0,    CAM_OPTION_TEXT,                                      \
-		 &(o).around, "5s", "with --at: that much before and after it"},          \
-		{"from", 0, CAM_OPTION_TEXT, &(o).from, "T", "from this time …"},         \
-		{"to", 0, CAM_OPTION_TEXT, &(o).to, "T", "… to this (default: now)"},     \
-	{                                                                                 \
-		"last", 0, CAM_OPTION_TEXT, &(o).last, "10m", "from that long ago to now" \
+#define CAM_RANGE_OPTIONS(o)                                                                  \
+	{"at", 0, CAM_OPTION_TEXT, &(o).at, "T", "this time: 03:14:07, -90s, boot+123.4, …"}, \
+		{"around",    0,    CAM_OPTION_TEXT,                                          \
+		 &(o).around, "5s", "with --at or --event: that much before and after it"},   \
+		{"from", 0, CAM_OPTION_TEXT, &(o).from, "T", "from this time …"},             \
+		{"to", 0, CAM_OPTION_TEXT, &(o).to, "T", "… to this (default: now)"},         \
+		{"event", 0, CAM_OPTION_TEXT, &(o).event, "ID", "around this event"},         \
+	{                                                                                     \
+		"last", 0, CAM_OPTION_TEXT, &(o).last, "10m", "from that long ago to now"     \
 	}
 
 /* Now and the local zone, as the C library knows them. */
@@ -29,6 +31,8 @@ int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
 
 /* Nothing was given: neither an option nor an argument. */
 bool cam_range_is_empty(const struct cam_range_options *o, const char *argument);
-/* Half-open. An exit status. io: where a window's name is looked up. */
+/* Into the times of a selection, whose world is set. An exit status, after saying what is wrong. */
+int cam_range_set(const struct cam_range_options *o, const char *argument, struct cam_when *when);
+/* Half-open. An exit status. io: the store whose windows are asked, where that is needed. */
 int cam_range_resolve(const struct cam_range_options *o, const char *argument, struct cam_io *io,
 		      int64_t *from_ns, int64_t *to_ns);

@@ -39,6 +39,7 @@ void cam_selection_free(struct cam_selection *s)
 	free_expressions(&s->match);
 	free_expressions(&s->exclude);
 	free(s->cpus);
+	cam_when_free(&s->when);
 	cam_selection_init(s);
 }
 
@@ -245,6 +246,8 @@ static bool may_touch_wall(const struct cam_selection *s, const struct cam_windo
 bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_window_info *info,
 			     const struct cam_window_info *next)
 {
+	if (s->one_boot && memcmp(&s->boot_id, &info->boot_id, sizeof(s->boot_id)) != 0)
+		return false;
 	if (s->clock == CAM_SELECT_ALWAYS || info->clock == CAM_CLOCK_ABSENT)
 		return true;
 	if (s->clock == CAM_SELECT_WALL)
@@ -256,6 +259,8 @@ bool cam_selection_gap(const struct cam_selection *s, const struct cam_window_in
 		       const struct cam_window_info *later, struct cam_ledger_row *gap)
 {
 	bool same_boot = memcmp(&earlier->boot_id, &later->boot_id, sizeof(later->boot_id)) == 0;
+	if (s->one_boot && memcmp(&s->boot_id, &later->boot_id, sizeof(s->boot_id)) != 0)
+		return false;
 	if (!same_boot || !cam_gap_between(earlier, later, gap))
 		return false;
 	/* What is added to a time of the windows' clock to have one of the selection's. */

@@ -14,6 +14,7 @@
  */
 #pragma once
 #include "model/cursor.h"
+#include "query/when.h"
 
 #include <regex.h>
 
@@ -35,6 +36,7 @@ enum cam_select_clock {
 	CAM_SELECT_ALWAYS, /* no time range */
 	CAM_SELECT_CLOCK,  /* from, to on the windows' own clock */
 	CAM_SELECT_WALL,   /* from, to in UTC nanoseconds since 1970 */
+	CAM_SELECT_WHEN,   /* as written in `when`; cam_selection_settle() makes it one of these */
 };
 
 enum cam_select_mode {
@@ -61,11 +63,25 @@ struct cam_select_expressions {
 	size_t n, cap;
 };
 
+/* What written selections may depend on: given, so that this room reads no clock and opens no file. */
+struct cam_select_world {
+	struct cam_time_world time;
+	/* A user's number by name; false: there is no such user. NULL: names are not understood. */
+	bool (*user)(void *arg, const char *name, uint32_t *uid);
+	void *arg;
+};
+
 struct cam_selection {
 	enum cam_select_clock clock;
 	int64_t from_ns, to_ns; /* half-open */
+	bool one_boot;		/* only windows of boot_id */
+	struct cam_boot_id boot_id;
 	enum cam_select_mode mode;
 	bool with_idle;
+	/* As far as they were written: cam_selection_set(). */
+	struct cam_when when;
+	struct cam_select_world world;
+	bool idle_given, no_idle_given, user_given, kernel_given;
 	/* Only through cam_selection_add(). */
 	struct cam_select_values pids, tids, uids;
 	struct cam_select_patterns comms, etypes, exes, cgroups;
@@ -83,6 +99,33 @@ void cam_selection_free(struct cam_selection *s);
  */
 int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
 		      char *why, size_t why_bytes);
+
+/*
+ * The grammar: one key and its value, the same in options (--comm nginx), in a quoted selection and in a
+ * URL (comm=nginx). Keys are those of enum cam_filter ("pid", "tid", "uid", "user", "cpu", "comm",
+ * "event-type", "exe", "cgroup", "match", "exclude"), of when.h ("at", …) and the flags "user-only",
+ * "kernel-only", "idle", "no-idle", whose value is empty, 1 or 0. The world must be set before.
+ *
+ * -ENOENT: no such key; -EINVAL, -ERANGE, -E2BIG, -ENOMEM as above. `why` quotes the value and says
+ * what would be right.
+ */
+int cam_selection_set(struct cam_selection *s, struct cam_text key, struct cam_text value,
+		      char *why, size_t why_bytes);
+/*
+ * A whole selection in words: "--at 03:14:07 --around 5s --comm 'my server'", also without the dashes
+ * and with = ("last=10m pid=12"). One word that is no key is a time, or a window's name (X.pcw). Quotes
+ * and backslashes as a shell has them. Errors as above; `why` begins with the key.
+ */
+int cam_selection_read(struct cam_selection *s, struct cam_text words, char *why, size_t why_bytes);
+/* Whether what was set goes together; to be called when all is set. -EINVAL, and why. */
+int cam_selection_check(struct cam_selection *s, char *why, size_t why_bytes);
+/*
+ * Makes written times definite, by the windows that will be looked at (cam_walk() does it by itself; who
+ * has something to say about it does it before). Nothing is to be done twice. Errors as
+ * cam_when_settle()'s.
+ */
+int cam_selection_settle(struct cam_selection *s, struct cam_source *source, char *why,
+			 size_t why_bytes);
 
 /*
  * Whether a window can hold anything of the selection's times, by its header alone. next: the header

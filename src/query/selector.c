@@ -445,6 +445,8 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 	struct cam_range window = {w->info.start_ns, w->info.end_ns};
 	struct ranges r = {0};
 	int err = 0;
+	if (s->one_boot && memcmp(&s->boot_id, &w->info.boot_id, sizeof(s->boot_id)) != 0)
+		return 0;
 	if (s->clock == CAM_SELECT_ALWAYS) {
 		x->whole = true;
 		err = add_range(&r, 0, UINT64_MAX, CAM_RANGE_ALL);

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define DAY_SEC	  86400
-#define DAYS_BACK 8 /* to the latest such moment: one day may have skipped it */
+#define DAY_SEC	   86400
+#define DAYS_APART 8 /* to the nearest such moment: one day may have skipped it */
 
 struct parser {
 	const char *p, *end;
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct parser *p, c
 
 static int not_a_time(const struct parser *p)
 {
-	return wrong(p, "; try 03:14:07, 2026-04-15T03:14:07, -90s, @1776222847 or now");
+	return wrong(p, "; " CAM_TIME_TRY);
 }
 
 /* Exactly n digits. */
@@ -103,10 +103,10 @@ static int read_clock(struct parser *p, struct cam_utc *c)
 	if (err)
 		return err;
 	if (c->hour > 23)
-		return wrong(p, ": hours go to 23");
+		return wrong(p, ": hours go to 23; " CAM_TIME_TRY);
 	if (c->minute > 59)
-		return wrong(p, ": minutes go to 59");
-	return c->second > 59 ? wrong(p, ": seconds go to 59") : 0;
+		return wrong(p, ": minutes go to 59; " CAM_TIME_TRY);
+	return c->second > 59 ? wrong(p, ": seconds go to 59; " CAM_TIME_TRY) : 0;
 }
 
 static int read_date(struct parser *p, struct cam_utc *c)
@@ -190,24 +190,48 @@ static int with_date(const struct parser *p, const struct fields *f, int64_t *re
 	return 0;
 }
 
-static int latest(const struct parser *p, const struct fields *f, int64_t *realtime_ns)
+/* The moments of a clock on the day that is so many days after another moment's; ascending. */
+static size_t on_day(const struct parser *p, const struct fields *f, int64_t around_ns, int days,
+		     int64_t out[2])
 {
 	const struct cam_time_world *w = p->world;
 	const int64_t ns_per_sec = (int64_t)CAM_NS_PER_SEC;
-	int32_t offset = f->has_zone ? f->offset_sec : w->zone(w->zone_arg, floor_sec(w->now_ns));
-	for (int days = 0; days < DAYS_BACK; days++) {
-		struct cam_utc day = cam_utc_from_ns(w->now_ns + offset * ns_per_sec -
-						     days * DAY_SEC * ns_per_sec);
-		int64_t ns, found[2];
-		day.hour = f->clock.hour;
-		day.minute = f->clock.minute;
-		day.second = f->clock.second;
-		day.ns = f->clock.ns;
-		if (cam_utc_to_ns(&day, &ns))
-			continue;
-		for (size_t n = moments_of(p, f, ns, found); n > 0; n--) {
-			if (found[n - 1] <= w->now_ns) {
+	int32_t offset = f->has_zone ? f->offset_sec : w->zone(w->zone_arg, floor_sec(around_ns));
+	int64_t ns, away = offset * ns_per_sec + days * DAY_SEC * ns_per_sec;
+	if (__builtin_add_overflow(around_ns, away, &ns))
+		return 0;
+	struct cam_utc day = cam_utc_from_ns(ns);
+	day.hour = f->clock.hour;
+	day.minute = f->clock.minute;
+	day.second = f->clock.second;
+	day.ns = f->clock.ns;
+	return cam_utc_to_ns(&day, &ns) ? 0 : moments_of(p, f, ns, out);
+}
+
+static int latest(const struct parser *p, const struct fields *f, int64_t *realtime_ns)
+{
+	int64_t found[2];
+	/* From tomorrow on: where the offset changed since, "today" may be a day too early. */
+	for (int days = 1; days > -DAYS_APART; days--) {
+		for (size_t n = on_day(p, f, p->world->now_ns, days, found); n > 0; n--) {
+			if (found[n - 1] <= p->world->now_ns) {
 				*realtime_ns = found[n - 1];
+				return 0;
+			}
+		}
+	}
+	return not_a_time(p);
+}
+
+static int first_after(const struct parser *p, const struct fields *f, int64_t after_ns,
+		       int64_t *realtime_ns)
+{
+	int64_t found[2];
+	for (int days = -1; days < DAYS_APART; days++) {
+		size_t n = on_day(p, f, after_ns, days, found);
+		for (size_t i = 0; i < n; i++) {
+			if (found[i] > after_ns) {
+				*realtime_ns = found[i];
 				return 0;
 			}
 		}
@@ -229,41 +253,87 @@ static int beside_now(const struct parser *p, int64_t *realtime_ns)
 	return 0;
 }
 
+/* Seconds with a fraction, and nothing behind them: a duration without its unit. */
+static bool read_seconds(struct cam_text number, int64_t *out)
+{
+	uint64_t ns;
+	char last = number.n ? number.p[number.n - 1] : '\0';
+	if (last < '0' || last > '9' || cam_duration_parse(number, &ns) || ns > INT64_MAX)
+		return false;
+	*out = (int64_t)ns;
+	return true;
+}
+
 static int since_1970(const struct parser *p, int64_t *realtime_ns)
 {
 	struct cam_text number = {p->p + 1, (size_t)(p->end - p->p - 1)};
-	uint64_t ns;
-	char last = number.n ? number.p[number.n - 1] : '\0';
-	/* A duration without its unit, which ends with a digit. */
-	int err = last < '0' || last > '9' ? -EINVAL : cam_duration_parse(number, &ns);
-	if (err || ns > INT64_MAX)
+	if (!read_seconds(number, realtime_ns))
 		return wrong(p, "; @ is followed by seconds since 1970, like @1776222847.25");
-	*realtime_ns = (int64_t)ns;
 	return 0;
+}
+
+static int since_boot(const struct parser *p, struct cam_time *out)
+{
+	const size_t n = sizeof("boot+") - 1;
+	struct cam_text number = {p->p + n, (size_t)(p->end - p->p) - n};
+	if (!read_seconds(number, &out->ns))
+		return wrong(p, "; boot+ is followed by a kernel log's stamp, like boot+12345.678");
+	out->of_boot = true;
+	return 0;
+}
+
+/* after_ns: NULL, or what a clock without a date must lie behind. */
+static int read_time(struct parser *p, const int64_t *after_ns, struct cam_time *out)
+{
+	struct cam_text s = p->whole;
+	struct fields f = {0};
+	*out = (struct cam_time){.ns = p->world->now_ns};
+	if (cam_text_equal(s, CAM_TEXT("now")))
+		return 0;
+	if (!s.n)
+		return not_a_time(p);
+	if (*s.p == '-' || *s.p == '+')
+		return beside_now(p, &out->ns);
+	if (*s.p == '@')
+		return since_1970(p, &out->ns);
+	if (cam_text_starts(s, CAM_TEXT("boot+")))
+		return since_boot(p, out);
+	f.has_date = s.n > 4 && s.p[4] == '-';
+	int err = f.has_date ? read_date(p, &f.clock) : 0;
+	if (!err)
+		err = read_clock(p, &f.clock);
+	if (!err)
+		err = read_zone(p, &f);
+	if (err)
+		return err;
+	if (f.has_date)
+		return with_date(p, &f, &out->ns);
+	return after_ns ? first_after(p, &f, *after_ns, &out->ns) : latest(p, &f, &out->ns);
+}
+
+int cam_time_read(struct cam_text s, const struct cam_time_world *world, struct cam_time *out,
+		  char *why, size_t why_bytes)
+{
+	struct parser p = {s.p, s.p + s.n, s, world, why, why_bytes};
+	return read_time(&p, NULL, out);
+}
+
+int cam_time_read_end(struct cam_text s, const struct cam_time_world *world, int64_t after_ns,
+		      struct cam_time *out, char *why, size_t why_bytes)
+{
+	struct parser p = {s.p, s.p + s.n, s, world, why, why_bytes};
+	return read_time(&p, &after_ns, out);
 }
 
 int cam_time_parse(struct cam_text s, const struct cam_time_world *world, int64_t *realtime_ns,
 		   char *why, size_t why_bytes)
 {
 	struct parser p = {s.p, s.p + s.n, s, world, why, why_bytes};
-	struct fields f = {0};
-	if (cam_text_equal(s, CAM_TEXT("now"))) {
-		*realtime_ns = world->now_ns;
-		return 0;
-	}
-	if (!s.n)
-		return not_a_time(&p);
-	if (*s.p == '-' || *s.p == '+')
-		return beside_now(&p, realtime_ns);
-	if (*s.p == '@')
-		return since_1970(&p, realtime_ns);
-	f.has_date = s.n > 4 && s.p[4] == '-';
-	int err = f.has_date ? read_date(&p, &f.clock) : 0;
+	struct cam_time t;
+	int err = read_time(&p, NULL, &t);
+	if (!err && t.of_boot)
+		return wrong(&p, " here: boot+ needs recorded windows");
 	if (!err)
-		err = read_clock(&p, &f.clock);
-	if (!err)
-		err = read_zone(&p, &f);
-	if (err)
-		return err;
-	return f.has_date ? with_date(&p, &f, realtime_ns) : latest(&p, &f, realtime_ns);
+		*realtime_ns = t.ns;
+	return err;
 }

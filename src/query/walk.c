@@ -541,7 +541,14 @@ int cam_walk(struct cam_source *source, const struct cam_selection *s,
 			 .realtime_from_ns = INT64_MIN,
 			 .realtime_to_ns = INT64_MIN},
 	};
-	return walk_source(walk, source);
+	struct cam_selection settled = *s;
+	char why[CAM_WHEN_WHY_BYTES];
+	int err = cam_selection_settle(&settled, source, why, sizeof(why));
+	walk->selection = &settled;
+	if (!err)
+		err = walk_source(walk, source);
+	walk->selection = s;
+	return err;
 }
 
 void cam_walk_free(struct cam_walk *walk)

@@ -107,7 +107,10 @@ struct cam_walk {
 	size_t room;
 };
 
-/* 0, or an error as above, -ENOMEM. Either way to be freed. */
+/*
+ * 0, or an error as above, -ENOMEM. Either way to be freed. Times as written are settled here, where they
+ * were not before: -EINVAL and -ENODATA are from there.
+ */
 int cam_walk(struct cam_source *source, const struct cam_selection *s,
 	     const struct cam_walk_view *view, struct cam_walk *walk);
 void cam_walk_free(struct cam_walk *walk);

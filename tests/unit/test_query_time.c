@@ -170,9 +170,15 @@ static void test_what_is_none(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{"", "'' is not a time; try 03:14:07, 2026-04-15T03:14:07, -90s, "},
+		{"", "'' is not a time; try 03:14:07, -90s, boot+123.4, "},
 		{"yesterday", "'yesterday' is not a time; try"},
-		{"03:99", "'03:99' is not a time: minutes go to 59"},
+		{"03:99",
+		 "'03:99' is not a time: minutes go to 59; try 03:14:07, -90s, boot+123.4"},
+		{"boot+", "boot+ is followed by a kernel log's stamp"},
+		{"boot+1.2.3", "boot+ is followed by a kernel log's stamp"},
+		{"boot+12m", "boot+ is followed by a kernel log's stamp"},
+		{"boot+-5", "boot+ is followed by a kernel log's stamp"},
+		{"boot+12.5", "is not a time here: boot+ needs recorded windows"},
 		{"24:00", "hours go to 23"},
 		{"23:59:60", "seconds go to 59"},
 		{"3:14", "; try"},
@@ -210,6 +216,47 @@ static void test_what_is_none(void **state)
 	}
 }
 
+static int64_t end_of(const char *text, int64_t after_ns)
+{
+	const struct cam_time_world w = {NOW_NS, libc_zone, NULL};
+	struct cam_time t;
+	if (cam_time_read_end(cam_text_of(text), &w, after_ns, &t, why, sizeof(why)))
+		fail_msg("%s: %s", text, why);
+	assert_false(t.of_boot);
+	return t.ns;
+}
+
+/* "23:50 to 00:10": the end is the first such moment behind the beginning. */
+static void test_the_end_of_a_range(void **state)
+{
+	(void)state;
+	zone("UTC0");
+	int64_t evening = at("2026-04-10T23:50:00Z");
+	assert_int_equal(end_of("00:10", evening), at("2026-04-11T00:10:00Z"));
+	assert_int_equal(end_of("23:50", evening), at("2026-04-11T23:50:00Z"));
+	assert_int_equal(end_of("23:50:00.000000001", evening), evening + 1);
+	assert_int_equal(end_of("03:00+06:00", evening), at("2026-04-11T21:00:00Z"));
+	/* What has a date, or is told from now, stays what it is. */
+	assert_int_equal(end_of("2026-04-01T00:10", evening), at("2026-04-01T00:10:00Z"));
+	assert_int_equal(end_of("-90s", evening), NOW_NS - 90 * NS);
+	zone(BERLIN);
+	/* Twice shown: the first one behind it. */
+	assert_int_equal(end_of("02:30", at("2026-10-24T23:00:00Z")), at("2026-10-25T00:30:00Z"));
+	assert_int_equal(end_of("02:30", at("2026-10-25T00:30:00Z")), at("2026-10-25T01:30:00Z"));
+	/* Skipped: the next day's. */
+	assert_int_equal(end_of("02:30", at("2026-03-29T00:00:00Z")), at("2026-03-30T00:30:00Z"));
+}
+
+static void test_stamps_of_a_boot(void **state)
+{
+	(void)state;
+	const struct cam_time_world w = {NOW_NS, libc_zone, NULL};
+	struct cam_time t;
+	assert_int_equal(cam_time_read(CAM_TEXT("boot+12345.678"), &w, &t, why, sizeof(why)), 0);
+	assert_true(t.of_boot);
+	assert_int_equal(t.ns, 12345678000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +266,8 @@ int main(void)
 		cmocka_unit_test(test_clocks_that_go_forward),
 		cmocka_unit_test(test_against_the_c_library),
 		cmocka_unit_test(test_what_is_none),
+		cmocka_unit_test(test_the_end_of_a_range),
+		cmocka_unit_test(test_stamps_of_a_boot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

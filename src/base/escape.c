@@ -16,6 +16,8 @@ static bool is_control(unsigned char c, unsigned flags)
 {
 	if (c == '\t')
 		return flags & CAM_ESCAPE_TAB;
+	if (c == ';')
+		return flags & CAM_ESCAPE_SEMICOLON;
 	return (flags & CAM_ESCAPE_CONTROL) && (c < 0x20 || c == 0x7f);
 }
 

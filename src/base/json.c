@@ -69,6 +69,13 @@ void cam_json_i64(struct cam_json *j, const char *key, int64_t value)
 	cam_out_printf(j->out, "%" PRId64, value);
 }
 
+void cam_json_number(struct cam_json *j, const char *key, uint64_t whole, uint32_t fraction,
+		     int digits)
+{
+	lead_in(j, key);
+	cam_out_printf(j->out, "%" PRIu64 ".%0*" PRIu32, whole, digits, fraction);
+}
+
 void cam_json_bool(struct cam_json *j, const char *key, bool value)
 {
 	lead_in(j, key);

@@ -2,13 +2,18 @@
 #include "cli/exporting.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "interop/csv_out.h"
+#include "interop/firefox_out.h"
 #include "interop/folded_out.h"
+#include "interop/json_out.h"
 #include "interop/perf_script_out.h"
+#include "interop/pprof_out.h"
+#include "interop/speedscope_out.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define FORMATS "folded, perf-script"
+#define FORMATS "folded, perf-script, pprof, speedscope, firefox, csv, json"
 
 struct export_arguments {
 	struct cam_exporting_options what;
@@ -142,9 +147,15 @@ static int new_perf_script(struct cam_out *out, struct cam_exporter **made)
 static const struct format {
 	const char *name;
 	int (*make)(struct cam_out *out, struct cam_exporter **made);
-	const char *needs; /* what it is, said to those who give counts */
+	const char *needs; /* what it is, said to those who give counts; NULL: it takes them */
+	bool gzip;	   /* its files always are */
 } formats[] = {
-	{"perf-script", new_perf_script, "perf script text is one sample after the other"},
+	{"perf-script", new_perf_script, "perf script text is one sample after the other", false},
+	{"pprof", cam_pprof_out_new, NULL, true},
+	{"speedscope", cam_speedscope_out_new, NULL, false},
+	{"firefox", cam_firefox_out_new, "the Firefox Profiler shows samples in time", false},
+	{"csv", cam_csv_out_new, NULL, false},
+	{"json", cam_json_out_new, NULL, false},
 };
 
 static int export_format(const struct export_arguments *a, const struct format *f)
@@ -154,9 +165,11 @@ static int export_format(const struct export_arguments *a, const struct format *
 				 "export folded");
 	struct cam_exporting x;
 	struct cam_exporter *to = NULL;
-	const char *events = a->what.filters.event_type.n ? NULL : "*";
+	struct cam_exporting_options what = a->what;
+	const char *events = what.filters.event_type.n ? NULL : "*";
+	what.gzip = f->gzip;
 	int status = cam_exporting_open(
-		&a->what, events, &(struct cam_wanted){.details = true, .addresses = true}, &x);
+		&what, events, &(struct cam_wanted){.details = true, .addresses = true}, &x);
 	if (status)
 		return status;
 	int err = f->make(cam_output_stream(x.output), &to);

@@ -104,7 +104,8 @@ int cam_exporting_open(const struct cam_exporting_options *o, const char *events
 		return status;
 	}
 	status = cam_picking_settle(&x->selection, &x->in);
-	x->output = status ? NULL : cam_output_open(o->out);
+	if (!status)
+		x->output = o->gzip ? cam_output_open_gzip(o->out) : cam_output_open(o->out);
 	if (x->output)
 		return CAM_EXIT_OK;
 	cam_reading_close(&x->in);

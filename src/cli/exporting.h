@@ -14,6 +14,7 @@ struct cam_exporting_options {
 	struct cam_range_options range;
 	struct cam_filter_options filters;
 	const char *out;
+	bool gzip; /* whatever the name of `out` */
 };
 
 struct cam_exporting {

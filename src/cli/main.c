@@ -29,9 +29,9 @@ static const struct cam_verb verbs[] = {
 	 "[-i FILE | --store DIR] [--last 10m | --from T | --at T] [--mode cores] [-o X.svg|X.png]",
 	 "Shows when CPUs were busy: second by second, or CPU by CPU; here, or as a picture.",
 	 cam_cmd_heatmap},
-	{"export",
-	 "folded|perf-script [-i FILE | --store DIR] [--last 60s …] [--pid PID …] [-o OUT]",
-	 "Writes samples as other tools do: folded stacks, or the text of perf script.",
+	{"export", "FORMAT [-i FILE | --store DIR] [--last 60s …] [--pid PID …] [-o OUT]",
+	 "Writes samples as other tools read them; FORMAT is folded, perf-script, pprof, speedscope, "
+	 "firefox, csv or json.",
 	 cam_cmd_export},
 	{"verify", "[--store DIR | -i FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",

@@ -58,7 +58,7 @@ static int open_path(struct cam_output *o)
 	return 0;
 }
 
-struct cam_output *cam_output_open(const char *path)
+static struct cam_output *open_output(const char *path, bool gzip)
 {
 	struct cam_output *o = calloc(1, sizeof(*o));
 	if (!o) {
@@ -70,9 +70,9 @@ struct cam_output *cam_output_open(const char *path)
 	int err = o->path ? open_path(o) : 0;
 	if (!err) {
 		cam_out_to_fd(&o->file, o->fd);
-		err = cam_compress_out_new(&o->compress,
-					   o->path ? cam_compress_of_name(cam_text_of(o->path))
-						   : CAM_COMPRESS_NONE,
+		enum cam_compress by_name =
+			o->path ? cam_compress_of_name(cam_text_of(o->path)) : CAM_COMPRESS_NONE;
+		err = cam_compress_out_new(&o->compress, gzip ? CAM_COMPRESS_GZIP : by_name,
 					   &o->file);
 	}
 	if (err) {
@@ -81,6 +81,16 @@ struct cam_output *cam_output_open(const char *path)
 		return NULL;
 	}
 	return o;
+}
+
+struct cam_output *cam_output_open(const char *path)
+{
+	return open_output(path, false);
+}
+
+struct cam_output *cam_output_open_gzip(const char *path)
+{
+	return open_output(path, true);
 }
 
 struct cam_out *cam_output_stream(struct cam_output *o)

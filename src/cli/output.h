@@ -10,6 +10,8 @@ struct cam_output;
 
 /* NULL or "-": standard output. Says what is wrong and answers NULL. */
 struct cam_output *cam_output_open(const char *path);
+/* The same, always gzip whatever its name. */
+struct cam_output *cam_output_open_gzip(const char *path);
 struct cam_out *cam_output_stream(struct cam_output *o);
 /* Finishes the file and gives it its name; frees o. Exit status, after saying what failed. */
 int cam_output_commit(struct cam_output *o);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define ALL (CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES)
+#define ALL (CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES | CAM_ESCAPE_SEMICOLON)
 
 static void check(const char *bytes, size_t n, unsigned flags, const char *want)
 {
@@ -38,6 +38,7 @@ static void test_examples(void **state)
 	check("\xff\xc3\xa9", 3, ALL, "\\xff\xc3\xa9");
 	check("\xff", 1, CAM_ESCAPE_CONTROL, "\xff");
 	check("\xc2\x9b", 2, ALL, "\\xc2\\x9b");
+	check("a;b\\x3b", 7, CAM_ESCAPE_SEMICOLON, "a\\x3bb\\x5cx3b");
 	check("\0", 1, CAM_ESCAPE_CONTROL, "\\x00");
 	check("", 0, ALL, "");
 }
@@ -80,7 +81,7 @@ static void test_only_ours_is_undone(void **state)
 static void test_random_bytes_come_back(void **state)
 {
 	(void)state;
-	static const char few[] = "\\x05cab\n\t\xff\x80\xc2 ";
+	static const char few[] = "\\x05c3ab;\n\t\xff\x80\xc2 ";
 	unsigned seed = 1;
 	for (int round = 0; round < 200000; round++) {
 		char bytes[16];

@@ -235,7 +235,9 @@ static int heatmap(struct heatmap_arguments *a)
 	struct cam_reading in = {0};
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {
-		status = build_and_draw(a, &in, &s);
+		status = cam_picking_settle(&s, &in);
+		if (!status)
+			status = build_and_draw(a, &in, &s);
 		cam_reading_close(&in);
 	}
 	cam_selection_free(&s);

@@ -21,6 +21,8 @@ struct cam_heatmap_options {
 };
 
 /*
+ * Of a selection whose times are settled (cam_selection_settle()).
+ *
  * The axis is the wall clock where all windows know it to a tenth of a second, else the windows' own clock
  * where they have one in common, else the wall clock as well as it is known. It begins and ends with
  * what was recorded; or, unless more than nine tenths of that are empty, with what was asked for.

@@ -194,6 +194,18 @@ class Heatmap(support.Case):
         of_file, of_store = (self.heatmap(*args) for args in (("-i", path), ("--store", self.store)))
         self.assertEqual(of_file["samples"], of_store["samples"])
 
+    def test_a_range_is_the_axis(self):
+        """Three of 19 seconds: three columns, or four where they begin within one."""
+        path = support.fixture_path("gcc-compile")
+        whole = self.heatmap("-i", path)
+        at = whole["realtime_from_ns"] + 5 * 10**9
+        times = [f"@{t // 10**9}.{t % 10**9:09d}" for t in (at, at + 3 * 10**9)]
+        part = self.heatmap("-i", path, "--from", times[0], "--to", times[1])
+        self.assertEqual(part["from_ns"], whole["from_ns"] + 5 * 10**9)
+        self.assertEqual(part["samples"], whole["samples"][5:8])
+        self.assertEqual(self.heatmap("-i", path, "--last", "4s")["total"],
+                         len(self.good("script", "-i", path, "--last", "4s").split(b"\n\n")) - 1)
+
     def test_what_it_refuses(self):
         path = support.fixture_path("tmpl")
         for args in (

@@ -69,6 +69,9 @@ static int arrange_descriptors(const struct plan *p)
 		return -errno;
 	if (dup2(high, 0) < 0 || dup2(high, 1) < 0 || dup2(socket, SOCKET_FD) < 0)
 		return -errno;
+	/* It may be left behind, and who reads what the recorder says must come to an end. */
+	if (p->role == CAM_HELPER_OPENER && dup2(high, 2) < 0)
+		return -errno;
 	if (extra >= 0) {
 		first++;
 		if (dup2(extra, EXTRA_FD) < 0)

@@ -34,7 +34,7 @@ struct cam_helper {
 
 /*
  * Starts `/proc/self/exe helper ROLE args…` with its end of the socket as descriptor 3, extra_fd
- * (or -1) as 4, stdin and stdout /dev/null, stderr kept, all else closed; niced (the
+ * (or -1) as 4, stdin and stdout /dev/null, stderr kept (but by the opener), all else closed; niced (the
  * sealer is also SCHED_BATCH, its I/O idle); killed with its parent; in a session of its
  * own, so that an interrupt at the terminal does not reach it. args: NULL-terminated, at most 16, may
  * be NULL. -ENOBUFS: the system (net.core.wmem_max) allows no packet of CAM_ERRAND_MAX_BYTES.

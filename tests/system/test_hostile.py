@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files that somebody has made to harm: on a FUSE mount whose server stops answering, written over while
+they are used, another's build-id with other contents. What it costs is their own names, never another's, and
+never a sample. One recording of each source, looked at by each test."""
+import os
+import shutil
+import subprocess
+import time
+
+import dump
+import support
+
+DEPTH = 60
+HZ = 997
+SECOND = 10**9
+
+
+class Scene:
+    """Records all of it, by both sources at once."""
+
+    def __init__(self, case):
+        self.case, self.dir = case, support.keep_directory()
+        # Before the recorders: nobody could start from that mount afterwards.
+        fuse = case.start("unshare", "-m", os.path.join(os.path.dirname(__file__), "fuse.py"),
+                          support.workload("red"), "600", support.workload("jit"), "600",
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.fuse_pids = [int(pid) for pid in fuse.stdout.readline().split()]
+        case.assertEqual(len(self.fuse_pids), 2)
+        case.assertTrue(support.wait_until(lambda: all(map(is_under_way, self.fuse_pids))))
+        fuse.stdin.write("\n")
+        fuse.stdin.flush()
+        recorders = case.both("-F", str(HZ), "--max-cpu", "none")
+        self.began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.write_over()
+        self.forge()
+        self.asked = {}
+        for source, r in recorders.items():
+            started = time.monotonic()
+            case.assertTrue(r.status(), source)
+            self.asked[source] = time.monotonic() - started
+        self.ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.stores, self.stopped = {}, {}
+        for source, r in recorders.items():
+            started = time.monotonic()
+            case.assertEqual(r.stop(), 0, r.said())
+            self.stopped[source] = time.monotonic() - started
+            self.stores[source] = dump.Store(r.store)
+        fuse.stdin.close()
+        fuse.wait(support.PATIENCE)
+
+    def copy(self, name, path):
+        return shutil.copy(support.workload(name), os.path.join(self.dir, path))
+
+    def write_over(self):
+        """A program between two of its runs, and a library while it is mapped."""
+        library = shutil.copy(os.path.join(support.WORKLOADS, "workload_late_library.so"), self.dir)
+        late = self.case.start(support.workload("late"), "1.5", library, stdout=subprocess.PIPE)
+        late.stdout.readline()
+        place = self.copy("red", "place")
+        inode = os.stat(place).st_ino
+        first = self.case.start(place, "0.5")
+        self.case.assertEqual(first.wait(60), 0)
+        overwrite(place, lambda data: read(support.workload("blue")))
+        self.case.assertEqual(os.stat(place).st_ino, inode)
+        second = self.case.start(place, "0.5")
+        self.first_pid, self.second_pid, self.late_pid = first.pid, second.pid, late.pid
+        # Now it says of the same code that it has another name.
+        overwrite(library, lambda data: data.replace(b"late_work", b"fake_work"))
+        self.overwritten = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        for p in (second, late):
+            self.case.assertEqual(p.wait(60), 0)
+
+    def forge(self):
+        """The same program with its rules wiped out, beside the true one; the build-id is the same."""
+        true, crooked = self.copy("unframed", "true"), self.copy("unframed", "crooked")
+        at, size = rules_of(crooked)
+        overwrite(crooked, lambda data: data[:at] + bytes(size) + data[at + size:])
+        pids = []
+        for program in (crooked, true):
+            p = self.case.start(program, "0.8", str(DEPTH))
+            pids.append(p)
+            time.sleep(0.2)
+        self.crooked_pid, self.true_pid = (p.pid for p in pids)
+        for p in pids:
+            self.case.assertEqual(p.wait(60), 0)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def overwrite(path, change):
+    """In place."""
+    data = change(read(path))
+    with open(path, "r+b") as f:
+        f.write(data)
+        f.truncate()
+
+
+def rules_of(path):
+    """Where .eh_frame is, and its bytes; of zeros it is an empty list."""
+    text = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for line in text.splitlines():
+        fields = line.replace("[ ", "[").split()
+        if len(fields) > 5 and fields[1] == ".eh_frame":
+            return int(fields[4], 16), int(fields[5], 16)
+    raise AssertionError("no .eh_frame")
+
+
+def is_under_way(pid):
+    """Has it used CPU as the program that it is to become?"""
+    with open(f"/proc/{pid}/stat") as f:
+        comm, _, rest = f.read().partition("(")[2].rpartition(")")
+    return not comm.startswith("python") and int(rest.split()[11]) >= 5
+
+
+class Hostile(support.Both):
+    made = None
+
+    def setUp(self):
+        super().setUp()
+        if Hostile.made is None:
+            Hostile.made = False
+            Hostile.made = Scene(self)
+        self.assertTrue(Hostile.made, "the recording failed")
+        self.scene = Hostile.made
+
+    def each(self):
+        return self.scene.stores.items()
+
+    def assert_named(self, samples, name, never, at_least, why):
+        self.assertGreater(len(samples), at_least, why)
+        self.assertEqual([s for s in samples if any(s.has(n) for n in never)], [], why)
+        named = sum(s.has(name) for s in samples)
+        self.assertGreater(named, 0.9 * len(samples), f"{why}: {named} of {len(samples)}")
+
+    def test_a_program_written_over_between_two_runs(self):
+        for source, store in self.each():
+            self.assert_named(store.of_pid(self.scene.first_pid), "red_work", ["blue_work"], 100,
+                              source)
+            self.assert_named([s for s in store.of_pid(self.scene.second_pid) if s.comm == "place"],
+                              "blue_work", ["red_work"], 100, source)
+
+    def test_a_library_written_over_while_it_is_mapped(self):
+        # perf, which reads the file afterwards, names all of it fake_work.
+        for source, store in self.each():
+            mine = store.of_pid(self.scene.late_pid)
+            self.assertEqual([s for s in mine if s.has("fake_work")], [], source)
+            before = [s for s in mine if s.time < self.scene.overwritten and not s.has("early_work") and
+                      s.has("main")]
+            self.assert_named([s for s in before if s.frames[-1].kind == "user"][20:], "late_work",
+                              ["fake_work"], 50, source)
+
+    def test_other_rules_under_the_same_build_id_spoil_no_stack(self):
+        store = self.scene.stores.get("bpf")
+        self.assertIsNotNone(store, "the source bpf is not to be had here")
+        complete = [s for s in store.of_pid(self.scene.true_pid) if s.has("bottom") and
+                    s.names.count("recurse") == DEPTH and "main" in s.names]
+        judged = [s for s in store.of_pid(self.scene.true_pid) if s.has("bottom")]
+        self.assertGreater(len(judged), 200)
+        self.assertGreater(len(complete), 0.9 * len(judged))
+        # The other one has no rules, and says so; it has got none of the true one's.
+        crooked = [s for s in store.of_pid(self.scene.crooked_pid) if s.has("bottom")]
+        self.assertGreater(len(crooked), 200)
+        self.assertEqual([s for s in crooked if s.names.count("recurse") == DEPTH], [])
+
+    def test_a_mount_that_hangs_costs_its_own_names_alone(self):
+        program, jit = self.scene.fuse_pids
+        for source, store in self.each():
+            seconds = (self.scene.ended - self.scene.began) / SECOND
+            # It was sampled all the while, up to the end, though nobody could open its file.
+            mine = [s for s in store.of_pid(program) if self.scene.began < s.time < self.scene.ended]
+            self.assertGreater(len(mine), 0.1 * HZ * seconds, source)
+            self.assertGreater(max(s.time for s in mine), self.scene.ended - SECOND, source)
+            self.assertEqual([s for s in mine if s.has("red_work") or s.has("blue_work")], [], source)
+            theirs = store.of_pid(jit)
+            self.assertGreater(len(theirs), 0.02 * HZ * seconds, source)
+            self.assertEqual([s for s in theirs if s.has("never_read")], [], source)
+            self.assertEqual(sum(w["lost"] for w in store.windows), 0, f"{source} {store.losses()}")
+
+    def test_the_recorder_answers_and_stops_while_it_hangs(self):
+        for source in self.scene.stores:
+            support.note(f"{source}: answered after {self.scene.asked[source]:.2f} s, stopped after "
+                         f"{self.scene.stopped[source]:.2f} s")
+            self.assertLess(self.scene.asked[source], 2, source)
+            self.assertLess(self.scene.stopped[source], 5, source)
+
+
+support.main()

@@ -126,6 +126,42 @@ static void look_at_unwinder(struct cam_doctor *d, struct cam_json_value status)
 		 "Report it, with the kernel's version and this line: %s", line);
 }
 
+/* How many files that is said of in the status's names. */
+static uint64_t files_of(struct cam_json_value status, const char *key)
+{
+	struct cam_json_value names, one;
+	uint64_t n;
+	return cam_json_value_get(status, "names", &names) &&
+			       cam_json_value_get(names, key, &one) && cam_json_value_u64(one, &n)
+		       ? n
+		       : 0;
+}
+
+/* Files that were not read, or not all of them. */
+static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
+{
+	uint64_t large = files_of(status, "left_out_files");
+	uint64_t bad = files_of(status, "poisoned_files");
+	if (large) {
+		struct cam_finding *f = cam_findings_add(&d->found);
+		snprintf(f->missing, sizeof(f->missing),
+			 "The debug information of %llu files was too large, or a part of it.",
+			 (unsigned long long)large);
+		snprintf(f->cost, sizeof(f->cost),
+			 "Functions inlined there are not shown; names are those of symbols.");
+		snprintf(f->remedy, sizeof(f->remedy),
+			 "Build with -g1, which has lines and inlined functions only.");
+	}
+	if (bad) {
+		struct cam_finding *f = cam_findings_add(&d->found);
+		snprintf(f->missing, sizeof(f->missing), "%llu files could not be read.",
+			 (unsigned long long)bad);
+		snprintf(f->cost, sizeof(f->cost), "Their code has no names.");
+		snprintf(f->remedy, sizeof(f->remedy),
+			 "Look for damaged programs; report a file that others can read.");
+	}
+}
+
 static void look_at_recorder(struct cam_doctor *d, struct cam_asking *a)
 {
 	struct cam_json_value status;
@@ -143,6 +179,7 @@ static void look_at_recorder(struct cam_doctor *d, struct cam_asking *a)
 		f->samples = samples;
 	}
 	look_at_unwinder(d, status);
+	look_at_files(d, status);
 }
 
 static int examine(struct cam_asking *a, bool json, const char *last)

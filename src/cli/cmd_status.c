@@ -181,6 +181,25 @@ static void put_stacks(struct cam_out *out, struct cam_json_value v)
 		       (unsigned long long)number(s, "copies"));
 }
 
+/* "names    of 31 files; the debug information of 1 was too large"; nothing where all is well. */
+static void put_names(struct cam_out *out, struct cam_json_value v)
+{
+	struct cam_json_value s;
+	if (!cam_json_value_get(v, "names", &s) ||
+	    (!number(s, "left_out_files") && !number(s, "poisoned_files")))
+		return;
+	cam_out_printf(out, "  names    of %llu files",
+		       (unsigned long long)number(s, "held_files"));
+	if (number(s, "left_out_files"))
+		cam_out_printf(out,
+			       "; the debug information of %llu was too large, or a part of it",
+			       (unsigned long long)number(s, "left_out_files"));
+	if (number(s, "poisoned_files"))
+		cam_out_printf(out, "; %llu could not be read: the symboliser died or hung",
+			       (unsigned long long)number(s, "poisoned_files"));
+	cam_out_str(out, "\n");
+}
+
 /* What became of samples that are not in the store: gone; seen, and not worth keeping; never taken,
  * which is nobody's loss, but was due. */
 enum fate { LOST, NOT_KEPT, NOT_TAKEN };
@@ -360,6 +379,7 @@ static int show(const struct cam_asking *a, bool json)
 	} else {
 		put_recording(&out, v);
 		put_stacks(&out, v);
+		put_names(&out, v);
 		put_causes(&out, v, "lost", LOST);
 		put_causes(&out, v, "not kept", NOT_KEPT);
 		put_causes(&out, v, "untaken", NOT_TAKEN);

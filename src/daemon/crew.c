@@ -57,6 +57,7 @@ struct held {
 	int fd; /* -1: none */
 	bool poisoned;
 	bool grows;
+	bool left_out; /* as the symboliser said */
 	struct cam_file_key key;
 	struct timespec written; /* when it was last, as of when it came */
 	int64_t bytes;
@@ -562,6 +563,15 @@ static int keep_file(struct cam_crew *c, const struct errand *e, const struct ca
 	return 0;
 }
 
+static void note_left_out(struct cam_crew *c, uint32_t file)
+{
+	struct held *h = held_file(c, file);
+	if (h && !h->left_out) {
+		h->left_out = true;
+		c->stats.left_out_files++;
+	}
+}
+
 /* Takes fd over. What a helper says about who asked is not believed: that is ours to know. */
 static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tidings *t, int fd)
 {
@@ -590,6 +600,8 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		t->pid = e->pid;
 		t->tid = e->tid;
 		t->file = e->file;
+		if (!t->error && e->type == CAM_ERRAND_NAMES && t->names.left_out)
+			note_left_out(c, e->file);
 		if (!more && e->part && !t->error)
 			t->names.more = true;
 		if (!more) {

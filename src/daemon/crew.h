@@ -21,6 +21,7 @@ struct cam_crew_stats {
 	uint32_t held_files;
 	uint32_t poisoned_files;	/* a symboliser died or hung on them */
 	uint32_t written_files;		/* while they were held */
+	uint32_t left_out_files;	/* whose DWARF, or a part of it, was too large */
 	int opener_pid, symboliser_pid; /* 0: not running */
 };
 

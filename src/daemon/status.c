@@ -68,6 +68,15 @@ static void put_stacks(struct cam_json *j, const struct cam_status_stacks *s)
 	cam_json_close(j, '}');
 }
 
+static void put_names(struct cam_json *j, const struct cam_status_names *s)
+{
+	cam_json_open(j, "names", '{');
+	cam_json_u64(j, "held_files", s->held);
+	cam_json_u64(j, "left_out_files", s->left_out);
+	cam_json_u64(j, "poisoned_files", s->poisoned);
+	cam_json_close(j, '}');
+}
+
 static void put_cost(struct cam_json *j, const struct cam_status *s)
 {
 	cam_json_open(j, "processes", '[');
@@ -134,6 +143,7 @@ void cam_status_write(const struct cam_status *s, struct cam_buf *out)
 	cam_json_open(&j, NULL, '{');
 	put_recording(&j, s);
 	put_stacks(&j, &s->stacks);
+	put_names(&j, &s->names);
 	put_cost(&j, s);
 	put_store(&j, s);
 	cam_json_close(&j, '}');

@@ -43,6 +43,13 @@ struct cam_status_stacks {
 	uint64_t evicted_tables, evicted_images, refused;
 };
 
+/* Files whose code is named, since the start. */
+struct cam_status_names {
+	uint64_t held;	   /* now */
+	uint64_t left_out; /* whose debug information was too large, or a part of it */
+	uint64_t poisoned; /* that nobody is asked about any more: the symboliser died on them */
+};
+
 struct cam_status_error {
 	int64_t realtime_ns; /* the last time */
 	uint64_t times;
@@ -66,6 +73,7 @@ struct cam_status {
 	struct cam_text shedding;	  /* what is being shed now; empty: nothing */
 	uint32_t max_cpu_ppm;		  /* of all CPUs together; 0: no limit */
 	struct cam_status_stacks stacks;
+	struct cam_status_names names;
 	const struct cam_status_process *processes;
 	size_t n_processes;
 	const struct cam_status_budget *budgets;

@@ -252,6 +252,7 @@ static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 	bool keep_id = t->build_id.n <= CAM_ERRAND_MAX_BUILD_ID;
 	cam_buf_put_u8(b, t->more);
 	cam_buf_put_u8(b, t->behind);
+	cam_buf_put_u8(b, t->left_out);
 	cam_buf_put_u64(b, t->turn);
 	put_text(b, keep_id ? t->build_id : (struct cam_text){"", 0}, CAM_ERRAND_MAX_BUILD_ID);
 	cam_buf_put_u32(b, t->n_names);
@@ -271,6 +272,7 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 {
 	t->more = get_bool(r);
 	t->behind = get_bool(r);
+	t->left_out = get_bool(r);
 	t->turn = cam_rd_u64(r);
 	t->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
 	t->n_names = cam_rd_u32(r);

@@ -113,6 +113,7 @@ struct cam_names_tidings {
 	uint32_t n_names;
 	bool more;		  /* further packets of the same ticket follow */
 	struct cam_text build_id; /* raw bytes */
+	bool left_out;		  /* its DWARF was too large: without what it would have told */
 	/* PERF_MAP, JITDUMP: */
 	uint64_t turn; /* another one: names told in the one before may be wrong from now on */
 	bool behind;   /* the file has more than was read by now: ask again soon */

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/elf_cache.h"
 
-#include <errno.h>
+#include "symbol/identity.h"
+
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
 
 struct entry {
-	dev_t device;
-	ino_t inode;
-	struct timespec changed;
-	uint64_t bytes;
+	struct cam_identity file;
 	bool debug;	     /* how it was read */
 	struct cam_elf *elf; /* NULL with an error */
 	int error;
@@ -68,14 +64,12 @@ static void make_fit(struct cam_elf_cache *c, const struct entry *kept, size_t m
 }
 
 /* The file's entry, or a free one (used is 0), or the least recently used, emptied. */
-static struct entry *entry_of(struct cam_elf_cache *c, const struct stat *s, bool debug)
+static struct entry *entry_of(struct cam_elf_cache *c, const struct cam_identity *file, bool debug)
 {
 	struct entry *least = &c->entries[0];
 	for (size_t i = 0; i < CAM_ELF_CACHE_FILES; i++) {
 		struct entry *e = &c->entries[i];
-		if (e->used && e->debug == debug && e->device == s->st_dev &&
-		    e->inode == s->st_ino && e->changed.tv_sec == s->st_ctim.tv_sec &&
-		    e->changed.tv_nsec == s->st_ctim.tv_nsec && e->bytes == (uint64_t)s->st_size)
+		if (e->used && e->debug == debug && cam_identity_equal(&e->file, file))
 			return e;
 		if (e->used < least->used)
 			least = e;
@@ -102,21 +96,19 @@ static void load(struct cam_elf_cache *c, struct entry *e, const struct cam_byte
 static int get(struct cam_elf_cache *c, int fd, bool debug, struct cam_bytes *b,
 	       const struct cam_elf **e)
 {
-	struct stat s;
-	if (fstat(fd, &s))
-		return -errno;
-	if (!S_ISREG(s.st_mode) || s.st_size < 0)
-		return -EBADMSG;
-	*b = (struct cam_bytes){.fd = fd, .size = (uint64_t)s.st_size};
-	struct entry *entry = entry_of(c, &s, debug);
+	struct cam_identity file;
+	int error = cam_identity_of(fd, &file);
+	if (error)
+		return error;
+	*b = (struct cam_bytes){.fd = fd, .size = file.bytes};
+	struct entry *entry = entry_of(c, &file, debug);
 	if (!entry->used) {
-		*entry = (struct entry){s.st_dev,	s.st_ino, s.st_ctim, (uint64_t)s.st_size,
-					.debug = debug, .used = 1};
+		*entry = (struct entry){.file = file, .debug = debug, .used = 1};
 		load(c, entry, b);
 	}
 	entry->used = ++c->clock;
 	*e = entry->elf;
-	int error = entry->error;
+	error = entry->error;
 	/* Only what the file's bytes decide will be so again. */
 	if (error && error != -EBADMSG && error != -E2BIG)
 		drop(c, entry);

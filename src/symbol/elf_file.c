@@ -22,7 +22,7 @@
 
 #define NOTE_BYTES 4096u /* of a note segment that are searched for the build id */
 #define MAX_NOTES  16u
-#define MAX_NAME   16u /* of a section, that is compared */
+#define MAX_NAME   20u /* of a section, that is compared */
 
 struct reading {
 	struct cam_elf_file *f;
@@ -315,6 +315,32 @@ static int take_frames(struct reading *r, const struct cam_elf_section *s)
 	return 0;
 }
 
+static int take_debug(struct reading *r, const struct cam_elf_section *s)
+{
+	static const char *const known[CAM_ELF_DEBUG_PARTS] = {
+		".debug_info",	      ".debug_abbrev",	".debug_line",	   ".debug_str",
+		".debug_line_str",    ".debug_ranges",	".debug_rnglists", ".debug_addr",
+		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata",  ".gopclntab"};
+	char name[MAX_NAME + 1];
+	/* One that lies costs what it would have told, not the rest. */
+	if (!lies_inside(r->b, s->offset, s->bytes))
+		return 0;
+	int error = read_section_name(r, s, name);
+	for (size_t i = 0; !error && i < CAM_ELF_DEBUG_PARTS; i++) {
+		struct cam_elf_part *part = &r->f->debug[i];
+		if (!part->bytes && !strcmp(name, known[i]))
+			*part = (struct cam_elf_part){s->offset, s->bytes, s->address,
+						      s->flags & SHF_COMPRESSED};
+	}
+	return error;
+}
+
+static int take_data(struct reading *r, const struct cam_elf_section *s, bool amd64)
+{
+	int error = take_debug(r, s);
+	return error || !amd64 ? error : take_frames(r, s);
+}
+
 static int take_section(struct reading *r, uint32_t index, const struct cam_elf_section *s)
 {
 	bool amd64 = r->f->is_64 && r->f->machine == EM_X86_64 && !r->debug;
@@ -329,9 +355,9 @@ static int take_section(struct reading *r, uint32_t index, const struct cam_elf_
 		return amd64 ? take_relocations(r, s) : 0;
 	case SHT_PROGBITS:
 	case SHT_X86_64_UNWIND: /* LLVM's linker and gold call .eh_frame that */
-		if (!amd64)
-			return 0;
-		return s->flags & SHF_EXECINSTR ? take_stubs(r, s) : take_frames(r, s);
+		if (s->flags & SHF_EXECINSTR)
+			return amd64 ? take_stubs(r, s) : 0;
+		return take_data(r, s, amd64);
 	default:
 		return 0;
 	}
@@ -391,6 +417,18 @@ int cam_elf_file_read_debug(struct cam_elf_file *f, const struct cam_bytes *b)
 {
 	struct reading r = {.f = f, .b = b, .debug = true};
 	return read_outline(&r);
+}
+
+bool cam_elf_file_address(const struct cam_elf_file *f, uint64_t offset, uint64_t *address)
+{
+	for (uint32_t i = 0; i < f->n_segments; i++) {
+		const struct cam_elf_segment *s = &f->segments[i];
+		if (offset < s->offset || offset - s->offset >= s->bytes)
+			continue;
+		*address = s->address + (offset - s->offset);
+		return true;
+	}
+	return false;
 }
 
 bool cam_elf_file_offset(const struct cam_elf_file *f, uint64_t address, uint64_t *offset,

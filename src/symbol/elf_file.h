@@ -27,6 +27,30 @@ struct cam_elf_table {
 	uint64_t strings_at, strings_bytes;
 };
 
+/* What is there for debuggers, by name: of several of one name the first. */
+enum cam_elf_debug {
+	CAM_ELF_DEBUG_INFO,
+	CAM_ELF_DEBUG_ABBREV,
+	CAM_ELF_DEBUG_LINE,
+	CAM_ELF_DEBUG_STR,
+	CAM_ELF_DEBUG_LINE_STR,
+	CAM_ELF_DEBUG_RANGES,
+	CAM_ELF_DEBUG_RNGLISTS,
+	CAM_ELF_DEBUG_ADDR,
+	CAM_ELF_DEBUG_STR_OFFSETS,
+	CAM_ELF_DWARF_PARTS,			  /* those before are DWARF's */
+	CAM_ELF_DEBUG_LINK = CAM_ELF_DWARF_PARTS, /* .gnu_debuglink */
+	CAM_ELF_DEBUG_DATA,			  /* .gnu_debugdata */
+	CAM_ELF_GO_LINES,			  /* .gopclntab */
+	CAM_ELF_DEBUG_PARTS,
+};
+
+struct cam_elf_part {
+	uint64_t offset, bytes; /* of the file; bytes is 0: there is none */
+	uint64_t address;
+	bool compressed; /* begins with an Elf_Chdr */
+};
+
 /* A section of jumps to functions of other files: .plt, .plt.sec, .plt.got. */
 struct cam_elf_stubs {
 	uint64_t address, offset, bytes;
@@ -52,6 +76,7 @@ struct cam_elf_file {
 	struct cam_elf_segment eh_frame, debug_frame; /* sections; bytes is 0: there is none */
 	bool debug_frame_compressed;
 	struct cam_elf_segment frame_index; /* .eh_frame_hdr, as a program header says */
+	struct cam_elf_part debug[CAM_ELF_DEBUG_PARTS];
 	uint8_t build_id[CAM_ELF_MAX_BUILD_ID];
 	uint32_t build_id_bytes;
 	uint64_t sections_at; /* the headers */
@@ -75,6 +100,8 @@ int cam_elf_file_read(struct cam_elf_file *f, const struct cam_bytes *b);
 int cam_elf_file_read_debug(struct cam_elf_file *f, const struct cam_bytes *b);
 void cam_elf_section_decode(const struct cam_elf_file *f, const uint8_t *row,
 			    struct cam_elf_section *out);
+/* The address of an offset of the code; false: it is in no executable segment. */
+bool cam_elf_file_address(const struct cam_elf_file *f, uint64_t offset, uint64_t *address);
 /* The file offset of an address of the code, and how many bytes of its segment follow; false: it is
  * in no executable segment. */
 bool cam_elf_file_offset(const struct cam_elf_file *f, uint64_t address, uint64_t *offset,

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/packet.h"
+#include "symbol/dwarf_cache.h"
 #include "symbol/elf_cache.h"
 #include "symbol/frame_index.h"
 #include "symbol/jit_cache.h"
@@ -14,12 +15,16 @@
 #include <errno.h>
 #include <poll.h>
 
-#define WORK_BYTES   (64u << 20) /* of tables and names, an errand */
+#define WORK_BYTES   (64u << 20)  /* of tables and names, an errand */
+#define DWARF_BYTES  (256u << 20) /* …of DWARF */
 #define TEXT_BYTES   (CAM_ERRAND_MAX_OFFSETS * CAM_ELF_MAX_NAME)
+#define CHAIN_BYTES  (2u << 20) /* texts of what is inlined; more is left out */
+#define MAX_INLINED  16384u	/* as well */
 #define SEND_WAIT_MS 10000
 
 struct cam_symboliser {
 	struct cam_elf_cache *files;
+	struct cam_dwarf_cache *dwarfs;
 	struct cam_jit_cache *jits;
 	struct cam_kallsyms *kernel; /* NULL: not given, or it could not be read */
 	int kernel_error;
@@ -29,8 +34,12 @@ struct cam_symboliser {
 	struct cam_stack_walk *walk;
 	struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	struct cam_elf_hit hit;
-	size_t text_used;
+	struct cam_dwarf_hit dwarf_hit;
+	struct cam_inlined inlined[MAX_INLINED]; /* of the names under way */
+	size_t n_inlined;
+	size_t text_used, chain_used;
 	char text[TEXT_BYTES]; /* of the names under way */
+	char chain[CHAIN_BYTES];
 	uint64_t scratch[CAM_ERRAND_MAX_BYTES * 2 / sizeof(uint64_t)];
 	uint8_t received[CAM_ERRAND_MAX_BYTES];
 	uint8_t packet[CAM_ERRAND_MAX_BYTES]; /* to be sent */
@@ -42,9 +51,17 @@ struct answer {
 	struct cam_text build_id;
 	uint64_t turn;
 	bool behind;
-	bool sent; /* a packet went out */
+	bool left_out; /* DWARF was too large */
+	bool sent;     /* a packet went out */
 	cam_symboliser_send_fn *send;
 	void *arg;
+};
+
+/* Where lines and what is inlined are looked up. */
+struct naming {
+	const struct cam_elf_file *f; /* of the file that the offsets are of */
+	struct cam_bytes b;	      /* of the one that has the DWARF */
+	struct cam_dwarf *dwarf;      /* NULL: there is none */
 };
 
 struct cam_symboliser *cam_symboliser_new(void)
@@ -54,10 +71,11 @@ struct cam_symboliser *cam_symboliser_new(void)
 		return NULL;
 	s->kernel_error = -ENODATA;
 	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
+	s->dwarfs = cam_dwarf_cache_new(CAM_SYMBOLISER_DWARF_BYTES);
 	s->jits = cam_jit_cache_new(CAM_JIT_CACHE_BYTES);
 	s->tables = cam_table_cache_new(CAM_SYMBOLISER_TABLE_BYTES);
 	s->walk = cam_stack_walk_new();
-	if (!s->files || !s->jits || !s->tables || !s->walk) {
+	if (!s->files || !s->dwarfs || !s->jits || !s->tables || !s->walk) {
 		cam_symboliser_free(s);
 		return NULL;
 	}
@@ -72,6 +90,7 @@ void cam_symboliser_free(struct cam_symboliser *s)
 	if (!s)
 		return;
 	cam_elf_cache_free(s->files);
+	cam_dwarf_cache_free(s->dwarfs);
 	cam_jit_cache_free(s->jits);
 	cam_kallsyms_free(s->kernel);
 	cam_elf_free(s->vdso_elf);
@@ -90,20 +109,80 @@ static struct cam_text keep_text(struct cam_symboliser *s, struct cam_text t)
 	return (struct cam_text){s->text + s->text_used - t.n, t.n};
 }
 
-static int name_from_elf(struct cam_symboliser *s, const struct cam_errand *errand,
-			 const struct cam_elf *e, const struct cam_bytes *b)
+/* False: no room is left. */
+static bool keep_chain_text(struct cam_symboliser *s, struct cam_text *t)
 {
-	uint64_t work = WORK_BYTES;
+	size_t n = t->n < CAM_RAW_MAX_TEXT ? t->n : CAM_RAW_MAX_TEXT;
+	if (n > sizeof(s->chain) - s->chain_used)
+		return false;
+	if (n)
+		memcpy(s->chain + s->chain_used, t->p, n);
+	*t = (struct cam_text){s->chain + s->chain_used, n};
+	s->chain_used += n;
+	return true;
+}
+
+/* The function's own level to the name, the others below it; all of a chain, or nothing. */
+static void keep_levels(struct cam_symboliser *s, struct cam_dwarf_hit *hit, struct cam_name *n)
+{
+	uint32_t levels = hit->n_levels;
+	if (!n->name.n || levels - 1 > MAX_INLINED - s->n_inlined)
+		return;
+	for (uint32_t i = 0; i < levels; i++) {
+		if ((i && !keep_chain_text(s, &hit->levels[i].name)) ||
+		    !keep_chain_text(s, &hit->levels[i].file))
+			return;
+	}
+	n->file = hit->levels[0].file;
+	n->line = hit->levels[0].line;
+	n->inlined = s->inlined + s->n_inlined;
+	n->n_inlined = levels - 1;
+	memcpy(s->inlined + s->n_inlined, hit->levels + 1, (levels - 1) * sizeof(hit->levels[0]));
+	s->n_inlined += levels - 1;
+}
+
+/* Lines, what is inlined, and the name where the symbols had none. */
+static void ask_dwarf(struct answer *a, const struct naming *from, uint64_t *work,
+		      struct cam_name *n)
+{
+	struct cam_symboliser *s = a->s;
+	struct cam_dwarf_hit *hit = &s->dwarf_hit;
+	uint64_t address, start, follow;
+	if (!from->dwarf || !cam_elf_file_address(from->f, n->offset, &address))
+		return;
+	int found = cam_dwarf_find(from->dwarf, &from->b, address, work, hit);
+	if (found == -E2BIG || found == -ENOMEM || found == -EBUSY)
+		a->left_out = true;
+	if (found <= 0)
+		return;
+	if (!n->name.n && hit->levels[0].name.n) {
+		n->name = keep_text(s, hit->levels[0].name);
+		n->source = CAM_NAME_DWARF;
+		if (cam_elf_file_offset(from->f, hit->low, &start, &follow) && start <= n->offset)
+			n->start = start;
+	}
+	keep_levels(s, hit, n);
+}
+
+static int name_from_elf(struct answer *a, const struct cam_elf *e, const struct cam_bytes *b)
+{
+	struct cam_symboliser *s = a->s;
+	const struct cam_errand *errand = a->errand;
+	uint64_t work = WORK_BYTES, dwarf_work = DWARF_BYTES;
+	struct naming from = {.f = cam_elf_outline(e), .b = *b};
+	int error = cam_dwarf_cache_get(s->dwarfs, b, from.f, &dwarf_work, &from.dwarf);
+	a->left_out |= error == -E2BIG || error == -ENOMEM || error == -EBUSY;
 	for (uint32_t i = 0; i < errand->n_offsets; i++) {
 		struct cam_name *n = &s->names[i];
 		/* A name that cannot be read is one name missing, not the file's others. */
 		if (cam_elf_find(e, b, errand->offsets[i], &work, &s->hit) <= 0) {
 			n->start = cam_frame_index_start(cam_elf_outline(e), b, n->offset);
-			continue;
+		} else {
+			n->start = s->hit.start;
+			n->source = s->hit.source;
+			n->name = keep_text(s, s->hit.name);
 		}
-		n->start = s->hit.start;
-		n->source = s->hit.source;
-		n->name = keep_text(s, s->hit.name);
+		ask_dwarf(a, &from, &dwarf_work, n);
 	}
 	return 0;
 }
@@ -179,7 +258,7 @@ static int find_names(struct answer *a, int fd)
 			return error;
 	}
 	a->build_id = cam_elf_build_id(e);
-	return name_from_elf(s, errand, e, &b);
+	return name_from_elf(a, e, &b);
 }
 
 static int send_tidings(const struct answer *a, struct cam_tidings *t)
@@ -205,6 +284,7 @@ static int send_packet(const struct answer *a, int error, uint32_t first, uint32
 			.build_id = a->build_id,
 			.turn = a->turn,
 			.behind = a->behind,
+			.left_out = a->left_out,
 		};
 	return send_tidings(a, &t);
 }
@@ -220,6 +300,9 @@ static int send_names(const struct answer *a)
 		if (error == -E2BIG && at_once > 1) {
 			at_once /= 2;
 			error = 0;
+		} else if (error == -E2BIG && a->s->names[a->errand->n_offsets - left].n_inlined) {
+			a->s->names[a->errand->n_offsets - left].n_inlined = 0;
+			error = 0;
 		} else if (!error) {
 			left -= n;
 		}
@@ -233,7 +316,7 @@ static int answer_names(struct answer *a, int fd)
 		uint64_t offset = a->errand->offsets[i];
 		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
 	}
-	a->s->text_used = 0;
+	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
 	int error = find_names(a, fd);
 	return error ? send_packet(a, error, 0, 0) : send_names(a);
 }

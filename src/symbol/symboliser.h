@@ -11,7 +11,8 @@
  *   other files: a descriptor of the file comes with every errand (-EBADF: it did not). Maps of code
  *     made at run time (format) are read on with each errand, also with one without offsets.
  * Each offset asked for is answered once, in one packet or several (`more`); one without a name has
- * CAM_NAME_NONE, and the start of its function where .eh_frame_hdr knows that, else itself. A table
+ * CAM_NAME_NONE, and the start of its function where .eh_frame_hdr knows that, else itself. Where the file has DWARF
+ * a name comes with source lines and what is inlined there; the function itself is called as .symtab calls it. A table
  * goes out in pieces and is kept, packed, by its file's number, until FORGET; the least recently used
  * make room. A file that cannot be read is answered by an error and costs no other its names.
  * An errand's work is bounded: an honest one takes milliseconds, the worst a few seconds.
@@ -20,7 +21,8 @@
 #include "model/errand.h"
 
 #define CAM_SYMBOLISER_IDLE_MS	   30000
-#define CAM_SYMBOLISER_CACHE_BYTES (96u << 20)
+#define CAM_SYMBOLISER_CACHE_BYTES (64u << 20)
+#define CAM_SYMBOLISER_DWARF_BYTES (64u << 20)
 #define CAM_SYMBOLISER_TABLE_BYTES (64u << 20)
 
 struct cam_symboliser;

@@ -400,9 +400,62 @@ static void tables_are_answered_in_pieces_and_in_bounds(void **state)
 	cam_buf_free(&compiler);
 }
 
+/* The chain of an offset, "f>g>h"; "" where it has no name. */
+static const char *ask_chain(struct served *s, uint64_t offset, int fd)
+{
+	static char text[1024];
+	struct cam_tidings t;
+	ask(s, CAM_FILE_FIRST, &offset, 1, fd);
+	receive(s, &t);
+	assert_int_equal(t.error, 0);
+	assert_int_equal(t.names.n_names, 1);
+	const struct cam_name *n = &t.names.names[0];
+	int used = snprintf(text, sizeof(text), "%.*s", (int)n->name.n, n->name.p);
+	for (uint32_t i = 0; i < n->n_inlined; i++) {
+		used += snprintf(text + used, sizeof(text) - (size_t)used, ">%.*s",
+				 (int)n->inlined[i].name.n, n->inlined[i].name.p);
+		assert_true(n->inlined[i].line && n->inlined[i].file.n);
+	}
+	return text;
+}
+
+/* In the confined process, from the file itself, with and without symbols beside the DWARF. */
+static void what_is_inlined_is_told(void **state)
+{
+	(void)state;
+	const char *path = oracle_build("inlines.c", "gcc -g -O2 %s -o %s");
+	struct oracle_symbols symbols = oracle_symbols(path);
+	struct served s;
+	uint64_t from = 0, bytes = 0;
+	unsigned deep = 0;
+	start(&s, IDLE_MS);
+	for (size_t i = 0; i < symbols.n; i++) {
+		if (!strcmp(symbols.rows[i].name, "spin")) {
+			from = symbols.rows[i].start;
+			bytes = symbols.rows[i].bytes;
+		}
+	}
+	assert_true(bytes > 0);
+	for (int stripped = 0; stripped < 2; stripped++) {
+		CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		for (uint64_t at = 0; at < bytes; at++) {
+			const char *chain = ask_chain(&s, from + at, fd);
+			assert_int_equal(strncmp(chain, "spin", 4), 0);
+			deep += !strcmp(chain, "spin>mix>turn");
+		}
+		struct cam_buf b = oracle_run("objcopy -N spin %s", path);
+		cam_buf_free(&b);
+	}
+	assert_true(deep >= 4);
+	oracle_symbols_free(&symbols);
+	stop(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_inlined_is_told),
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),
 		cmocka_unit_test(the_vdso_is_named_as_readelf_says),

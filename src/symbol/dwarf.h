@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What DWARF says of an address: its function, what is inlined there, and the source lines.
+ *
+ * Sides: the symboliser (or a test) hands over a file that anyone may have made.
+ * Addresses are those of the file's program headers; a debug file has the addresses of the file it was taken from.
+ * Own code, not libdw: that loads whole sections (a browser's have 2 GB), calls exit() when memory is short, and
+ * follows paths (readlink, open), which a symboliser may not. Here units are found by reading the head of each
+ * once, and a unit's entries and lines when an address of it is first asked for.
+ * Ownership: struct cam_dwarf is the caller's until cam_dwarf_free(); it does not keep the file open.
+ * Bounds: what is kept of loaded units is at most CAM_DWARF_UNIT_CACHE_BYTES (the one in use may exceed it alone),
+ * inflated sections take at most CAM_DWARF_INFLATED_BYTES; a unit larger than dwarf_tree.h and dwarf_line.h allow has
+ * no chains, or no lines. Each find pays for what it reads.
+ * Split units (.dwo) and dwz's second file are not read: what they hold has no name here.
+ */
+#pragma once
+#include "model/name.h"
+#include "symbol/dwarf_unit.h"
+
+#define CAM_DWARF_UNIT_CACHE_BYTES (24u << 20)
+#define CAM_DWARF_INFLATED_BYTES   (64u << 20)
+#define CAM_DWARF_MAX_UNITS	   (1u << 17)
+#define CAM_DWARF_MAX_CODE	   (1u << 20) /* ranges of all units, 16 bytes each */
+#define CAM_DWARF_LOADED_UNITS	   64u
+
+struct cam_dwarf;
+
+/* -ENODATA: it has none; -E2BIG: more than the bounds above; -EBADMSG; -ENOMEM; -EBUSY: *work was used up;
+ * or what reading met. */
+int cam_dwarf_open(const struct cam_elf_file *f, const struct cam_bytes *b, uint64_t *work,
+		   struct cam_dwarf **out);
+void cam_dwarf_free(struct cam_dwarf *d);
+size_t cam_dwarf_memory(const struct cam_dwarf *d);
+
+/* The file may have changed since the last find: what was kept of its bytes is read anew. */
+void cam_dwarf_renew(struct cam_dwarf *d);
+
+#define CAM_DWARF_HIT_TEXT (64u << 10)
+
+struct cam_dwarf_hit {
+	uint64_t low; /* where the function that has the code starts */
+	/* The function with the code, then what is inlined, the outermost first. Only the first may be without a name. */
+	struct cam_inlined levels[1 + CAM_NAME_MAX_INLINED];
+	uint32_t n_levels;
+	size_t text_used;
+	char text[CAM_DWARF_HIT_TEXT];
+};
+
+/* 1: found; 0: DWARF says nothing of it; -E2BIG: its unit is too large; or why it could not be read. *work counts
+ * bytes, as in elf.h. */
+int cam_dwarf_find(struct cam_dwarf *d, const struct cam_bytes *b, uint64_t address, uint64_t *work,
+		   struct cam_dwarf_hit *hit);

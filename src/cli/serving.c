@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/serving.h"
 
+#include "cli/range.h"
 #include "cli/say.h"
 #include "daemon/control.h"
 #include "daemon/privilege.h"
@@ -31,15 +32,29 @@ static int open_store(struct cam_serving *s)
 	return stat(s->settings->store, &s->directory) ? -errno : 0;
 }
 
-/* Somebody may have deleted or moved the store: a recorder makes another one in its place. */
+/* Somebody may have deleted or moved the store: a recorder makes another one in its place. Whoever still
+ * reads the old one reads on. */
 static int open_windows(void *self, struct cam_source **out)
 {
 	struct cam_serving *s = self;
 	struct stat now;
-	if (!stat(s->settings->store, &now) &&
+	pthread_mutex_lock(&s->lock);
+	if (!s->sources && !stat(s->settings->store, &now) &&
 	    (now.st_dev != s->directory.st_dev || now.st_ino != s->directory.st_ino))
 		open_store(s);
-	return cam_store_open_read(s->io, out);
+	int err = cam_store_open_read(s->io, out);
+	s->sources += !err;
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+static void release_windows(void *self, struct cam_source *source)
+{
+	struct cam_serving *s = self;
+	pthread_mutex_lock(&s->lock);
+	source->ops->close(source);
+	s->sources--;
+	pthread_mutex_unlock(&s->lock);
 }
 
 /* One question, one answer, over the socket that `run` made before it split. */
@@ -61,13 +76,25 @@ static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
 static int get_status(void *self, struct cam_buf *json)
 {
 	struct cam_serving *s = self;
-	if (s->status_fd >= 0)
-		return ask_recorder(s, json);
+	if (s->status_fd >= 0) {
+		pthread_mutex_lock(&s->lock);
+		int asked = ask_recorder(s, json);
+		pthread_mutex_unlock(&s->lock);
+		return asked;
+	}
 	char path[512];
 	const struct cam_control_request q = {.from_ns = CAM_CONTROL_NOW};
 	int err = cam_control_ask(s->settings->store, s->settings->control, CAM_CONTROL_STATUS, &q,
 				  json, path, sizeof(path));
 	return err > 0 ? -err : err;
+}
+
+/* Users' names are not looked up: the resolver may load modules and ask servers, and this is a process
+ * that faces the network. */
+static struct cam_select_world world(void *self)
+{
+	(void)self;
+	return (struct cam_select_world){.time = cam_range_world()};
 }
 
 static bool is_loopback(const char *address)
@@ -79,7 +106,8 @@ static bool is_loopback(const char *address)
 
 static int make_token(char token[CAM_TOKEN_BYTES])
 {
-	unsigned char bytes[(CAM_TOKEN_BYTES - 1) / 2];
+	unsigned char bytes[16];
+	_Static_assert(2 * sizeof(bytes) < CAM_TOKEN_BYTES, "a token fits");
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -106,6 +134,7 @@ static void say_url(const struct cam_serving *s)
 int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 {
 	*s = (struct cam_serving){.settings = settings, .status_fd = -1, .ready = say_url};
+	pthread_mutex_init(&s->lock, NULL);
 	int err = open_store(s);
 	if (err)
 		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
@@ -118,7 +147,11 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 		.address = settings->listen.address,
 		.port = settings->listen.port,
 		.token = s->token[0] ? s->token : NULL,
-		.doors = {.self = s, .windows = open_windows, .status = get_status},
+		.doors = {.self = s,
+			  .windows = open_windows,
+			  .release = release_windows,
+			  .status = get_status,
+			  .world = world},
 	};
 	err = cam_server_listen(&o, &s->server);
 	if (err)

@@ -3,7 +3,10 @@
  * privileges dropped, requests answered. */
 #pragma once
 #include "daemon/settings.h"
+#include "serve/guard.h"
 #include "serve/server.h"
+
+#include <pthread.h>
 
 #include <sys/stat.h>
 
@@ -11,6 +14,8 @@ struct cam_serving {
 	struct cam_settings *settings;
 	struct cam_io *io;
 	struct stat directory; /* the store's, when it was opened */
+	unsigned sources;      /* that read it now */
+	pthread_mutex_t lock;  /* of these, and of the question to the recorder */
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */

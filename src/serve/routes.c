@@ -3,31 +3,81 @@
 
 #include "base/json.h"
 #include "base/out.h"
+#include "serve/assets.h"
+#include "serve/views.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define OK	    200u
+#define BAD_REQUEST 400u
 #define NOT_FOUND   404u
 #define UNAVAILABLE 503u
 
-static void begin(struct cam_out *out, struct cam_json *j, struct cam_buf *to)
+const char *cam_request_value(const struct cam_request *q, const char *key)
 {
-	cam_out_to_buf(out, to);
-	*j = (struct cam_json){out, false};
+	for (size_t i = 0; i < q->n_params; i++)
+		if (!strcmp(q->params[i].key, key))
+			return q->params[i].value;
+	return NULL;
 }
 
-static unsigned say_error(struct cam_buf *to, unsigned status, const char *words)
+bool cam_request_number(const struct cam_request *q, const char *key, uint64_t least, uint64_t most,
+			uint64_t usual, uint64_t *out)
+{
+	const char *value = cam_request_value(q, key);
+	*out = usual;
+	if (!value)
+		return true;
+	uint64_t n = 0;
+	size_t digits = strspn(value, "0123456789");
+	if (!digits || digits > 9 || value[digits])
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		n = n * 10 + (uint64_t)(value[i] - '0');
+	*out = n;
+	return n >= least && n <= most;
+}
+
+static void begin(struct cam_out *out, struct cam_json *j, struct cam_answer *a)
+{
+	cam_out_to_buf(out, &a->body);
+	*j = (struct cam_json){out, false};
+	cam_json_open(j, NULL, '{');
+}
+
+static void end(struct cam_out *out, struct cam_json *j, struct cam_answer *a)
+{
+	cam_json_close(j, '}');
+	a->status = OK;
+	if (cam_out_finish(out))
+		cam_answer_error(a, UNAVAILABLE, "the answer does not fit into memory");
+}
+
+void cam_answer_error(struct cam_answer *a, unsigned status, const char *words)
 {
 	struct cam_out out;
 	struct cam_json j;
-	cam_buf_clear(to);
-	begin(&out, &j, to);
-	cam_json_open(&j, NULL, '{');
+	cam_buf_clear(&a->body);
+	a->type = "application/json";
+	begin(&out, &j, a);
 	cam_json_text(&j, "error", cam_text_of(words));
-	cam_json_close(&j, '}');
-	cam_out_finish(&out);
-	return status;
+	end(&out, &j, a);
+	a->status = status;
+}
+
+void cam_answer_seconds(struct cam_json *j, const char *key, int64_t ns)
+{
+	char text[32];
+	if (ns == INT64_MIN) {
+		cam_json_null(j, key);
+		return;
+	}
+	int64_t second = ns / 1000000000 - (ns % 1000000000 < 0);
+	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, second, ns - second * 1000000000);
+	cam_json_text(j, key, cam_text_of(text));
 }
 
 static void put_window(struct cam_json *j, const struct cam_window_info *w)
@@ -48,17 +98,20 @@ static void put_window(struct cam_json *j, const struct cam_window_info *w)
 	cam_json_close(j, '}');
 }
 
-static unsigned answer_windows(const struct cam_server_doors *doors, struct cam_buf *to)
+static void answer_windows(const struct cam_server_doors *doors, const struct cam_request *q,
+			   struct cam_answer *a)
 {
 	struct cam_source *source;
-	int err = doors->windows(doors->self, &source);
-	if (err)
-		return say_error(to, UNAVAILABLE, strerror(-err));
 	struct cam_out out;
 	struct cam_json j;
+	(void)q;
+	int err = doors->windows(doors->self, &source);
+	if (err) {
+		cam_answer_error(a, UNAVAILABLE, strerror(-err));
+		return;
+	}
 	size_t unreadable = 0, n = source->ops->count(source);
-	begin(&out, &j, to);
-	cam_json_open(&j, NULL, '{');
+	begin(&out, &j, a);
 	cam_json_open(&j, "windows", '[');
 	for (size_t i = 0; i < n; i++) {
 		const struct cam_window_info *info;
@@ -69,40 +122,58 @@ static unsigned answer_windows(const struct cam_server_doors *doors, struct cam_
 	}
 	cam_json_close(&j, ']');
 	cam_json_u64(&j, "unreadable", unreadable);
-	cam_json_close(&j, '}');
-	source->ops->close(source);
-	return cam_out_finish(&out) ? say_error(to, UNAVAILABLE, "too many windows") : OK;
+	end(&out, &j, a);
+	doors->release(doors->self, source);
 }
 
-static unsigned answer_status(const struct cam_server_doors *doors, struct cam_buf *to)
+static void answer_status(const struct cam_server_doors *doors, const struct cam_request *q,
+			  struct cam_answer *a)
 {
-	int err = doors->status ? doors->status(doors->self, to) : -ENOENT;
-	return err ? say_error(to, UNAVAILABLE, "no recorder runs on this store") : OK;
+	(void)q;
+	int err = doors->status ? doors->status(doors->self, &a->body) : -ENOENT;
+	a->status = OK;
+	if (err)
+		cam_answer_error(a, UNAVAILABLE, "no recorder runs on this store");
 }
 
-static unsigned answer_index(struct cam_buf *to)
+static void answer_health(const struct cam_server_doors *doors, const struct cam_request *q,
+			  struct cam_answer *a)
 {
 	struct cam_out out;
 	struct cam_json j;
-	begin(&out, &j, to);
-	cam_json_open(&j, NULL, '{');
-	cam_json_text(&j, "perfcam", CAM_TEXT(PERFCAM_VERSION));
-	cam_json_open(&j, "paths", '[');
-	cam_json_text(&j, NULL, CAM_TEXT("/api/windows"));
-	cam_json_text(&j, NULL, CAM_TEXT("/api/status"));
-	cam_json_text(&j, NULL, CAM_TEXT("/healthz"));
-	cam_json_close(&j, ']');
-	cam_json_close(&j, '}');
-	return cam_out_finish(&out) ? UNAVAILABLE : OK;
+	(void)doors;
+	(void)q;
+	begin(&out, &j, a);
+	cam_json_bool(&j, "ok", true);
+	end(&out, &j, a);
 }
 
-unsigned cam_route(const struct cam_server_doors *doors, const char *path, struct cam_buf *out)
+static const struct {
+	const char *path;
+	void (*answer)(const struct cam_server_doors *doors, const struct cam_request *q,
+		       struct cam_answer *a);
+} routes[] = {
+	{"/healthz", answer_health},	  {"/api/windows", answer_windows},
+	{"/api/status", answer_status},	  {"/api/store", cam_answer_store},
+	{"/api/time", cam_answer_time},	  {"/api/timeline", cam_answer_timeline},
+	{"/api/flame", cam_answer_flame}, {"/api/heatmap", cam_answer_heatmap},
+};
+
+void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
+	       struct cam_answer *a)
 {
-	if (!strcmp(path, "/"))
-		return answer_index(out);
-	if (!strcmp(path, "/api/windows"))
-		return answer_windows(doors, out);
-	if (!strcmp(path, "/api/status"))
-		return answer_status(doors, out);
-	return say_error(out, NOT_FOUND, "no such path; / lists them");
+	for (size_t i = 0; i < cam_n_assets; i++) {
+		if (!strcmp(q->path, cam_assets[i].path)) {
+			a->asset = &cam_assets[i];
+			a->status = OK;
+			return;
+		}
+	}
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		if (!strcmp(q->path, routes[i].path)) {
+			routes[i].answer(doors, q, a);
+			return;
+		}
+	}
+	cam_answer_error(a, NOT_FOUND, "no such path; docs/http-api.md lists them");
 }

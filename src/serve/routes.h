@@ -1,7 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What each path answers: pure but for the doors. */
+/* What each path answers: pure but for the doors. The guards have been passed. */
 #pragma once
+#include "base/json.h"
 #include "serve/server.h"
 
-/* An HTTP status; the JSON in *out. */
-unsigned cam_route(const struct cam_server_doors *doors, const char *path, struct cam_buf *out);
+#define CAM_PARAMS_MAX	 64u
+#define CAM_ANSWER_BYTES (32u << 20)
+
+/* What follows the '?', decoded; a key without a value has "". */
+struct cam_param {
+	const char *key, *value;
+};
+
+struct cam_request {
+	const char *path;
+	struct cam_param params[CAM_PARAMS_MAX];
+	size_t n_params;
+};
+
+struct cam_answer {
+	unsigned status;
+	const char *type;
+	struct cam_buf body;
+	const struct cam_asset *asset; /* instead of a body: a file of the page */
+};
+
+/* The body is the caller's to free. */
+void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
+	       struct cam_answer *a);
+
+/* For the routes: the value of a key, NULL if it is not there. */
+const char *cam_request_value(const struct cam_request *q, const char *key);
+/* A whole number of it in least … most, `usual` where it is not given; false: it is something else. */
+bool cam_request_number(const struct cam_request *q, const char *key, uint64_t least, uint64_t most,
+			uint64_t usual, uint64_t *out);
+/* {"error": words}; instead of whatever is there. */
+void cam_answer_error(struct cam_answer *a, unsigned status, const char *words);
+/* "1776222847.254000000", as a string: a double holds no nanoseconds of our times. */
+void cam_answer_seconds(struct cam_json *j, const char *key, int64_t ns);

@@ -1,111 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libmicrohttpd, one thread, behind guards that come before any route:
- *  1. Host must be an address or name of ours: a page of another site that makes its own name point
- *     here (DNS rebinding) is refused, 421.
- *  2. The token, where one is set: `Authorization: Bearer TOKEN`, or `?token=TOKEN` as in the URL that
- *     is printed. Compared in constant time.
- *  3. GET and HEAD only: nothing here changes anything.
- * Every answer, errors too, carries the same headers: no sniffing, no framing, no scripts, no caching.
+ * libmicrohttpd, a thread a connection; guards (guard.h) come before any route. At most RUNNING questions
+ * are worked on at a time and WAITING wait for their turn, WAIT_MS at most: the rest is told to come again.
+ * Every answer, errors too, carries the same headers: no sniffing, no framing, no script but ours.
  */
 #include "serve/server.h"
 
+#include "serve/assets.h"
+#include "serve/guard.h"
 #include "serve/routes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define MAX_ANSWER_BYTES (16u << 20)
 #define MAX_CONNECTIONS	 64u
 #define MAX_PER_ADDRESS	 32u
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
+#define STACK_BYTES	 (512u << 10)
+#define RUNNING		 4u
+#define WAITING		 16u
+#define WAIT_MS		 2000
 
 struct cam_server {
 	struct cam_server_doors doors;
-	char token[CAM_TOKEN_BYTES];
-	char address[64];
-	uint16_t port;
+	struct cam_guard guard;
 	int fd;
 	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	unsigned running, waiting; /* questions */
 };
 
-static bool equal_in_constant_time(const char *a, const char *b)
+/* false: too many wait, or it took too long. */
+static bool take_turn(struct cam_server *s)
 {
-	size_t n = strlen(a), m = strlen(b);
-	unsigned char difference = n != m;
-	for (size_t i = 0; i < n; i++)
-		difference |= (unsigned char)(a[i] ^ b[m ? i % m : 0]);
-	return !difference;
-}
-
-/* "127.0.0.1:9797", "localhost", "[::1]:9797": the part before the port must be ours. */
-static bool host_is_ours(const struct cam_server *s, const char *host)
-{
-	const char *names[] = {"127.0.0.1", "localhost", "[::1]", s->address};
-	char port[8];
-	if (!host)
-		return false;
-	snprintf(port, sizeof(port), ":%u", s->port);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t n = strlen(names[i]);
-		if (n && !strncasecmp(host, names[i], n) && (!host[n] || !strcmp(host + n, port)))
-			return true;
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WAIT_MS / 1000;
+	pthread_mutex_lock(&s->lock);
+	bool may = s->running < RUNNING;
+	if (!may && s->waiting < WAITING) {
+		s->waiting++;
+		while (!(may = s->running < RUNNING) &&
+		       !pthread_cond_timedwait(&s->turn, &s->lock, &until)) {
+		}
+		s->waiting--;
 	}
-	return false;
+	s->running += may;
+	pthread_mutex_unlock(&s->lock);
+	return may;
 }
 
-static bool has_token(const struct cam_server *s, struct MHD_Connection *c)
+static void end_turn(struct cam_server *s)
 {
-	if (!s->token[0])
-		return true;
-	const char *bearer =
-		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-	const char *given = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
-	if (bearer && !strncmp(bearer, "Bearer ", 7))
-		given = bearer + 7;
-	return given && equal_in_constant_time(given, s->token);
+	pthread_mutex_lock(&s->lock);
+	s->running--;
+	pthread_cond_signal(&s->turn);
+	pthread_mutex_unlock(&s->lock);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const void *bytes,
-			      size_t n)
+/* What becomes of an answer is not this request's to wait for: the body goes with it. */
+static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
+				   const char *(*extra)[2], size_t n_extra)
 {
-	static const char *const headers[][2] = {
-		{"Content-Type", "application/json"},
+	static const char *const always[][2] = {
 		{"Cache-Control", "no-store"},
 		{"X-Content-Type-Options", "nosniff"},
 		{"Content-Security-Policy",
-		 "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"},
+		 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+		 "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
 		{"Referrer-Policy", "no-referrer"},
 		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"Cross-Origin-Opener-Policy", "same-origin"},
 	};
 	struct MHD_Response *r =
-		MHD_create_response_from_buffer(n, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
-	if (!r)
+		a->asset ? MHD_create_response_from_buffer(a->asset->n,
+							   (void *)(uintptr_t)a->asset->bytes,
+							   MHD_RESPMEM_PERSISTENT)
+			 : MHD_create_response_from_buffer(a->body.len, a->body.data,
+							   MHD_RESPMEM_MUST_FREE);
+	if (!r) {
+		cam_buf_free(&a->body);
 		return MHD_NO;
-	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
-		MHD_add_response_header(r, headers[i][0], headers[i][1]);
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
-	if (status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
-	enum MHD_Result queued = MHD_queue_response(c, status, r);
+	}
+	MHD_add_response_header(r, "Content-Type", a->asset ? a->asset->type : a->type);
+	if (a->asset)
+		MHD_add_response_header(r, "Content-Encoding", "gzip");
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		MHD_add_response_header(r, always[i][0], always[i][1]);
+	for (size_t i = 0; i < n_extra; i++)
+		MHD_add_response_header(r, extra[i][0], extra[i][1]);
+	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(r, "Retry-After", "2");
+	enum MHD_Result queued = MHD_queue_response(c, a->status, r);
 	MHD_destroy_response(r);
 	return queued;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *words)
 {
-	char text[160];
-	int n = snprintf(text, sizeof(text), "{\"error\":\"%s\"}", words);
-	return answer(c, status, text, (size_t)n);
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
+	const char *extra[1][2] = {{"Allow", "GET, HEAD"}};
+	cam_answer_error(&a, status, words);
+	if (status == MHD_HTTP_UNAUTHORIZED)
+		extra[0][0] = "WWW-Authenticate", extra[0][1] = "Bearer";
+	return send_answer(c, &a, extra,
+			   status == MHD_HTTP_UNAUTHORIZED ||
+				   status == MHD_HTTP_METHOD_NOT_ALLOWED);
+}
+
+/* The token leaves the address bar, and what is bookmarked or sent to others. */
+static enum MHD_Result enter(struct cam_server *s, struct MHD_Connection *c)
+{
+	char cookie[160];
+	snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+		 s->guard.cookie, s->guard.token);
+	struct cam_answer a = {.status = MHD_HTTP_SEE_OTHER, .type = "text/plain"};
+	const char *extra[2][2] = {{"Location", "/"}, {"Set-Cookie", cookie}};
+	return send_answer(c, &a, extra, 2);
+}
+
+static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char *key,
+				  const char *value)
+{
+	struct cam_request *q = arg;
+	(void)kind;
+	if (q->n_params == CAM_PARAMS_MAX)
+		return MHD_NO;
+	q->params[q->n_params++] = (struct cam_param){key, value ? value : ""};
+	return MHD_YES;
+}
+
+static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url)
+{
+	struct cam_request q = {.path = url};
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
+	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
+		return refuse(c, MHD_HTTP_BAD_REQUEST, "too many parameters");
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
+	if (!take_turn(s))
+		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many questions at a time");
+	cam_route(&s->doors, &q, &a);
+	end_turn(s);
+	const char *extra[1][2] = {{"ETag", a.asset ? a.asset->tag : ""}};
+	return send_answer(c, &a, extra, a.asset != NULL);
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
@@ -125,22 +173,35 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-	if (!host_is_ours(s, host))
+#define HEADER(name) MHD_lookup_connection_value(c, MHD_HEADER_KIND, name)
+	const struct cam_guard_headers h = {
+		.method = method,
+		.path = url,
+		.host = HEADER("Host"),
+		.authorization = HEADER("Authorization"),
+		.cookie = HEADER("Cookie"),
+		.token = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token"),
+		.sec_fetch_site = HEADER("Sec-Fetch-Site"),
+		.sec_fetch_mode = HEADER("Sec-Fetch-Mode"),
+		.origin = HEADER("Origin"),
+	};
+#undef HEADER
+	switch (cam_guard_look(&s->guard, &h)) {
+	case CAM_GUARD_PASS:
+		return work(s, c, url);
+	case CAM_GUARD_ENTER:
+		return enter(s, c);
+	case CAM_GUARD_NOT_OURS:
 		return refuse(c, 421, "this server does not answer for that host");
-	if (!strcmp(url, "/healthz"))
-		return answer(c, MHD_HTTP_OK, "{\"ok\":true}", 11);
-	if (!has_token(s, c))
-		return refuse(c, MHD_HTTP_UNAUTHORIZED, "a token is needed");
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+	case CAM_GUARD_NO_TOKEN:
+		return refuse(c, MHD_HTTP_UNAUTHORIZED,
+			      "a token is needed; the address that perfcam printed has it");
+	case CAM_GUARD_FOREIGN:
+		return refuse(c, MHD_HTTP_FORBIDDEN, "another site may not ask");
+	case CAM_GUARD_METHOD:
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
-	struct cam_buf out = CAM_BUF(MAX_ANSWER_BYTES);
-	unsigned status = cam_route(&s->doors, url, &out);
-	enum MHD_Result queued = cam_buf_error(&out)
-					 ? refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory")
-					 : answer(c, status, out.data, out.len);
-	cam_buf_free(&out);
-	return queued;
+	}
+	return MHD_NO;
 }
 
 union any_address {
@@ -167,7 +228,7 @@ static int make_address(const struct cam_server_options *o, union any_address *a
 	return -EINVAL;
 }
 
-static int bind_socket(struct cam_server *s, const struct cam_server_options *o)
+static int bind_socket(struct cam_server *s, const struct cam_server_options *o, uint16_t *port)
 {
 	union any_address a;
 	socklen_t n;
@@ -181,37 +242,43 @@ static int bind_socket(struct cam_server *s, const struct cam_server_options *o)
 	if (setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(s->fd, &a.any, n) || listen(s->fd, 64) || getsockname(s->fd, &a.any, &n))
 		return -errno;
-	s->port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
+	*port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
 	return 0;
 }
 
 int cam_server_listen(const struct cam_server_options *o, struct cam_server **out)
 {
 	struct cam_server *s = calloc(1, sizeof(*s));
+	pthread_condattr_t monotonic;
+	uint16_t port = 0;
 	if (!s)
 		return -ENOMEM;
 	s->doors = o->doors;
 	s->fd = -1;
-	snprintf(s->token, sizeof(s->token), "%s", o->token ? o->token : "");
-	snprintf(s->address, sizeof(s->address), strchr(o->address, ':') ? "[%s]" : "%s",
-		 o->address);
-	int err = bind_socket(s, o);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->turn, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	int err = bind_socket(s, o, &port);
 	if (err) {
 		cam_server_stop(s);
 		return err;
 	}
+	cam_guard_init(&s->guard, o->address, port, o->token);
 	*out = s;
 	return 0;
 }
 
 int cam_server_start(struct cam_server *s)
 {
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, handle, s,
-				     MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
-				     MAX_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-				     MAX_PER_ADDRESS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				     (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-				     TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	s->daemon = MHD_start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
+		NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
+		MAX_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, MAX_PER_ADDRESS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_THREAD_STACK_SIZE,
+		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!s->daemon)
 		return errno ? -errno : -EIO;
 	s->fd = -1; /* the daemon's now */
@@ -226,10 +293,12 @@ void cam_server_stop(struct cam_server *s)
 		MHD_stop_daemon(s->daemon);
 	if (s->fd >= 0)
 		close(s->fd);
+	pthread_cond_destroy(&s->turn);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 
 uint16_t cam_server_port(const struct cam_server *s)
 {
-	return s->port;
+	return s->guard.port;
 }

@@ -3,26 +3,30 @@
  * The HTTP server: guards, then routes. docs/http-api.md is door F.
  *
  * Sides: cli starts it (in a process without privileges); whoever speaks HTTP on the address asks.
- * Handed over: JSON. Nothing can be changed through it; only GET and HEAD are answered.
- * Ownership: what `doors` gives is used on the server's own thread, one request at a time.
- * Refusals: a Host that is not ours: 421. No token where one is set: 401. Other methods: 405. Unknown
- * path: 404. Too many connections: closed. A header block beyond 16 KiB: 431.
+ * Handed over: the page, JSON, binary columns. Nothing can be changed through it; only GET and HEAD are
+ * answered.
+ * Thread: each connection has its own; `doors` are called on several at a time.
+ * Refusals: those of guard.h (421, 401, 403, 405). A parameter that is not understood: 400, saying why.
+ * Unknown path: 404. Too many questions at a time: 503, with Retry-After. Too many connections: closed. A
+ * header block beyond 16 KiB: 431.
  */
 #pragma once
 #include "base/buf.h"
 #include "model/cursor.h"
+#include "query/select.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CAM_TOKEN_BYTES 33 /* 128 bits as hex, and the NUL */
-
 struct cam_server_doors {
 	void *self;
-	/* The windows as they are now; closed after each request. */
+	/* The windows as they are now; released after each request. */
 	int (*windows)(void *self, struct cam_source **out);
+	void (*release)(void *self, struct cam_source *source);
 	/* The recorder's status as JSON; NULL: there is none to ask. Negative errno: why not. */
 	int (*status)(void *self, struct cam_buf *json);
+	/* Now, the local zone and users' names, for what is asked in words. */
+	struct cam_select_world (*world)(void *self);
 };
 
 struct cam_server_options {

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The footer of a window has, of each second and CPU, how many samples were taken, and by cause how many
+ * that were due were not. They are summed over CPUs into seconds of the wall clock, and those into bins: only
+ * so is a bin's busiest second the machine's, and not the sum of each CPU's own.
+ *
+ *	busy of a second = samples / (everything due in it - what was lost)
+ *
+ * An imported window has no ledger: in each of its seconds its CPUs' nominal rate was due.
+ *
+ * A second of a window's clock lies across two of the wall clock; it is put where its middle is. A second
+ * that no window has a row for was not observed.
+ *
+ * Spans of more than MAX_SECONDS seconds are summed by 2, 4, … seconds: still far finer than a bin.
+ */
+#include "query/overview.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SECOND_NS   1000000000
+#define MAX_SECONDS (1u << 20)
+
+struct second {
+	uint32_t busy, due, lost;
+};
+
+struct work {
+	struct second *seconds;
+	size_t n;
+	int64_t from_ns, to_ns;
+	int64_t length_ns; /* of a `second` */
+	int64_t shift_ns;  /* of the window: wall clock - its own */
+	bool imported;	   /* it has no ledger */
+};
+
+void cam_overview_free(struct cam_overview *o)
+{
+	free(o->busy);
+	free(o->peak);
+	free(o->unseen);
+	free(o->pinned);
+	*o = (struct cam_overview){0};
+}
+
+static void add(uint32_t *to, uint64_t n)
+{
+	*to = n > UINT32_MAX - *to ? UINT32_MAX : (uint32_t)(*to + n);
+}
+
+static int take_cell(void *arg, const struct cam_cell *c)
+{
+	struct work *k = arg;
+	if (c->second > INT64_MAX / SECOND_NS / 2)
+		return 0;
+	int64_t at = k->shift_ns + (int64_t)c->second * SECOND_NS + SECOND_NS / 2;
+	if (at < k->from_ns || at >= k->to_ns)
+		return 0;
+	struct second *s = &k->seconds[(at - k->from_ns) / k->length_ns];
+	add(&s->busy, c->busy);
+	if (k->imported)
+		return 0;
+	add(&s->due, c->busy);
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+		add(&s->due, c->by_cause[i]);
+		if (cam_cause_is_loss((enum cam_cause)i))
+			add(&s->lost, c->by_cause[i]);
+	}
+	return 0;
+}
+
+/* Samples of a busy second of all CPUs; 0: not known. */
+static int nominal_rate(struct cam_window *w, uint64_t *rate)
+{
+	const struct cam_tables *t;
+	int err = w->ops->tables(w, &t);
+	*rate = 0;
+	if (err)
+		return err;
+	for (size_t i = 0; i < t->n_etypes && !*rate; i++)
+		if (t->etypes[i].period_ns)
+			*rate = w->info.cpus * (uint64_t)SECOND_NS / t->etypes[i].period_ns;
+	return 0;
+}
+
+/* Without a rate, a second is as busy as it has samples: its own measure is all there is. */
+static int make_due(struct work *k, struct cam_window *w)
+{
+	uint64_t rate;
+	int err = nominal_rate(w, &rate);
+	int64_t from = w->info.realtime_ns - k->from_ns;
+	int64_t to = from + (int64_t)(w->info.end_ns - w->info.start_ns);
+	for (size_t i = from > 0 ? (size_t)(from / k->length_ns) : 0;
+	     !err && i < k->n && (int64_t)i * k->length_ns < to; i++) {
+		struct second *s = &k->seconds[i];
+		add(&s->due, rate * (uint64_t)(k->length_ns / SECOND_NS));
+		if (s->due < s->busy)
+			s->due = s->busy;
+	}
+	return err;
+}
+
+static void mark_pinned(const struct cam_window_info *info, struct cam_overview *o)
+{
+	int64_t from = info->realtime_ns - o->from_ns;
+	int64_t to = from + (int64_t)(info->end_ns - info->start_ns);
+	for (size_t i = 0; i < o->n; i++) {
+		int64_t at = (int64_t)(i * o->step_ns);
+		if (at < to && at + (int64_t)o->step_ns > from)
+			o->pinned[i] = 1;
+	}
+}
+
+static int take_window(struct work *k, struct cam_source *source, size_t i, struct cam_overview *o)
+{
+	const struct cam_window_info *info;
+	struct cam_window *w;
+	if (source->ops->info(source, i, &info)) {
+		o->unreadable++;
+		return 0;
+	}
+	if (info->realtime_ns == INT64_MIN) {
+		o->unplaced++;
+		return 0;
+	}
+	int64_t length = (int64_t)(info->end_ns - info->start_ns);
+	if (info->realtime_ns >= k->to_ns || info->realtime_ns + length <= k->from_ns)
+		return 0;
+	if (info->pinned)
+		mark_pinned(info, o);
+	int err = source->ops->open(source, i, &w);
+	if (!err) {
+		k->shift_ns = info->realtime_ns - (int64_t)info->start_ns;
+		k->imported = info->imported;
+		err = w->ops->cells(w, take_cell, k);
+		if (!err && info->imported)
+			err = make_due(k, w);
+		w->ops->close(w);
+	}
+	if (err && err != -ENOMEM)
+		o->unreadable++;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Seconds of a bin with no row at all were not observed; all others as far as the ledger says. */
+static void fill_bin(const struct work *k, size_t from, size_t to, struct cam_overview *o,
+		     size_t bin)
+{
+	uint64_t busy = 0, due = 0, lost = 0, dark = 0;
+	float peak = 0;
+	for (size_t i = from; i < to; i++) {
+		const struct second *s = &k->seconds[i];
+		dark += !s->due;
+		busy += s->busy;
+		due += s->due;
+		lost += s->lost;
+		float share = s->due > s->lost ? (float)s->busy / (float)(s->due - s->lost) : 0;
+		peak = share > peak ? share : peak;
+	}
+	o->busy[bin] = due > lost ? (float)busy / (float)(due - lost) : 0;
+	o->peak[bin] = peak;
+	float seen = due ? (float)(due - lost) / (float)due : 0;
+	o->unseen[bin] = 1 - seen * (float)(to - from - dark) / (float)(to - from);
+}
+
+static void fill_bins(const struct work *k, struct cam_overview *o)
+{
+	for (size_t b = 0; b < o->n; b++) {
+		size_t from = k->n * b / o->n, to = k->n * (b + 1) / o->n;
+		if (to == from)
+			to = from + 1; /* bins shorter than a second share it */
+		fill_bin(k, from, to, o, b);
+	}
+}
+
+static int make_room(struct cam_overview *o, size_t n)
+{
+	o->n = n;
+	o->busy = calloc(n, sizeof(*o->busy));
+	o->peak = calloc(n, sizeof(*o->peak));
+	o->unseen = calloc(n, sizeof(*o->unseen));
+	o->pinned = calloc(n, sizeof(*o->pinned));
+	return o->busy && o->peak && o->unseen && o->pinned ? 0 : -ENOMEM;
+}
+
+int cam_overview_build(struct cam_source *source, int64_t from_ns, int64_t to_ns, size_t n,
+		       const struct cam_progress *progress, struct cam_overview *out)
+{
+	*out = (struct cam_overview){0};
+	if (from_ns < 0 || from_ns >= to_ns || !n || n > CAM_OVERVIEW_MAX_BINS)
+		return -EINVAL;
+	struct work k = {.from_ns = from_ns, .to_ns = to_ns, .length_ns = SECOND_NS};
+	while ((to_ns - from_ns) / k.length_ns >= MAX_SECONDS)
+		k.length_ns *= 2;
+	k.n = (size_t)((to_ns - from_ns + k.length_ns - 1) / k.length_ns);
+	k.seconds = calloc(k.n, sizeof(*k.seconds));
+	int err = make_room(out, n);
+	out->from_ns = from_ns;
+	out->step_ns = (uint64_t)(to_ns - from_ns) / n;
+	if (!k.seconds)
+		err = -ENOMEM;
+	size_t windows = source->ops->count(source);
+	for (size_t i = 0; !err && i < windows; i++) {
+		err = take_window(&k, source, i, out);
+		if (!err && progress)
+			err = progress->tell(progress->arg, i + 1, windows);
+	}
+	if (!err)
+		fill_bins(&k, out);
+	free(k.seconds);
+	if (err)
+		cam_overview_free(out);
+	return err;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Everything in a stretch of time → overview; from footers, no sample is read. */
+#pragma once
+#include "model/cursor.h"
+#include "query/progress.h"
+#include "query/view_overview.h"
+
+#define CAM_OVERVIEW_MAX_BINS 4096u
+
+/*
+ * [from, to) of the wall clock in n bins. -EINVAL: no such range, or more bins than
+ * CAM_OVERVIEW_MAX_BINS; -ENOMEM; what progress (NULL: nobody asks) answered, told in windows.
+ */
+int cam_overview_build(struct cam_source *source, int64_t from_ns, int64_t to_ns, size_t n,
+		       const struct cam_progress *progress, struct cam_overview *out);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/asked.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define WHY_BYTES 512
+
+int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a,
+		      struct cam_source **out)
+{
+	int err = doors->windows(doors->self, out);
+	if (err)
+		cam_answer_error(a, 503, strerror(-err));
+	return err;
+}
+
+static void refuse(struct cam_answer *a, const char *key, const char *why)
+{
+	char text[WHY_BYTES + 64];
+	snprintf(text, sizeof(text), "%.60s: %s", key, why);
+	cam_answer_error(a, 400, text);
+}
+
+bool cam_asked_moment(const struct cam_server_doors *doors, struct cam_source *source,
+		      const struct cam_request *q, const char *key, struct cam_answer *a,
+		      int64_t *ns)
+{
+	struct cam_when when = {.world = doors->world(doors->self).time};
+	char why[WHY_BYTES] = "it is missing";
+	int64_t from, to;
+	const char *value = cam_request_value(q, key);
+	int err = value ? cam_when_set(&when, CAM_WHEN_AT, cam_text_of(value), why, sizeof(why))
+			: -EINVAL;
+	if (!err)
+		err = cam_when_set(&when, CAM_WHEN_AROUND, CAM_TEXT("1s"), why, sizeof(why));
+	if (!err)
+		err = cam_when_settle_wall(&when, source, &from, &to, why, sizeof(why));
+	cam_when_free(&when);
+	if (err)
+		refuse(a, key, why);
+	else
+		*ns = from + (to - from) / 2;
+	return !err;
+}
+
+static bool is_own(const char *const *own, const char *key)
+{
+	for (; *own; own++)
+		if (!strcmp(*own, key))
+			return true;
+	return !strcmp(key, "token"); /* the guard's */
+}
+
+bool cam_asked_selection(const struct cam_server_doors *doors, struct cam_source *source,
+			 const struct cam_request *q, const char *const *own, struct cam_answer *a,
+			 struct cam_selection *s)
+{
+	char why[WHY_BYTES] = "";
+	const char *key = "selection";
+	int err = 0;
+	cam_selection_init(s);
+	s->world = doors->world(doors->self);
+	for (size_t i = 0; !err && i < q->n_params; i++) {
+		if (is_own(own, q->params[i].key))
+			continue;
+		key = q->params[i].key;
+		err = cam_selection_set(s, cam_text_of(key), cam_text_of(q->params[i].value), why,
+					sizeof(why));
+	}
+	if (!err) {
+		key = "selection";
+		err = cam_selection_check(s, why, sizeof(why));
+	}
+	if (!err)
+		err = cam_selection_settle(s, source, why, sizeof(why));
+	if (!err)
+		return true;
+	cam_selection_free(s);
+	refuse(a, key, why[0] ? why : err == -ENOENT ? "no such parameter" : strerror(-err));
+	return false;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int look_at_clock(void *arg, uint64_t done, uint64_t all)
+{
+	const struct cam_asked_deadline *d = arg;
+	(void)done;
+	(void)all;
+	return now_ns() > d->until_ns ? -ETIMEDOUT : 0;
+}
+
+void cam_asked_deadline_begin(struct cam_asked_deadline *d)
+{
+	d->until_ns = now_ns() + CAM_ASKED_SECONDS * 1000000000ll;
+	d->progress = (struct cam_progress){look_at_clock, d};
+}
+
+void cam_asked_failed(struct cam_answer *a, int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+		cam_answer_error(a, 503,
+				 "this takes too long; ask for less time, or use the "
+				 "command line");
+		break;
+	case -ENODATA:
+		cam_answer_error(a, 404, "nothing was recorded at that time");
+		break;
+	case -EDOM:
+		cam_answer_error(a, 404, "what is there has no times");
+		break;
+	case -EINVAL:
+		cam_answer_error(a, 400, "no such range of time");
+		break;
+	case -E2BIG:
+		cam_answer_error(a, 503, "the answer would be too large; ask for less");
+		break;
+	default:
+		cam_answer_error(a, 503, strerror(-err));
+	}
+}
+
+void cam_asked_finish(struct cam_columns *c, struct cam_answer *a)
+{
+	int err = cam_columns_finish(c, &a->body);
+	a->type = "application/vnd.perfcam.columns";
+	a->status = 200;
+	if (err)
+		cam_asked_failed(a, err);
+}
+
+void cam_asked_seen(struct cam_json *j, const struct cam_seen *s)
+{
+	cam_json_open(j, "seen", '{');
+	cam_json_u64(j, "windows", s->windows);
+	cam_json_u64(j, "samples", s->samples);
+	cam_json_u64(j, "idle", s->idle);
+	cam_json_u64(j, "other_events", s->other_events);
+	cam_json_u64(j, "lost", s->lost);
+	cam_json_u64(j, "damaged", s->damaged + s->damaged_stacks);
+	cam_json_u64(j, "gap_ns", s->gap_ns);
+	cam_json_u64(j, "dead_ns", s->dead_ns);
+	cam_json_u64(j, "unplaced", s->unplaced);
+	cam_json_u64(j, "unreadable", s->unreadable);
+	cam_json_u64(j, "observed_ns", s->observed_ns);
+	cam_json_close(j, '}');
+}

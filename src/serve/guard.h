@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who may ask: looked at before any route, in this order.
+ *
+ *  1. Host must be an address or name of ours: a page of another site that makes its own name point
+ *     here (DNS rebinding) is refused, 421.
+ *  2. The token, where one is set: `Authorization: Bearer TOKEN`, `?token=TOKEN` as in the URL that is
+ *     printed, or the cookie that the page is given for it. Compared in constant time. 401.
+ *  3. A browser that says the question comes from another site (Sec-Fetch-Site, Origin) is refused, 403: the
+ *     cookie goes along with those, too. Following a link to the page itself is not such a question.
+ *  4. GET and HEAD only: nothing here changes anything. 405.
+ *
+ * Pure: headers in, a verdict out.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CAM_TOKEN_BYTES 65 /* at most 64 characters, and the NUL */
+
+struct cam_guard {
+	char token[CAM_TOKEN_BYTES]; /* "": none is asked for */
+	char address[64];	     /* as in a URL: [::1] has its brackets */
+	uint16_t port;
+	char cookie[24]; /* its name: other ports of this host have cookies, too */
+};
+
+/* As sent; NULL: not sent. */
+struct cam_guard_headers {
+	const char *method, *path;
+	const char *host, *authorization, *cookie, *token, *sec_fetch_site, *sec_fetch_mode,
+		*origin;
+};
+
+enum cam_guard_verdict {
+	CAM_GUARD_PASS,
+	CAM_GUARD_ENTER, /* pass; the token stood in the URL: hand over the cookie, and drop it there */
+	CAM_GUARD_NOT_OURS,
+	CAM_GUARD_NO_TOKEN,
+	CAM_GUARD_FOREIGN,
+	CAM_GUARD_METHOD,
+};
+
+/* address: numeric; token: NULL or "": none. */
+void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token);
+enum cam_guard_verdict cam_guard_look(const struct cam_guard *g, const struct cam_guard_headers *h);

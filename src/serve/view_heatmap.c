@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The heatmap of a selection as columns. */
+#include "query/heatmap.h"
+#include "serve/asked.h"
+#include "serve/views.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_ROWS    50u
+#define USUAL_COLUMNS 1000u
+#define MOST_COLUMNS  8192u
+
+struct columns {
+	uint32_t *samples, *peak;
+	uint8_t *seen;
+};
+
+static void send_heatmap(const struct cam_heatmap *h, struct cam_answer *a)
+{
+	size_t n = (size_t)h->n_columns * h->n_rows;
+	struct columns k = {calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 1)};
+	struct cam_columns c;
+	if (k.samples && k.peak && k.seen) {
+		for (size_t i = 0; i < n; i++) {
+			k.samples[i] = h->cells[i].samples;
+			k.peak[i] = h->cells[i].peak;
+			k.seen[i] = h->cells[i].seen;
+		}
+		cam_columns_begin(&c);
+		cam_answer_seconds(&c.json, "from", h->wall ? h->from_ns : h->realtime_from_ns);
+		cam_answer_seconds(&c.json, "step", (int64_t)h->column_ns);
+		cam_answer_seconds(&c.json, "fine", (int64_t)h->fine_ns);
+		cam_json_u64(&c.json, "period_ns", h->period_ns);
+		cam_json_u64(&c.json, "columns_n", h->n_columns);
+		cam_json_u64(&c.json, "rows_n", h->n_rows);
+		cam_json_open(&c.json, "cpus", '[');
+		for (size_t i = 0; h->cpus && i < h->n_rows; i++)
+			cam_json_u64(&c.json, NULL, h->cpus[i]);
+		cam_json_close(&c.json, ']');
+		cam_asked_seen(&c.json, &h->seen);
+		cam_columns_add(&c, "samples", CAM_COLUMN_U32, k.samples, n);
+		cam_columns_add(&c, "peak", CAM_COLUMN_U32, k.peak, n);
+		cam_columns_add(&c, "seen", CAM_COLUMN_U8, k.seen, n);
+		cam_asked_finish(&c, a);
+	} else {
+		cam_asked_failed(a, -ENOMEM);
+	}
+	free(k.samples);
+	free(k.peak);
+	free(k.seen);
+}
+
+/* What is the route's own of the parameters. false: answered. */
+static bool read_options(const struct cam_request *q, struct cam_answer *a,
+			 struct cam_heatmap_options *o)
+{
+	const char *mode = cam_request_value(q, "mode");
+	uint64_t rows, columns;
+	*o = (struct cam_heatmap_options){0};
+	if (mode && strcmp(mode, "subsecond") != 0 && strcmp(mode, "cores") != 0) {
+		cam_answer_error(a, 400, "mode: subsecond or cores");
+		return false;
+	}
+	o->mode = mode && !strcmp(mode, "cores") ? CAM_HEAT_CORES : CAM_HEAT_SUBSECOND;
+	if (!cam_request_number(q, "rows", CAM_HEAT_LEAST_ROWS, CAM_HEAT_MOST_ROWS, USUAL_ROWS,
+				&rows)) {
+		cam_answer_error(a, 400, "rows: a number from 10 to 100");
+		return false;
+	}
+	if (!cam_request_number(q, "columns", 1, MOST_COLUMNS, USUAL_COLUMNS, &columns)) {
+		cam_answer_error(a, 400, "columns: a number from 1 to 8192");
+		return false;
+	}
+	o->rows = (uint32_t)rows;
+	o->max_columns = (uint32_t)columns;
+	return true;
+}
+
+void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a)
+{
+	static const char *const own[] = {"mode", "rows", "columns", NULL};
+	struct cam_source *source;
+	struct cam_selection s;
+	struct cam_asked_deadline deadline;
+	struct cam_heatmap_options o;
+	struct cam_heatmap h;
+	if (!read_options(q, a, &o) || cam_asked_windows(doors, a, &source))
+		return;
+	if (!cam_asked_selection(doors, source, q, own, a, &s)) {
+		doors->release(doors->self, source);
+		return;
+	}
+	cam_asked_deadline_begin(&deadline);
+	o.progress = &deadline.progress;
+	int err = cam_heatmap_build(source, &s, &o, &h);
+	cam_selection_free(&s);
+	doors->release(doors->self, source);
+	if (err) {
+		cam_asked_failed(a, err);
+		return;
+	}
+	send_heatmap(&h, a);
+	cam_heatmap_free(&h);
+}

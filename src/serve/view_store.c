@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is there at all: the store in a few numbers, and how busy the machine was over all of it. */
+#include "query/overview.h"
+#include "serve/asked.h"
+#include "serve/columns.h"
+#include "serve/views.h"
+
+#include <errno.h>
+
+#define USUAL_BINS 1000u
+
+struct facts {
+	int64_t from_ns, to_ns; /* INT64_MIN: nothing has a wall clock */
+	uint64_t windows, unreadable, samples, bytes, cpus;
+	struct cam_text host;
+	bool several_hosts;
+	size_t newest; /* a window that can be opened; SIZE_MAX: none */
+};
+
+static void add_window(struct facts *f, const struct cam_window_info *w, size_t i)
+{
+	f->windows++;
+	f->samples += w->samples;
+	f->bytes += w->file_bytes;
+	f->cpus = w->cpus > f->cpus ? w->cpus : f->cpus;
+	f->several_hosts =
+		f->several_hosts || (f->windows > 1 && !cam_text_equal(f->host, w->host));
+	f->host = w->host;
+	f->newest = i;
+	if (w->realtime_ns == INT64_MIN)
+		return;
+	int64_t to = w->realtime_ns + (int64_t)(w->end_ns - w->start_ns);
+	if (f->from_ns == INT64_MIN || w->realtime_ns < f->from_ns)
+		f->from_ns = w->realtime_ns;
+	if (f->to_ns == INT64_MIN || to > f->to_ns)
+		f->to_ns = to;
+}
+
+static void gather(struct cam_source *source, struct facts *f)
+{
+	*f = (struct facts){.from_ns = INT64_MIN, .to_ns = INT64_MIN, .newest = SIZE_MAX};
+	size_t n = source->ops->count(source);
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *info;
+		if (source->ops->info(source, i, &info))
+			f->unreadable++;
+		else
+			add_window(f, info, i);
+	}
+}
+
+/* Nominal time between two samples of a busy CPU, in the newest window; 0: not known. */
+static uint64_t sample_period(struct cam_source *source, const struct facts *f)
+{
+	struct cam_window *w;
+	const struct cam_tables *t;
+	uint64_t period = 0;
+	if (f->newest == SIZE_MAX || source->ops->open(source, f->newest, &w))
+		return 0;
+	if (!w->ops->tables(w, &t))
+		for (size_t i = 0; i < t->n_etypes && !period; i++)
+			period = t->etypes[i].period_ns;
+	w->ops->close(w);
+	return period;
+}
+
+void cam_answer_store(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a)
+{
+	struct cam_source *source;
+	struct facts f;
+	struct cam_out out;
+	struct cam_json j;
+	struct cam_buf status = CAM_BUF(1u << 20);
+	(void)q;
+	if (cam_asked_windows(doors, a, &source))
+		return;
+	gather(source, &f);
+	uint64_t period = sample_period(source, &f);
+	cam_out_to_buf(&out, &a->body);
+	j = (struct cam_json){&out, false};
+	cam_json_open(&j, NULL, '{');
+	cam_json_text(&j, "version", CAM_TEXT(PERFCAM_VERSION));
+	cam_json_text(&j, "host", f.several_hosts ? CAM_TEXT("several hosts") : f.host);
+	cam_answer_seconds(&j, "from", f.from_ns);
+	cam_answer_seconds(&j, "to", f.to_ns);
+	cam_answer_seconds(&j, "now", doors->world(doors->self).time.now_ns);
+	cam_json_u64(&j, "cpus", f.cpus);
+	cam_json_u64(&j, "windows", f.windows);
+	cam_json_u64(&j, "unreadable", f.unreadable);
+	cam_json_u64(&j, "samples", f.samples);
+	cam_json_u64(&j, "bytes", f.bytes);
+	cam_json_u64(&j, "period_ns", period);
+	cam_json_bool(&j, "recording", doors->status && !doors->status(doors->self, &status));
+	cam_json_close(&j, '}');
+	cam_buf_free(&status);
+	doors->release(doors->self, source);
+	a->status = 200;
+	if (cam_out_finish(&out))
+		cam_answer_error(a, 503, "no memory");
+}
+
+void cam_answer_time(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a)
+{
+	struct cam_out out;
+	struct cam_json j;
+	struct cam_source *source;
+	int64_t ns;
+	if (cam_asked_windows(doors, a, &source))
+		return;
+	bool known = cam_asked_moment(doors, source, q, "at", a, &ns);
+	doors->release(doors->self, source);
+	if (!known)
+		return;
+	cam_out_to_buf(&out, &a->body);
+	j = (struct cam_json){&out, false};
+	cam_json_open(&j, NULL, '{');
+	cam_answer_seconds(&j, "time", ns);
+	cam_json_close(&j, '}');
+	a->status = 200;
+	if (cam_out_finish(&out))
+		cam_answer_error(a, 503, "no memory");
+}
+
+void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_request *q,
+			 struct cam_answer *a)
+{
+	struct cam_source *source;
+	struct cam_overview o;
+	struct cam_columns c;
+	struct cam_asked_deadline deadline;
+	int64_t from, to;
+	uint64_t bins;
+	if (!cam_request_number(q, "bins", 1, CAM_OVERVIEW_MAX_BINS, USUAL_BINS, &bins)) {
+		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
+		return;
+	}
+	if (cam_asked_windows(doors, a, &source))
+		return;
+	if (!cam_asked_moment(doors, source, q, "from", a, &from) ||
+	    !cam_asked_moment(doors, source, q, "to", a, &to)) {
+		doors->release(doors->self, source);
+		return;
+	}
+	cam_asked_deadline_begin(&deadline);
+	int err = cam_overview_build(source, from, to, bins, &deadline.progress, &o);
+	doors->release(doors->self, source);
+	if (err) {
+		cam_asked_failed(a, err);
+		return;
+	}
+	cam_columns_begin(&c);
+	cam_answer_seconds(&c.json, "from", o.from_ns);
+	cam_answer_seconds(&c.json, "step", (int64_t)o.step_ns);
+	cam_json_u64(&c.json, "unreadable", o.unreadable);
+	cam_json_u64(&c.json, "unplaced", o.unplaced);
+	cam_columns_add(&c, "busy", CAM_COLUMN_F32, o.busy, o.n);
+	cam_columns_add(&c, "peak", CAM_COLUMN_F32, o.peak, o.n);
+	cam_columns_add(&c, "unseen", CAM_COLUMN_F32, o.unseen, o.n);
+	cam_columns_add(&c, "pinned", CAM_COLUMN_U8, o.pinned, o.n);
+	cam_asked_finish(&c, a);
+	cam_overview_free(&o);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The routes that look into windows: parameters → selection → query → JSON or columns. */
+#pragma once
+#include "serve/routes.h"
+
+void cam_answer_store(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a);
+void cam_answer_time(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a);
+void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_request *q,
+			 struct cam_answer *a);
+void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a);
+void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);

@@ -1,0 +1,442 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser, on a real server: a made-up host whose every sample is known.
+
+What the page says is compared with what is counted here from the text that was imported."""
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+sys.path.insert(0, HERE)
+import chrome
+import scene
+import tap
+
+SECONDS, CPUS = 90, 8
+HEAD = re.compile(rb"^(\S+) +\d+/\d+ \[(\d+)\] (\d+)\.(\d+):", re.M)
+GUTTER, LANE, AXIS = 56, 14, 20  # of the heatmap, as people see it
+EVIL = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(3)>", "\" onload=\"alert(4)", "javascript:alert(7)", "</td><b>x</b>",
+    "&lt;b&gt;", "${alert(9)}`", "\u202egnirts", "{{constructor.constructor('alert(11)')()}}", "'-alert(12)-'", "<svg/onload=alert(13)>",
+    "\\u003cscript\\u003e", "%3Cscript%3E", "<style>*{display:none}</style>", "<a href=javascript:alert(15)>x</a>",
+]
+
+
+class Server:
+    """`perfcam serve` on a free port; ends with the test."""
+
+    def __init__(self, store, *options, port=0):
+        self.process = subprocess.Popen([tap.BIN, "serve", "--store", store, "--listen", f"127.0.0.1:{port}", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError(self.process.stderr.read())
+        self.port = urllib.parse.urlsplit(self.url).port
+        self.token = urllib.parse.parse_qs(urllib.parse.urlsplit(self.url).query).get("token", [""])[0]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate()
+
+    def ask(self, path, method="GET", **headers):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        if self.token and "Authorization" not in headers:
+            headers["Authorization"] = "Bearer " + self.token
+        c.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            if value is not None:
+                c.putheader(name.replace("_", "-"), value)
+        c.endheaders()
+        r = c.getresponse()
+        body = r.read()
+        c.close()
+        return r.status, {k.lower(): v for k, v in r.getheaders()}, body
+
+
+def make_store(name, text):
+    store = os.path.join(folder, name)
+    r = tap.perfcam("import", "--store", store, "-", stdin=text)
+    if r.returncode:
+        raise RuntimeError(r.stderr.decode())
+    for root, _, files in os.walk(store):  # the server is somebody else
+        os.chmod(root, 0o755)
+        for f in files:
+            os.chmod(os.path.join(root, f), 0o644)
+    return store
+
+
+def setUpModule():
+    global folder, browser, text, facts, server, samples
+    folder = tempfile.mkdtemp(prefix="perfcam-page-")
+    os.chmod(folder, 0o755)
+    text, facts = scene.make(seed=3, seconds=SECONDS, cpus=CPUS)
+    server = Server(make_store("store", text))
+    # (wall seconds, comm, CPU): the last sample's time is the capture's.
+    rows = [(int(m[3]) + int(m[4]) / 1e6, m[1].decode(), int(m[2])) for m in HEAD.finditer(text)]
+    shift = scene.START - 5000
+    samples = [(t + shift, comm, cpu) for t, comm, cpu in rows]
+    browser = chrome.Browser()
+
+
+def tearDownModule():
+    browser.__exit__()
+    server.stop()
+    shutil.rmtree(folder)
+
+
+class View:
+    """One page, and what can be read from it."""
+
+    def __init__(self, query="", address=None, **options):
+        self.page = browser.open(address or server.url, **{"width": 1440, "height": 900, "scheme": "dark", **options})
+        if query:
+            self.page.go(f"http://127.0.0.1:{server.port}/?{query}")
+        self.settle()
+
+    def settle(self, wanted=None):
+        """Waits until nothing is asked any more, and then what is wanted is true."""
+        until = time.monotonic() + 15
+        quiet = 0
+        while quiet < 3:
+            if time.monotonic() > until:
+                raise AssertionError(f"the page does not come to rest: {self.panel()!r}, {wanted}")
+            time.sleep(0.05)
+            done = self.page.evaluate("document.readyState === 'complete' && document.querySelector('.headline') !== null")
+            quiet = quiet + 1 if done and (not wanted or wanted()) else 0
+
+    def panel(self):
+        return self.page.evaluate("document.querySelector('.side').innerText") or ""
+
+    def samples(self):
+        m = re.search(r"([\d\u2009]+) (?:samples|cpu-clock)", self.panel())
+        return int(m.group(1).replace("\u2009", "")) if m else None
+
+    def query(self):
+        return urllib.parse.parse_qs(self.page.evaluate("location.search")[1:])
+
+    def box(self, selector):
+        return self.page.evaluate(f"(r => [r.x, r.y, r.width, r.height])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+
+    def drag(self, x0, y0, x1, y1, modifiers=0):
+        p = self.page
+        p.mouse("mouseMoved", x0, y0, modifiers=modifiers)
+        p.mouse("mousePressed", x0, y0, button="left", clickCount=1, modifiers=modifiers)
+        for i in range(1, 5):
+            p.mouse("mouseMoved", x0 + (x1 - x0) * i / 4, y0 + (y1 - y0) * i / 4, button="left", buttons=1, modifiers=modifiers)
+        p.mouse("mouseReleased", x1, y1, button="left", clickCount=1, modifiers=modifiers)
+
+    def selected(self):
+        """(from, to, CPUs or None) of the selection in the link."""
+        a = self.query().get("a")
+        if not a:
+            return None
+        parts = a[0].split("~")
+        cpus = set()
+        for run in parts[2].split(",") if len(parts) > 2 else ():
+            low, _, high = run.partition("-")
+            cpus.update(range(int(low), int(high or low) + 1))
+        return float(parts[0]), float(parts[1]), cpus or None
+
+    def heat_point(self, t, row, rows):
+        """Where on the screen a time (seconds) and a row from the bottom is, of the whole recording."""
+        x, y, w, h = self.box("#heat")
+        span = self.query()
+        start = int(float(span["from"][0])) if "from" in span else facts["from"]
+        end = float(span["to"][0]) if "to" in span else facts["to"]
+        return (x + GUTTER + (t - start) / (end - start) * (w - 2 * GUTTER), y + LANE + (1 - (row + 0.5) / rows) * (h - LANE - AXIS))
+
+    def key(self, key):
+        self.page.key(key, text=key if len(key) == 1 else None)
+
+    def picture(self, selector):
+        return self.page.evaluate(f"document.querySelector({json.dumps(selector)}).querySelector('canvas').toDataURL()")
+
+
+def counted(a, comm=None):
+    low, high, cpus = a
+    return sum(low <= t < high and (cpus is None or c in cpus) and (comm is None or comm == n) for t, n, c in samples)
+
+
+WHOLE = f"from={scene.START}&to={scene.START + SECONDS}"
+
+
+class Page(unittest.TestCase):
+    def check_quiet(self, view):
+        bad = [p for p in view.page.problems() if not p.startswith(f"request: http://127.0.0.1:{server.port}/")]
+        self.assertEqual(bad, [])
+
+    def near(self, view, a, comm=None):
+        """Times of an import are kept to 10 µs: a sample on the very edge may fall on either side."""
+        self.assertLessEqual(abs(view.samples() - counted(a, comm)), 2, (view.samples(), counted(a, comm), a))
+
+    def test_it_opens_on_the_newest_and_nothing_leaves_the_host(self):
+        v = View()
+        self.assertNotIn("token", v.page.evaluate("location.href"))
+        self.assertEqual(v.page.evaluate("document.title"), "db-prod-17 · perfcam")
+        self.assertIn("97 Hz · 8 CPUs", v.page.evaluate("document.querySelector('.top').innerText"))
+        self.near(v, (facts["from"], facts["to"] + 1, None))
+        self.check_quiet(v)
+
+    def test_drag_along_time(self):
+        v = View(WHOLE)
+        x0, y0 = v.heat_point(scene.START + 20.5, 10, 50)
+        x1, y1 = v.heat_point(scene.START + 30.5, 40, 50)
+        v.drag(x0, y0, x1, y1)
+        v.settle(lambda: v.selected() is not None)
+        low, high, cpus = v.selected()
+        self.assertAlmostEqual(low, scene.START + 20 + 10 * 0.02, places=3)
+        self.assertAlmostEqual(high, scene.START + 30 + 41 * 0.02, places=3)
+        self.assertIsNone(cpus)
+        v.settle(lambda: abs((v.samples() or 0) - counted((low, high, None))) <= 2)
+        self.near(v, (low, high, None))
+        self.check_quiet(v)
+
+    def test_click_and_click_as_in_flamescope(self):
+        v = View(WHOLE)
+        v.page.click(*v.heat_point(scene.START + 40.5, 0, 50))
+        v.page.click(*v.heat_point(scene.START + 44.5, 49, 50))
+        v.settle(lambda: v.selected() is not None)
+        self.assertEqual(v.selected()[:2], (scene.START + 40, scene.START + 45))
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+
+    def test_a_core_of_an_incident(self):
+        """A rectangle of one core at the time of the incident: its culprit heads the panel."""
+        v = View(WHOLE + "&mode=cores")
+        row = CPUS - 1 - facts["cpu"]  # CPU 0 is on top
+        x0, y = v.heat_point(facts["incident"] + 0.05, row, CPUS)
+        x1, _ = v.heat_point(facts["incident"] + 1.85, row, CPUS)
+        v.drag(x0, y, x1, y)
+        v.settle(lambda: v.selected() is not None and "kubelet" in v.panel())
+        self.assertEqual(v.selected()[2], {facts["cpu"]})
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+        self.assertRegex(v.panel(), r"kubelet ran most: \d+(\.\d)? % of the samples")
+        self.assertIn(f"CPU {facts['cpu']}", v.page.evaluate("document.querySelector('.selection').innerText"))
+        self.check_quiet(v)
+
+    def test_a_whole_core_and_a_whole_second(self):
+        v = View(WHOLE + "&mode=cores")
+        x, y, w, h = v.box("#heat")
+        v.page.click(x + 30, v.heat_point(0, CPUS - 1 - 2, CPUS)[1])
+        v.settle(lambda: v.selected() is not None)
+        self.assertEqual(v.selected()[2], {2})
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+        v = View(WHOLE)
+        v.page.click(v.heat_point(scene.START + 12.5, 0, 50)[0], y + h - 8)
+        v.settle(lambda: v.selected() is not None)
+        self.assertEqual(v.selected(), (scene.START + 12, scene.START + 13, None))
+
+    def test_filters_narrow_and_chips_widen(self):
+        v = View(WHOLE)
+        whole = v.samples()
+        v.page.evaluate("[...document.querySelectorAll('.rows .row')].find(b => b.innerText.startsWith('postgres')).click()")
+        want = counted((0, 1e12, None), "postgres")
+        v.settle(lambda: v.samples() == want)
+        self.assertEqual(v.query()["comm"], ["postgres"])
+        v.page.evaluate("document.querySelector('.chip button').click()")
+        v.settle(lambda: v.samples() == whole)
+
+    def test_a_link_reproduces_the_view_and_back_goes_back(self):
+        v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}~1-3&mode=cores&q=heap&dir=icicle&tz=utc&comm=postgres")
+        same = View(v.page.evaluate("location.search")[1:])
+        for part in ("#heat", "#flame", "#timeline"):
+            self.assertEqual(v.picture(part), same.picture(part), part)
+        self.assertEqual(v.panel(), same.panel())
+        self.near(v, (scene.START + 10, scene.START + 20, {1, 2, 3}), "postgres")
+        before = v.page.evaluate("location.search")
+        v.key("m")
+        v.settle(lambda: "mode" not in v.query())
+        v.page.evaluate("history.back()")
+        v.settle(lambda: v.page.evaluate("location.search") == before)
+        v.settle(lambda: v.picture("#heat") == same.picture("#heat"))
+
+    def test_search_counts_each_stack_once(self):
+        v = View(WHOLE)
+        v.key("/")
+        v.page.write("vfs_|ksys_")  # one below the other in the same stacks
+        v.settle(lambda: "matched" in v.page.evaluate("document.querySelector('.stage').innerText"))
+        said = float(re.search(r"([\d.]+) % matched", v.page.evaluate("document.querySelector('.stage').innerText")).group(1))
+        stacks = text.split(b"\n\n")
+        found = sum(b" vfs_" in s or b" ksys_" in s for s in stacks)
+        self.assertAlmostEqual(said, 100 * found / len(samples), delta=0.06)
+        for c in "(":
+            v.page.write(c)
+        v.settle(lambda: v.page.evaluate("document.querySelector('.find input').getAttribute('aria-invalid')") == "true")
+        self.check_quiet(v)
+
+    def test_zoom_by_click_and_keys(self):
+        v = View(WHOLE)
+        x, y, w, h = v.box("#flame")
+        v.page.click(x + 30, y + h - 6 - 18 - 9)  # the first process, just above the root
+        v.settle(lambda: "zoom" in v.query())
+        self.assertEqual(len(v.query()["zoom"]), 1)
+        first = v.query()["zoom"][0]
+        heaviest = max({n for _, n, _ in samples}, key=lambda n: counted((0, 1e12, None), n))
+        self.assertEqual(first, heaviest)
+        v.page.evaluate("document.querySelector('#flame').focus()")
+        v.key("ArrowUp")
+        v.key("Enter")
+        v.settle(lambda: len(v.query().get("zoom", [])) == 2)
+        self.assertIn("of the selection", v.page.evaluate("document.querySelector('[aria-live]').textContent"))
+        v.key("Escape")
+        v.settle(lambda: "zoom" not in v.query())
+
+    def test_keys(self):
+        v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 12}")
+        v.key("ArrowRight")
+        v.settle(lambda: v.selected() == (scene.START + 10.02, scene.START + 12.02, None))
+        v.key("Escape")
+        v.settle(lambda: v.selected() is None)
+        v.key("2")
+        v.settle(lambda: v.query().get("tab") == ["table"])
+        rows = v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => r.innerText)")
+        self.assertGreater(len(rows), 10)
+        v.key("?")
+        self.assertTrue(v.page.evaluate("document.querySelector('dialog').open"))
+        v.key("Escape")
+        self.assertFalse(v.page.evaluate("document.querySelector('dialog').open"))
+        self.assertEqual(v.page.evaluate("document.documentElement.dataset.theme"), "dark")
+        v.key("d")
+        self.assertEqual(v.page.evaluate("document.documentElement.dataset.theme"), "light")
+        v.key("d")
+
+    def test_the_table_has_the_functions_of_the_text(self):
+        v = View(f"from={scene.START - 1}&to={scene.START + SECONDS + 1}&tab=table")
+        rows = dict(v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => [r.cells[0].innerText.trim(), r.cells[2].innerText])"))
+        leaves = {}
+        for stack in text.split(b"\n\n"):
+            lines = stack.split(b"\n")
+            at = next((i for i, line in enumerate(lines) if HEAD.match(line)), None)
+            if at is not None:
+                name = lines[at + 1].split()[1].rsplit(b"+", 1)[0].decode()
+                leaves[name] = leaves.get(name, 0) + 1
+        for name, n in leaves.items():
+            self.assertEqual(int(rows[name].replace("\u2009", "")), n, name)
+
+    def test_going_to_a_time(self):
+        v = View()
+        v.key("g")
+        v.page.write(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(facts["incident"])))
+        v.key("Enter")
+        v.page.call("Input.dispatchKeyEvent", type="char", text="\r")
+        v.settle(lambda: v.selected() is not None)
+        self.assertEqual(v.selected(), (facts["incident"] - 2.5, facts["incident"] + 2.5, None))
+        v.key("g")
+        v.page.evaluate("document.querySelector('.goto input').value = '03:99'")
+        v.page.evaluate("document.querySelector('.goto').requestSubmit()")
+        v.settle(lambda: "03:99" in (v.page.evaluate("document.querySelector('.goto .problem').innerText") or ""))
+        self.assertIn("03:14:07", v.page.evaluate("document.querySelector('.goto .problem').innerText"))
+
+    def test_names_are_only_ever_names(self):
+        lines = []
+        for i, evil in enumerate(EVIL * 8):
+            at = 5_000_000_000 + i * 10309
+            lines.append(scene.sample("evil" + str(i % 7), 100 + i, i % 2, at, [(evil, "/bin/" + evil.replace("/", "")), (evil + str(i), None)]))
+        mean = Server(make_store("evil", text[:text.index(b"zstd ")] + "".join(lines).encode()))
+        self.addCleanup(mean.stop)
+        tags = "['SCRIPT', 'IMG', 'A', 'STYLE', 'SVG', 'IFRAME', 'OBJECT'].map(t => document.querySelectorAll(t).length).join()"
+        clean = View().page.evaluate(tags)
+        for query in ("", "tab=table", "q=alert", "match=script"):
+            v = View(address=mean.url)
+            v.page.go(f"http://127.0.0.1:{mean.port}/?{query}")
+            v.settle()
+            v.page.hover(700, 700)
+            self.assertEqual(v.page.evaluate(tags), clean)
+            bad = [p for p in v.page.problems() if not p.startswith(f"request: http://127.0.0.1:{mean.port}/")]
+            self.assertEqual(bad, [])
+
+    def test_a_server_that_is_gone_is_said_and_comes_back(self):
+        own = Server(os.path.join(folder, "store"))
+        v = View(address=own.url)
+        had = v.samples()
+        own.stop()
+        v.settle(lambda: v.page.evaluate("!document.querySelector('.banner').hidden"))
+        self.assertIn("does not answer", v.page.evaluate("document.querySelector('.banner').innerText"))
+        self.assertEqual(v.samples(), had)
+
+    def test_an_empty_store_says_what_to_do(self):
+        empty = os.path.join(folder, "empty")
+        os.mkdir(empty)
+        own = Server(empty)
+        self.addCleanup(own.stop)
+        v = View.__new__(View)
+        v.page = browser.open(own.url, width=1440, height=900)
+        until = time.monotonic() + 10
+        while time.monotonic() < until and "Nothing has been recorded" not in v.page.evaluate("document.body.innerText"):
+            time.sleep(0.1)
+        self.assertIn("perfcam run", v.page.evaluate("document.body.innerText"))
+
+    def test_it_fits_small_windows(self):
+        for width, height in ((1024, 700), (1440, 900), (2560, 1300)):
+            v = View(WHOLE, width=width, height=height)
+            wide, high = v.page.evaluate("[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]")
+            self.assertEqual((max(wide, 0), max(high, 0)), (0, 0), width)
+            over = v.page.evaluate("[...document.querySelectorAll('.bar, .top')].filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.innerText)")
+            self.assertEqual(over, [], width)
+
+
+class Answers(unittest.TestCase):
+    """The server by itself."""
+
+    def test_guards(self):
+        self.assertEqual(server.ask("/api/store")[0], 200)
+        self.assertEqual(server.ask("/api/store", Host="evil.example")[0], 421)
+        self.assertEqual(server.ask("/api/store", method="POST")[0], 405)
+        self.assertEqual(server.ask("/api/store", Sec_Fetch_Site="cross-site")[0], 403)
+        self.assertEqual(server.ask("/api/store", Origin="http://evil.example")[0], 403)
+        if server.token:
+            self.assertEqual(server.ask("/api/store", Authorization=None)[0], 401)
+            status, headers, _ = server.ask("/?token=" + server.token, Authorization=None)
+            self.assertEqual((status, headers["location"]), (303, "/"))
+            self.assertRegex(headers["set-cookie"], r"^perfcam-\d+=\w{32}; Path=/; HttpOnly; SameSite=Strict$")
+
+    def test_headers_of_every_answer(self):
+        for path in ("/", "/assets/page.js", "/api/store", "/nothing", "/api/flame?pid=x"):
+            _, headers, _ = server.ask(path)
+            policy = headers["content-security-policy"]
+            self.assertIn("default-src 'none'", policy)
+            self.assertIn("script-src 'self'", policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertEqual(headers["x-content-type-options"], "nosniff")
+            self.assertNotIn("access-control-allow-origin", headers)
+
+    def test_what_is_wrong_is_said(self):
+        for path, words in (
+                ("/api/flame?from=03:99", "03:99"), ("/api/flame?pid=x", "pid"), ("/api/flame?nonsense=1", "nonsense"),
+                ("/api/heatmap?rows=5", "rows"), ("/api/heatmap?mode=x", "mode"), ("/api/timeline?from=@1&to=@2&bins=99999", "bins"),
+                ("/api/time?at=never", "never"), ("/api/time", "at"), ("/api/flame?match=(", "match")):
+            status, _, body = server.ask(path)
+            self.assertEqual(status, 400, path)
+            self.assertIn(words, json.loads(body)["error"], path)
+        self.assertEqual(server.ask("/api/flame?" + "&".join(f"pid={i}" for i in range(100)))[0], 400)
+        self.assertEqual(server.ask("/../../etc/passwd")[0], 404)
+        self.assertEqual(server.ask("/assets/..%2f..%2fetc/passwd")[0], 404)
+
+    def test_overload_is_refused_and_the_server_lives(self):
+        import threading
+        got = []
+        def ask():
+            try:
+                got.append(server.ask("/api/flame")[0])
+            except OSError:
+                got.append(0)
+        threads = [threading.Thread(target=ask) for _ in range(30)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertIn(200, got)
+        self.assertEqual(set(got) - {200, 503, 0}, set())
+        self.assertEqual(server.ask("/healthz")[0], 200)
+
+
+tap.main()

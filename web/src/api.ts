@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Questions to the server. One question of a kind at a time: a newer one ends the one before. */
+import { decodeColumns, type Answer } from "./columns";
+import type { Part, State } from "./state";
+import { selectionQuery } from "./state";
+import { readTree, type Tree } from "./tree";
+
+export interface StoreFacts {
+	version: string;
+	host: string;
+	from: number; /* ms; NaN: there is nothing */
+	to: number;
+	now: number;
+	cpus: number;
+	windows: number;
+	unreadable: number;
+	samples: number;
+	bytes: number;
+	recording: boolean;
+	period: number; /* ms between two samples of a busy CPU; 0: not known */
+}
+
+export interface Timeline {
+	from: number;
+	step: number;
+	busy: Float32Array; /* share of the machine, mean of the bin */
+	peak: Float32Array; /* its busiest second */
+	unseen: Float32Array; /* share not observed */
+	pinned: Uint8Array;
+}
+
+export interface Heat {
+	mode: "sub" | "cores";
+	from: number; /* of the first column */
+	step: number; /* ms a column */
+	columns: number;
+	rows: number;
+	cpus: number[]; /* cores: of each row */
+	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
+	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
+	full: number; /* what a cell has that is always busy; 0: not known */
+	merged: number; /* a column stands for so many of the finest ones, and shows the busiest */
+	fine: number; /* ms of those */
+}
+
+export class Refusal extends Error {
+	constructor(readonly status: number, message: string) {
+		super(message);
+	}
+}
+
+async function answerOf(path: string, signal?: AbortSignal): Promise<Response> {
+	const r = await fetch(path, { signal, credentials: "same-origin", headers: { Accept: "*/*" } });
+	if (!r.ok) {
+		const words = await r.json().then((j) => String(j.error), () => r.statusText);
+		throw new Refusal(r.status, words);
+	}
+	return r;
+}
+
+const seconds = (v: unknown) => (v === undefined || v === null ? NaN : Number(v) * 1000);
+
+/*
+ * A column of a long span stands for several of the finest ones, and shows the busiest: 20 ms in twelve
+ * hours must still be seen.
+ */
+export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
+	const { meta, columns: c } = a;
+	const step = seconds(meta.step), fine = seconds(meta.fine), period = Number(meta.period_ns) / 1e6;
+	const merged = Math.max(1, Math.round(step / fine));
+	const counts = (merged > 1 ? c.peak : c.samples) as Uint32Array;
+	const seen = c.seen as Uint8Array;
+	/* What one CPU has in a cell: of a second's part, the same on each. */
+	const due = period ? (merged > 1 ? fine : step) / period : 0;
+	const cells = new Float32Array(counts.length), unseen = new Uint8Array(seen.length);
+	for (let i = 0; i < counts.length; i++) {
+		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / due) : counts[i];
+		unseen[i] = 255 - seen[i];
+	}
+	return {
+		mode, from: seconds(meta.from), step, fine, merged, cells, unseen,
+		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[],
+		full: mode === "cores" && due ? 1 : 0,
+	};
+}
+
+export class Server {
+	private running = new Map<string, AbortController>();
+
+	private async ask<T>(kind: string, path: string, read: (r: Response) => Promise<T>): Promise<T> {
+		this.running.get(kind)?.abort();
+		const control = new AbortController();
+		this.running.set(kind, control);
+		return read(await answerOf(path, control.signal));
+	}
+
+	store(): Promise<StoreFacts> {
+		return this.ask("store", "/api/store", async (r) => {
+			const j = await r.json();
+			return { ...j, from: seconds(j.from), to: seconds(j.to), now: seconds(j.now), period: Number(j.period_ns) / 1e6 };
+		});
+	}
+
+	timeline(from: number, to: number, bins: number): Promise<Timeline> {
+		const q = new URLSearchParams({ from: "@" + from / 1000, to: "@" + to / 1000, bins: String(bins) });
+		return this.ask("timeline", "/api/timeline?" + q, async (r) => {
+			const { meta, columns: c } = decodeColumns(await r.arrayBuffer());
+			return {
+				from: seconds(meta.from), step: seconds(meta.step), busy: c.busy as Float32Array,
+				peak: c.peak as Float32Array, unseen: c.unseen as Float32Array, pinned: c.pinned as Uint8Array,
+			};
+		});
+	}
+
+	heat(s: State, part: Part, columns: number): Promise<Heat> {
+		const q = selectionQuery(s, part);
+		q.set("mode", s.mode === "sub" ? "subsecond" : "cores");
+		q.set("columns", String(columns));
+		if (s.mode === "sub")
+			q.set("rows", String(s.rows));
+		return this.ask("heat", "/api/heatmap?" + q, async (r) => {
+			return readHeat(s.mode, decodeColumns(await r.arrayBuffer()));
+		});
+	}
+
+	flame(s: State, part: Part): Promise<Tree> {
+		return this.ask("flame", "/api/flame?" + selectionQuery(s, part), async (r) =>
+			readTree(decodeColumns(await r.arrayBuffer())));
+	}
+
+	/* Where the grammar's time leads: "03:14:07", "-90s", "boot+12.5". */
+	time(text: string): Promise<number> {
+		return this.ask("time", "/api/time?" + new URLSearchParams({ at: text }), async (r) =>
+			seconds((await r.json()).time));
+	}
+}
+
+export function isAbort(e: unknown): boolean {
+	return e instanceof DOMException && e.name === "AbortError";
+}

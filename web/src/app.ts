@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The page: state in, pictures out. Everything that a link must reproduce is in `state`; an act changes
+ * it, writes the URL (a step of history for what one does once, none for what one does by degrees) and
+ * asks for what is not there yet. Answers are for the state they were asked for: an older one is dropped.
+ */
+import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
+import { el, fill, readTheme, Segment, Tip, type Theme } from "./dom";
+import { FlameView } from "./flame_view";
+import { clock, count, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
+import { HeatView } from "./heat_view";
+import { escapeExpression, Panel } from "./panel";
+import { readState, ROWS, writeState, type Filter, type Mode, type Part, type State, type Tab } from "./state";
+import { TableView } from "./table_view";
+import { TimelineView } from "./timeline_view";
+import { compileSearch, findPath, matchTree, nameOf, type Match, type Tree } from "./tree";
+
+const LIVE_MS = 2000;
+const RETRY_MS = 5000;
+const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
+const KEYS: [string, string][] = [
+	["drag", "select a time (heatmap), a span (timeline)"], ["click, click", "start and end of a selection"],
+	["← →", "move the selection, or the span"], ["Shift ← →", "grow the selection"], ["+ −", "zoom the span"],
+	["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["1 2", "flame graph, table"],
+	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Esc", "one step back"], ["?", "this list"],
+];
+
+export class App {
+	private state: State = readState(location.search);
+	private server = new Server();
+	private store: StoreFacts | null = null;
+	private tree: Tree | null = null;
+	private heatData: Heat | null = null;
+	private match: Match | null = null;
+	private theme: Theme = readTheme();
+	private tip = new Tip();
+	private asked = { heat: "", flame: "", timeline: "" };
+
+	private timeline = new TimelineView({
+		theme: () => this.theme, zone: () => this.zone(),
+		setSpan: (from, to, final) => this.setSpan(from, to, final),
+	}, this.tip);
+	private heat = new HeatView({
+		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
+		select: (part, final) => this.select(part, final),
+		zoomSpan: (by, around) => this.timeline.zoom(by, around),
+	}, this.tip);
+	private flame = new FlameView({
+		theme: () => this.theme, icicle: () => this.state.icicle,
+		zoomed: (path) => this.change({ zoom: path }, true),
+		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
+		menu: (node, x, y) => this.openMenu(node, x, y),
+	}, this.tip);
+	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
+	private panel = new Panel({
+		addFilter: (name, value) => this.addFilter(name, value),
+		setOnly: (only) => this.change({ only }, true),
+	});
+
+	private banner = el("div", { class: "banner", role: "alert", hidden: true });
+	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
+	private statusLine = el("span", { class: "cut grow" });
+	private rec = el("span", { class: "dot" });
+	private recWords = el("span", { class: "soft wide" });
+	private hostName = el("span", { class: "host cut" });
+	private spanWords = el("span", { class: "soft cut grow" });
+	private keptWords = el("span", { class: "quiet cut grow" });
+	private selectionBar = el("div", { class: "bar selection" });
+	private matched = el("span", { class: "soft" });
+	private stageEmpty = el("div", { class: "empty", hidden: true });
+	private heatEmpty = el("div", { class: "empty", hidden: true });
+	private funnels = [el("canvas", { class: "funnel" }), el("canvas", { class: "funnel" })];
+	private search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
+		maxlength: 1024, spellcheck: "false" });
+	private goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
+	private gotoProblem = el("div", { class: "problem", role: "alert", hidden: true });
+	private zoneButton = el("button", { type: "button", title: "Local time or UTC (z)", onclick: () => this.change({ utc: !this.state.utc }, false) });
+	private presets = new Segment("Span", PRESETS.map(([label, ms]) => ({ value: String(ms), label })).concat({ value: "all", label: "all" }),
+		(v) => this.preset(v));
+	private modes = new Segment("Heatmap mode", [{ value: "sub", label: "Sub-second" }, { value: "cores", label: "Cores" }],
+		(v) => this.change({ mode: v as Mode }, true));
+	private scales = new Segment("Colour scale", [{ value: "sparse", label: "Sparse", title: "One lone sample shows" }, { value: "linear", label: "Linear" }],
+		(v) => this.change({ linear: v === "linear" }, false));
+	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }],
+		(v) => this.change({ tab: v as Tab }, true), true);
+	private directions = new Segment("Direction", [{ value: "flame", label: "▲", title: "Flame graph (i)" }, { value: "icicle", label: "▼", title: "Icicle (i)" }],
+		(v) => this.change({ icicle: v === "icicle" }, false));
+	private rows: HTMLSelectElement = el("select", { "aria-label": "Rows per second", onchange: () => this.change({ rows: Number(this.rows.value) }, false) },
+		...ROWS.map((n) => el("option", { value: n }, String(n))));
+	private rowsLabel = el("label", { class: "legend wide" }, "Rows ", this.rows);
+	private help = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"),
+		el("div", { class: "keys" }, ...KEYS.flatMap(([k, w]) => [el("span", {}, el("kbd", {}, k)), el("span", {}, w)])),
+		el("form", { method: "dialog" }, el("button", { class: "framed" }, "Close")));
+
+	start(): void {
+		this.build();
+		addEventListener("popstate", () => {
+			this.state = readState(location.search);
+			this.refresh();
+		});
+		document.addEventListener("keydown", (e) => this.key(e));
+		matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.setTheme(null));
+		this.refresh();
+		void this.poll();
+	}
+
+	private build(): void {
+		const brand = el("div", { class: "brand" }, el("img", { src: "/assets/icon.svg", width: 20, height: 20, alt: "" }), "perfcam");
+		const top = el("header", { class: "top" }, brand, this.hostName, this.rec, this.recWords,
+			el("form", { class: "goto", onsubmit: (e) => void this.goTo(e) }, this.goto, el("kbd", {}, "g"), this.gotoProblem),
+			el("span", { class: "grow" }),
+			el("button", { type: "button", title: "To the newest (n)", onclick: () => this.newest() }, "Live"), this.zoneButton,
+			el("button", { type: "button", class: "wide", onclick: () => void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied")) }, "Copy link"),
+			el("button", { type: "button", title: "Dark or light (d)", "aria-label": "Dark or light", onclick: () => this.toggleTheme() }, "◐"),
+			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"));
+		const legend = (name: string, words: string) => {
+			const s = el("span", { class: "swatch" });
+			s.style.background = `var(--${name})`;
+			return el("span", { class: "legend wide" }, s, words);
+		};
+		this.flame.layers.root.append(this.stageEmpty);
+		this.heat.layers.root.append(this.heatEmpty);
+		const stage = el("main", { class: "stage" }, this.banner,
+			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
+				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
+			this.timeline.layers.root, this.funnels[0],
+			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.scales.root, this.heat.legend),
+			this.heat.layers.root, this.funnels[1], this.selectionBar,
+			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("span", { class: "grow" }),
+				legend("kernel", "kernel"), legend("user", "user"), legend("jit", "JIT"), legend("inlined", "inlined"), this.matched,
+				el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
+			this.flame.layers.root, this.table.root,
+			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys")));
+		document.body.append(el("div", { class: "app" }, top, stage, this.panel.root), this.help, this.spoken);
+		this.search.addEventListener("input", () => this.setSearch(this.search.value));
+		new ResizeObserver(() => this.drawFunnels()).observe(this.funnels[0]);
+		this.setTheme(localStorage.getItem("theme"));
+	}
+
+	private zone(): Zone {
+		return { utc: this.state.utc };
+	}
+
+	/* What is shown: the span of the link, or the newest. */
+	private span(): { from: number; to: number } {
+		if (this.state.span)
+			return this.state.span;
+		const to = this.store && isFinite(this.store.to) ? this.store.to : Date.now();
+		const from = this.store && isFinite(this.store.from) ? this.store.from : to - this.state.last;
+		return { from: Math.max(from, to - this.state.last), to };
+	}
+
+	/* What the flame graph is of: the selection, or all of the span. */
+	private part(): Part {
+		return this.state.a ?? { ...this.span(), cpus: null };
+	}
+
+	private change(by: Partial<State>, step: boolean): void {
+		Object.assign(this.state, by);
+		const query = writeState(this.state);
+		const url = location.pathname + (query ? "?" + query : "");
+		if (step)
+			history.pushState(null, "", url);
+		else
+			history.replaceState(null, "", url);
+		this.refresh();
+	}
+
+	private setSpan(from: number, to: number, final: boolean): void {
+		this.state.span = { from, to };
+		this.showSpan();
+		if (final)
+			this.change({ span: { from, to } }, true);
+	}
+
+	private preset(v: string): void {
+		if (!this.store)
+			return;
+		if (v === "all") {
+			this.change({ span: { from: this.store.from, to: this.store.to } }, true);
+			return;
+		}
+		const ms = Number(v), { to } = this.span();
+		const at = this.state.span ? Math.min(this.store.to, Math.max(to, this.store.from + ms)) : null;
+		this.change(at === null ? { last: ms } : { span: { from: Math.max(this.store.from, at - ms), to: at } }, true);
+	}
+
+	private newest(): void {
+		this.change({ span: null, a: null, zoom: [] }, true);
+	}
+
+	private select(part: Part | null, final: boolean): void {
+		if (!final) {
+			this.heat.showSelection(part);
+			return;
+		}
+		/* A selection stays where it is while the span runs on with the time. */
+		this.change({ a: part, zoom: [], span: part && !this.state.span ? this.span() : this.state.span }, true);
+		if (part)
+			this.say(`selected ${this.partName(part)}`);
+	}
+
+	private addFilter(name: Filter, value: string): void {
+		if (!this.state.filters.some(([n, v]) => n === name && v === value))
+			this.change({ filters: [...this.state.filters, [name, value]], zoom: [] }, true);
+	}
+
+	private setSearch(text: string): void {
+		if (this.search.value !== text)
+			this.search.value = text;
+		this.change({ search: text }, false);
+	}
+
+	private async goTo(e: Event): Promise<void> {
+		e.preventDefault();
+		const text = this.goto.value.trim();
+		if (!text)
+			return;
+		try {
+			const t = await this.server.time(text);
+			this.gotoProblem.hidden = true;
+			const half = Math.max(30e3, (this.span().to - this.span().from) / 2);
+			this.change({ span: { from: t - half, to: t + half }, a: { from: t - 2500, to: t + 2500, cpus: null }, zoom: [] }, true);
+			this.goto.blur();
+		} catch (problem) {
+			if (isAbort(problem))
+				return;
+			this.gotoProblem.textContent = (problem as Error).message;
+			this.gotoProblem.hidden = false;
+		}
+	}
+
+	/* Shows the state, and asks for what it needs. */
+	private refresh(): void {
+		const s = this.state;
+		this.tip.hide();
+		this.modes.show(s.mode);
+		this.scales.show(s.linear ? "linear" : "sparse");
+		this.tabs.show(s.tab);
+		this.directions.show(s.icicle ? "icicle" : "flame");
+		this.rows.value = String(s.rows);
+		this.rowsLabel.hidden = s.mode !== "sub";
+		this.panel.showOnly(s.only);
+		this.zoneButton.textContent = s.utc ? "UTC" : "Local";
+		if (document.activeElement !== this.search)
+			this.search.value = s.search;
+		this.flame.layers.root.hidden = s.tab !== "flame";
+		this.table.root.hidden = s.tab !== "table";
+		this.directions.root.hidden = s.tab !== "flame";
+		this.showSpan();
+		this.heat.showSelection(s.a);
+		this.showSelectionBar();
+		this.heat.paint();
+		this.heat.draw();
+		this.showTree();
+		if (this.store)
+			void this.load();
+	}
+
+	private async load(): Promise<void> {
+		await Promise.all([this.loadHeat(), this.loadFlame()]);
+	}
+
+	private async loadHeat(): Promise<void> {
+		const s = this.state, span = this.span();
+		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room()]);
+		if (key === this.asked.heat)
+			return;
+		this.asked.heat = key;
+		await this.answering("heat", async () => {
+			const heat = await this.server.heat(s, { ...span, cpus: null }, this.heat.room());
+			if (this.asked.heat !== key)
+				return;
+			this.heatData = heat;
+			this.heat.show(heat);
+			this.heat.showSelection(this.state.a);
+			this.showSpan();
+		});
+	}
+
+	private async loadFlame(): Promise<void> {
+		const s = this.state, part = this.part();
+		const key = JSON.stringify([part, s.filters, s.only]);
+		if (key === this.asked.flame)
+			return;
+		this.asked.flame = key;
+		await this.answering("flame", async () => {
+			const tree = await this.server.flame(s, part);
+			if (this.asked.flame !== key)
+				return;
+			this.tree = tree;
+			this.showTree();
+		});
+	}
+
+	private async loadTimeline(): Promise<void> {
+		const store = this.store!;
+		const key = `${store.from} ${store.to} ${this.timeline.bins()}`;
+		if (key === this.asked.timeline || !isFinite(store.from))
+			return;
+		this.asked.timeline = key;
+		await this.answering("timeline", async () => {
+			const data = await this.server.timeline(store.from, store.to, this.timeline.bins());
+			this.timeline.show(data, store.from, store.to);
+			this.drawFunnels();
+		});
+	}
+
+	/* Errors of one picture are said, and leave the others alone. */
+	private async answering(kind: "heat" | "flame" | "timeline", work: () => Promise<void>): Promise<void> {
+		try {
+			await work();
+			this.showProblem(null);
+		} catch (e) {
+			if (isAbort(e))
+				return;
+			this.asked[kind] = "";
+			this.showProblem(e);
+		}
+	}
+
+	private showProblem(e: unknown): void {
+		this.banner.hidden = e === null;
+		if (e === null)
+			return;
+		const refused = e instanceof Refusal;
+		this.banner.className = "banner" + (refused && e.status < 500 ? " bad" : "");
+		fill(this.banner, el("span", { class: "grow" }, refused ? e.message : "The server does not answer. What is shown stays; trying again."),
+			refused && e.status === 400 && this.state.filters.length
+				? el("button", { class: "framed", type: "button", onclick: () => this.change({ filters: [] }, true) }, "Remove the filters") : null);
+	}
+
+	/* The store grows while it is looked at. */
+	private async poll(): Promise<void> {
+		let wait = LIVE_MS;
+		try {
+			const first = !this.store;
+			const before = this.store?.to;
+			this.store = await this.server.store();
+			this.showStore();
+			if (first || this.store.to !== before) {
+				await this.loadTimeline();
+				if (first || !this.state.span)
+					this.refresh();
+			}
+		} catch (e) {
+			if (!isAbort(e))
+				this.showProblem(e);
+			wait = RETRY_MS;
+		}
+		setTimeout(() => void this.poll(), wait);
+	}
+
+	private showStore(): void {
+		const s = this.store!, zone = this.zone();
+		this.hostName.textContent = s.host || "store";
+		this.rec.classList.toggle("on", s.recording);
+		const kept = isFinite(s.from) ? duration(s.to - s.from) : "nothing";
+		this.recWords.textContent = `${s.recording ? "REC  " : ""}${kept} kept · ${s.period ? `${Math.round(1000 / s.period)} Hz · ` : ""}${s.cpus} CPUs`;
+		this.keptWords.textContent = isFinite(s.from)
+			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
+				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
+			: "nothing recorded yet";
+		document.title = `${s.host || "store"} · perfcam`;
+		const none = !isFinite(s.from);
+		this.heatEmpty.hidden = !none;
+		if (none)
+			fill(this.heatEmpty, el("h3", {}, "Nothing has been recorded yet"),
+				el("div", {}, s.recording ? "The first seconds appear here as they come." : "`perfcam run` records this machine; `perfcam import FILE` takes what you have."));
+	}
+
+	private showSpan(): void {
+		const { from, to } = this.span(), zone = this.zone();
+		this.timeline.showSpan(from, to);
+		const cell = !this.heatData ? "" : this.heatData.mode === "sub"
+			? ` · cell ${duration(1000 / this.heatData.rows)}${this.heatData.merged > 1 ? `, busiest of ${this.heatData.merged} s` : ""}`
+			: ` · cell ${duration(this.heatData.step)} × 1 CPU`;
+		fill(this.spanWords, el("b", {}, `${clock(from, zone)} – ${clock(to, zone)}`), ` ${zoneName(from, zone)} · ${duration(to - from)}${cell}`);
+		const preset = PRESETS.find(([, ms]) => Math.abs(to - from - ms) < 1);
+		const all = this.store && from <= this.store.from && to >= this.store.to;
+		this.presets.show(all ? "all" : preset ? String(preset[1]) : !this.state.span ? String(this.state.last) : "");
+		this.drawFunnels();
+	}
+
+	private partName(p: Part): string {
+		const what = duration(p.to - p.from);
+		return p.cpus ? `${cpuNames(p.cpus)}, ${what}` : what;
+	}
+
+	private showSelectionBar(): void {
+		const s = this.state, part = this.part(), zone = this.zone();
+		fill(this.selectionBar, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
+			el("b", {}, s.a ? this.partName(part) : "Whole span"),
+			el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
+			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.select(null, true) }, "×") : null,
+			...s.filters.map(([name, value], i) => el("span", { class: "chip" }, el("span", { class: "cut" }, `${name} ${value}`),
+				el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
+					this.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
+			s.only ? el("span", { class: "chip" }, `${s.only} only`, el("button", { type: "button", "aria-label": "Remove this filter", onclick: () => this.change({ only: "" }, true) }, "×")) : null,
+			el("span", { class: "grow" }));
+	}
+
+	/* How many CPU-seconds a unit of the tree is, and the machine had. */
+	private cpuSeconds(): { each: number; machine: number } {
+		const t = this.tree, part = this.part();
+		const each = !t ? 0 : t.meta.unit_is_ns ? 1e-9 : t.unit === "samples" ? (this.store?.period ?? 0) / 1000 : 0;
+		const cpus = part.cpus ? part.cpus.length : this.store?.cpus ?? 0;
+		const seen = t?.meta.seen as { observed_ns?: number } | undefined;
+		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus };
+	}
+
+	private showTree(): void {
+		const t = this.tree, s = this.state;
+		const { re, why } = compileSearch(s.search);
+		this.search.setAttribute("aria-invalid", String(Boolean(why)));
+		this.match = t && re ? matchTree(t, re) : null;
+		this.matched.textContent = why ? why : this.match && t!.total[0] ? `${percent(this.match.weight / t!.total[0])} matched` : "";
+		const zoom = t ? findPath(t, s.zoom) : 0;
+		this.flame.show(t, zoom);
+		this.flame.showMatch(this.match);
+		if (s.tab === "table")
+			this.table.show(t, zoom, this.match);
+		const { each, machine } = this.cpuSeconds();
+		this.panel.show(t, s.a ? this.partName(s.a) : "Whole span", each, machine, this.store);
+		this.showEmpty();
+		if (t)
+			this.statusLine.textContent = `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
+		this.drawFunnels();
+	}
+
+	/* No samples: idle, not observed, or filtered away are three answers. */
+	private showEmpty(): void {
+		const t = this.tree;
+		this.stageEmpty.hidden = !t || t.total[0] > 0;
+		if (!t || t.total[0] > 0)
+			return;
+		const seen = (t.meta.seen ?? {}) as { idle?: number; lost?: number; gap_ns?: number; observed_ns?: number };
+		if (this.state.filters.length || this.state.only)
+			fill(this.stageEmpty, el("h3", {}, "No sample matches the filters"), el("button", { class: "framed", type: "button",
+				onclick: () => this.change({ filters: [], only: "" }, true) }, "Remove the filters"));
+		else if (!seen.observed_ns)
+			fill(this.stageEmpty, el("h3", {}, "Not observed"), el("div", {}, "The recorder did not see this time. This is not idle time."));
+		else
+			fill(this.stageEmpty, el("h3", {}, "Idle"), el("div", {}, `Observed for ${duration(seen.observed_ns / 1e6)}; nothing ran${seen.idle ? `: ${count(seen.idle)} idle samples` : ""}.`));
+	}
+
+	private drawFunnels(): void {
+		const [a, b] = this.funnels, w = a.clientWidth, k = devicePixelRatio || 1;
+		if (!w)
+			return;
+		const draw = (c: HTMLCanvasElement, x0: number, x1: number, color: string) => {
+			c.width = w * k;
+			c.height = 12 * k;
+			const g = c.getContext("2d")!;
+			g.setTransform(k, 0, 0, k, 0, 0);
+			g.strokeStyle = g.fillStyle = color;
+			g.beginPath();
+			g.moveTo(x0, 0);
+			g.bezierCurveTo(x0, 9, 40, 3, 0, 12);
+			g.lineTo(w, 12);
+			g.bezierCurveTo(w - 40, 3, x1, 9, x1, 0);
+			g.closePath();
+			g.globalAlpha = 0.08;
+			g.fill();
+			g.globalAlpha = 0.6;
+			g.stroke();
+		};
+		const [t0, t1] = this.timeline.brush();
+		draw(a, t0, t1, this.theme.color("tx3"));
+		const [h0, h1] = this.heat.edges(this.part());
+		draw(b, h0, h1, this.theme.color(this.state.a ? "a" : "tx3"));
+	}
+
+	private openMenu(node: number, x: number, y: number): void {
+		const t = this.tree!, name = nameOf(t, node);
+		const menu = el("div", { class: "menu", role: "menu" });
+		const close = () => {
+			menu.remove();
+			document.removeEventListener("pointerdown", away, true);
+			document.removeEventListener("keydown", escape, true);
+		};
+		const away = (e: Event) => {
+			if (!menu.contains(e.target as Node))
+				close();
+		};
+		const escape = (e: KeyboardEvent) => {
+			if (e.key === "Escape") {
+				e.stopPropagation();
+				close();
+			}
+		};
+		const item = (words: string, act: () => void) => menu.append(el("button", { type: "button", role: "menuitem", onclick: () => {
+			close();
+			act();
+		} }, words));
+		item("Zoom to this frame", () => this.flame.zoomTo(node));
+		item("Search for this function", () => this.setSearch(`^${escapeExpression(name)}$`));
+		item("Only stacks with this function", () => this.addFilter("match", `^${escapeExpression(name)}$`));
+		item("Without this function's stacks", () => this.addFilter("exclude", `^${escapeExpression(name)}$`));
+		item("Copy the name", () => void navigator.clipboard?.writeText(name));
+		document.body.append(menu);
+		menu.style.left = Math.min(x, innerWidth - menu.offsetWidth - 8) + "px";
+		menu.style.top = Math.min(y, innerHeight - menu.offsetHeight - 8) + "px";
+		(menu.firstElementChild as HTMLElement).focus();
+		document.addEventListener("pointerdown", away, true);
+		document.addEventListener("keydown", escape, true);
+	}
+
+	private say(words: string): void {
+		this.spoken.textContent = words;
+		this.statusLine.textContent = words;
+	}
+
+	private toggleTheme(): void {
+		this.setTheme(this.theme.light ? "dark" : "light");
+		localStorage.setItem("theme", this.theme.light ? "light" : "dark");
+	}
+
+	private setTheme(choice: string | null): void {
+		const stored = choice ?? localStorage.getItem("theme");
+		const light = stored ? stored === "light" : matchMedia("(prefers-color-scheme: light)").matches;
+		document.documentElement.dataset.theme = light ? "light" : "dark";
+		this.theme = readTheme();
+		this.timeline.draw();
+		this.heat.paint();
+		this.heat.draw();
+		this.flame.restyle();
+		this.drawFunnels();
+	}
+
+	/* Esc takes one step back: a range begun, the search, the zoom, the selection. */
+	private back(): void {
+		if (this.heat.cancel())
+			return;
+		if (this.state.search)
+			this.setSearch("");
+		else if (this.state.zoom.length)
+			this.flame.zoomTo(0);
+		else if (this.state.a)
+			this.select(null, true);
+	}
+
+	private key(e: KeyboardEvent): void {
+		const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
+		if (e.key === "Escape") {
+			if (typing)
+				(e.target as HTMLElement).blur();
+			this.gotoProblem.hidden = true;
+			if (this.help.open)
+				this.help.close();
+			else
+				this.back();
+			return;
+		}
+		if (typing || e.ctrlKey || e.metaKey || e.altKey || this.help.open)
+			return;
+		const acts: Record<string, () => void> = {
+			ArrowLeft: () => this.arrow(-1, e.shiftKey), ArrowRight: () => this.arrow(1, e.shiftKey),
+			"+": () => this.timeline.zoom(0.5), "=": () => this.timeline.zoom(0.5), "-": () => this.timeline.zoom(2),
+			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
+			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
+			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
+			z: () => this.change({ utc: !this.state.utc }, false), d: () => this.toggleTheme(), "?": () => this.help.showModal(),
+		};
+		const act = acts[e.key];
+		if (act) {
+			e.preventDefault();
+			act();
+		}
+	}
+
+	private arrow(by: number, grow: boolean): void {
+		if (this.state.a)
+			this.heat.nudge(by, grow);
+		else
+			this.timeline.pan(by * 0.25);
+	}
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The flame graph on a canvas: only what is at least half a pixel wide is looked at. */
+import { nameTint, tint } from "./colour";
+import { el, Layers, type Theme, type Tip } from "./dom";
+import { count, cpuTime, percent } from "./format";
+import { KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
+
+const ROW = 18, SIDE = 12, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
+const COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
+export const KIND_WORDS = ["everything", "process", "kernel", "user", "JIT", "inlined", "mark"];
+
+export interface FlameHost {
+	theme(): Theme;
+	icicle(): boolean;
+	zoomed(path: string[]): void;
+	walked(words: string): void;
+	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
+	cpuSeconds(): { each: number; machine: number };
+	menu(node: number, x: number, y: number): void;
+}
+
+export class FlameView {
+	readonly layers: Layers;
+	private tree: Tree | null = null;
+	private zoom = 0;
+	private hovered = -1;
+	private walkedTo = 0;
+	private scroll = 0;
+	private match: Match | null = null;
+	private fills = new Map<number, string>();
+	private widths = new Map<string, number>();
+
+	constructor(private host: FlameHost, private tip: Tip) {
+		this.layers = new Layers("flame", "Flame graph. Arrow keys walk the frames, Enter zooms, Escape goes back",
+			() => this.draw());
+		const r = this.layers.root;
+		r.addEventListener("pointermove", (e) => this.hover(e));
+		r.addEventListener("pointerleave", () => {
+			this.hovered = -1;
+			this.tip.hide();
+			this.drawOver();
+		});
+		r.addEventListener("click", (e) => {
+			const node = this.at(e.offsetX, e.offsetY);
+			if (node >= 0)
+				this.zoomTo(node);
+		});
+		r.addEventListener("contextmenu", (e) => {
+			const node = this.at(e.offsetX, e.offsetY);
+			if (node > 0) {
+				e.preventDefault();
+				this.tip.hide();
+				this.host.menu(node, e.clientX, e.clientY);
+			}
+		});
+		r.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+		r.addEventListener("keydown", (e) => this.key(e));
+	}
+
+	show(tree: Tree | null, zoom: number): void {
+		this.tree = tree;
+		this.zoom = zoom;
+		this.walkedTo = zoom;
+		this.hovered = -1;
+		this.scroll = 0;
+		this.draw();
+	}
+
+	showMatch(match: Match | null): void {
+		this.match = match;
+		this.draw();
+	}
+
+	/* The theme has changed. */
+	restyle(): void {
+		this.fills.clear();
+		this.draw();
+	}
+
+	zoomTo(node: number): void {
+		if (!this.tree || node === this.zoom)
+			return;
+		this.zoom = node;
+		this.walkedTo = node;
+		this.scroll = 0;
+		this.host.zoomed(pathOf(this.tree, node).map((i) => nameOf(this.tree!, i)));
+		this.draw();
+	}
+
+	zoomedTo(): number {
+		return this.zoom;
+	}
+
+	private plotWidth(): number {
+		return Math.max(1, this.layers.width - 2 * SIDE);
+	}
+
+	/* The top edge of a row. */
+	private y(depth: number): number {
+		return this.host.icicle() ? 4 + depth * ROW - this.scroll : this.layers.height - 6 - (depth + 1) * ROW + this.scroll;
+	}
+
+	private fillOf(t: Tree, frame: number, th: Theme): string {
+		let c = this.fills.get(frame);
+		if (c === undefined) {
+			const kind = t.kind[frame];
+			c = tint(th.color(COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(t.hash[frame]));
+			this.fills.set(frame, c);
+		}
+		return c;
+	}
+
+	draw(): void {
+		const { base: g, width, height } = this.layers;
+		const th = this.host.theme(), t = this.tree;
+		if (!width)
+			return;
+		this.layers.clear(th.color("bg1"));
+		if (t && t.total[0] > 0) {
+			if (this.shown !== t) {
+				this.fills.clear();
+				this.shown = t;
+			}
+			g.font = FONT;
+			g.textBaseline = "middle";
+			g.textAlign = "left";
+			const w0 = this.plotWidth(), ink = th.color("ink"), tx = th.color("tx");
+			visible(t, this.zoom, 0.5 / w0, (node, x, w) => {
+				const y = this.y(t.depth[node]);
+				if (y > -ROW && y < height)
+					this.drawFrame(g, th, t, node, SIDE + x * w0, y, w * w0, ink, tx);
+			});
+			g.globalAlpha = 1;
+		}
+		this.drawOver();
+	}
+	private shown: Tree | null = null;
+
+	private drawFrame(g: CanvasRenderingContext2D, th: Theme, t: Tree, node: number, x: number, y: number, w: number,
+		ink: string, tx: string): void {
+		const frame = t.frame[node], kind = t.kind[frame];
+		const faded = t.depth[node] < t.depth[this.zoom] || (this.match && !this.match.frames[frame] && kind !== KIND.root);
+		const inset = kind === KIND.inlined && w > 6 ? 1.5 : 0;
+		g.globalAlpha = faded ? 0.4 : 1;
+		g.fillStyle = this.match?.frames[frame] ? th.color("find") : this.fillOf(t, frame, th);
+		g.fillRect(x + inset, y, Math.max(0.5, w - (w > 2 ? 1 : 0) - inset * 2), ROW - 1);
+		if (w < LABEL_LEAST)
+			return;
+		const own = kind === KIND.root || kind === KIND.process;
+		g.fillStyle = own ? tx : ink;
+		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
+		const label = this.fit(g, node === 0 ? this.rootLabel(t) : nameOf(t, node), w - 8);
+		if (label)
+			g.fillText(label, x + 4 + inset, y + ROW / 2);
+	}
+
+	private rootLabel(t: Tree): string {
+		const { each, machine } = this.host.cpuSeconds();
+		const s = t.total[0] * each;
+		return `all   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
+			(machine ? ` · ${percent(s / machine)} of the machine` : "");
+	}
+
+	/* As much of a name as fits: what stands before the last part goes first, then the end. */
+	private fit(g: CanvasRenderingContext2D, name: string, room: number): string {
+		if (this.measure(g, name) <= room)
+			return name;
+		const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
+		if (short !== name && short.length > 2 && this.measure(g, short) <= room)
+			return short;
+		let n = Math.min(name.length, Math.floor(room / 5));
+		while (n > 2 && this.measure(g, name.slice(0, n) + "…") > room)
+			n--;
+		return n > 2 ? name.slice(0, n) + "…" : "";
+	}
+
+	private measure(g: CanvasRenderingContext2D, s: string): number {
+		const key = g.font + s;
+		let w = this.widths.get(key);
+		if (w === undefined) {
+			if (this.widths.size > 50000)
+				this.widths.clear();
+			this.widths.set(key, (w = g.measureText(s.slice(0, 200)).width));
+		}
+		return w;
+	}
+
+	private at(x: number, y: number): number {
+		const t = this.tree;
+		if (!t || !(t.total[0] > 0))
+			return -1;
+		const depth = this.host.icicle() ? Math.floor((y - 4 + this.scroll) / ROW)
+			: Math.floor((this.layers.height - 6 - y + this.scroll) / ROW);
+		const at = (x - SIDE) / this.plotWidth();
+		return depth < 0 || depth > t.maxDepth || at < 0 || at >= 1 ? -1 : nodeAt(t, this.zoom, at, depth);
+	}
+
+	private hover(e: PointerEvent): void {
+		const t = this.tree, node = this.at(e.offsetX, e.offsetY);
+		if (node !== this.hovered) {
+			this.hovered = node;
+			this.drawOver();
+		}
+		this.layers.root.style.cursor = node >= 0 ? "pointer" : "default";
+		if (!t || node < 0) {
+			this.tip.hide();
+			return;
+		}
+		this.tip.show(e.clientX, e.clientY, el("b", { class: "mono" }, node ? nameOf(t, node) : "everything selected"),
+			...this.describe(t, node));
+	}
+
+	describe(t: Tree, node: number): string[] {
+		const { each, machine } = this.host.cpuSeconds();
+		const kind = KIND_WORDS[t.kind[t.frame[node]]];
+		const module = t.modules[t.module[node]] ?? "";
+		const share = t.total[node] / t.total[0];
+		const lines = [`${count(t.total[node])} ${t.unit}` + (each ? ` · ${cpuTime(t.total[node] * each)}` : "")];
+		lines.push(`${percent(share)} of the selection` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of the machine` : ""));
+		if (t.self[node] > 0)
+			lines.push(`${percent(t.self[node] / t.total[0])} in itself`);
+		if (node)
+			lines.push(module ? `${kind} · ${module}` : kind);
+		return lines;
+	}
+
+	private drawOver(): void {
+		const { over: g } = this.layers;
+		const th = this.host.theme(), t = this.tree;
+		this.layers.clearOver();
+		if (!t)
+			return;
+		const focus = document.activeElement === this.layers.root;
+		const mark = this.hovered >= 0 ? this.hovered : focus ? this.walkedTo : -1;
+		if (mark < 0)
+			return;
+		const above = t.depth[mark] < t.depth[this.zoom];
+		const whole = t.total[this.zoom] / t.total[0] || 1;
+		const x = above ? 0 : (t.x[mark] - t.x[this.zoom]) / whole, w = above ? 1 : t.total[mark] / t.total[0] / whole;
+		g.strokeStyle = th.color("tx");
+		g.lineWidth = 1.5;
+		g.strokeRect(SIDE + x * this.plotWidth(), this.y(t.depth[mark]) - 0.5, Math.max(1, w * this.plotWidth() - 1), ROW);
+	}
+
+	private wheel(e: WheelEvent): void {
+		const t = this.tree;
+		if (!t)
+			return;
+		const most = Math.max(0, (t.maxDepth + 1) * ROW + 12 - this.layers.height);
+		const by = this.host.icicle() ? e.deltaY : -e.deltaY;
+		const to = Math.max(0, Math.min(most, this.scroll + by));
+		if (most)
+			e.preventDefault();
+		if (to !== this.scroll) {
+			this.scroll = to;
+			this.draw();
+		}
+	}
+
+	private key(e: KeyboardEvent): void {
+		const t = this.tree;
+		if (!t || e.ctrlKey || e.metaKey || e.altKey)
+			return;
+		const up = this.host.icicle() ? "ArrowDown" : "ArrowUp", down = this.host.icicle() ? "ArrowUp" : "ArrowDown";
+		let to = -1;
+		const node = this.walkedTo;
+		const family = (parent: number) => {
+			const all: number[] = [];
+			for (let c = parent + 1; c < t.end[parent]; c = t.end[c])
+				all.push(c);
+			return all.sort((p, q) => t.x[p] - t.x[q]);
+		};
+		if (e.key === up)
+			to = family(node)[0] ?? node;
+		else if (e.key === down)
+			to = parentOf(t, node);
+		else if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
+			const all = family(parentOf(t, node));
+			to = all[all.indexOf(node) + (e.key === "ArrowRight" ? 1 : -1)] ?? node;
+		} else if (e.key === "Enter") {
+			this.zoomTo(node);
+			to = node;
+		}
+		if (to < 0)
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+		this.walkedTo = to;
+		this.hovered = -1;
+		this.drawOver();
+		this.host.walked([to ? nameOf(t, to) : "everything", ...this.describe(t, to)].join(", "));
+	}
+}

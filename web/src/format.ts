@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Numbers and times in words, the same everywhere on the page. Times are milliseconds since 1970. */
+
+const THIN = "\u2009";
+
+export function count(n: number): string {
+	return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
+}
+
+/* 0.121 → "12.1 %"; small ones keep three digits; nothing is "0 %". */
+export function percent(share: number): string {
+	const p = share * 100;
+	if (!isFinite(p) || p <= 0)
+		return "0 %";
+	if (p >= 99.95)
+		return "100 %";
+	if (p >= 0.1)
+		return p.toFixed(1) + " %";
+	return p.toPrecision(2) + " %";
+}
+
+export function duration(ms: number): string {
+	if (ms < 1)
+		return (ms * 1000).toFixed(0) + " µs";
+	if (ms < 1000)
+		return (ms < 10 ? ms.toFixed(1) : ms.toFixed(0)) + " ms";
+	if (ms < 10e3)
+		return (ms / 1e3).toFixed(2) + " s";
+	if (ms < 120e3)
+		return (ms / 1e3).toFixed(ms % 1000 ? 1 : 0) + " s";
+	if (ms < 7200e3)
+		return trim(ms / 60e3) + " min";
+	if (ms < 172800e3)
+		return trim(ms / 3600e3) + " h";
+	return trim(ms / 86400e3) + " days";
+}
+
+function trim(x: number): string {
+	return x.toFixed(1).replace(/\.0$/, "");
+}
+
+export function cpuTime(seconds: number): string {
+	if (seconds >= 7200)
+		return (seconds / 3600).toFixed(seconds >= 36000 ? 0 : 1) + " CPU·h";
+	if (seconds >= 0.995)
+		return seconds.toFixed(seconds >= 100 ? 0 : 1) + " CPU·s";
+	return (seconds * 1000).toFixed(seconds >= 0.01 ? 0 : 1) + " CPU·ms";
+}
+
+export function bytes(n: number): string {
+	const units = ["bytes", "kB", "MB", "GB", "TB"];
+	let i = 0;
+	while (n >= 1000 && i + 1 < units.length) {
+		n /= 1000;
+		i++;
+	}
+	return (i && n < 100 ? n.toFixed(1) : n.toFixed(0)) + " " + units[i];
+}
+
+export interface Zone {
+	utc: boolean;
+}
+
+interface Parts {
+	year: number; month: number; day: number; weekday: number;
+	hour: number; minute: number; second: number; ms: number;
+}
+
+export function parts(ms: number, zone: Zone): Parts {
+	const d = new Date(Math.floor(ms));
+	return zone.utc
+		? { year: d.getUTCFullYear(), month: d.getUTCMonth(), day: d.getUTCDate(), weekday: d.getUTCDay(),
+			hour: d.getUTCHours(), minute: d.getUTCMinutes(), second: d.getUTCSeconds(), ms: d.getUTCMilliseconds() }
+		: { year: d.getFullYear(), month: d.getMonth(), day: d.getDate(), weekday: d.getDay(),
+			hour: d.getHours(), minute: d.getMinutes(), second: d.getSeconds(), ms: d.getMilliseconds() };
+}
+
+const two = (n: number) => n.toString().padStart(2, "0");
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/* digits: of the fraction, 0 or 3. */
+export function clock(ms: number, zone: Zone, digits = 0): string {
+	const p = parts(ms, zone);
+	const whole = `${two(p.hour)}:${two(p.minute)}:${two(p.second)}`;
+	return digits ? `${whole}.${p.ms.toString().padStart(3, "0")}` : whole;
+}
+
+export function clockShort(ms: number, zone: Zone): string {
+	const p = parts(ms, zone);
+	return `${two(p.hour)}:${two(p.minute)}`;
+}
+
+export function day(ms: number, zone: Zone): string {
+	const p = parts(ms, zone);
+	return `${DAYS[p.weekday]} ${p.day} ${MONTHS[p.month]}`;
+}
+
+export function zoneName(ms: number, zone: Zone): string {
+	if (zone.utc)
+		return "UTC";
+	const minutes = -new Date(ms).getTimezoneOffset();
+	if (!minutes)
+		return "UTC";
+	const m = Math.abs(minutes);
+	return `UTC${minutes < 0 ? "−" : "+"}${Math.floor(m / 60)}${m % 60 ? ":" + two(m % 60) : ""}`;
+}
+
+/* Round steps for an axis, in ms: the smallest that keeps ticks `least` apart or more. */
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, 60e3, 120e3, 300e3, 600e3,
+	900e3, 1800e3, 3600e3, 7200e3, 10800e3, 21600e3, 43200e3, 86400e3, 172800e3, 604800e3];
+
+export function tickStep(least: number): number {
+	return STEPS.find((s) => s >= least) ?? STEPS[STEPS.length - 1];
+}
+
+/* Multiples of the step in the zone's own time, so that hours are whole where the zone is not. */
+export function ticks(from: number, to: number, step: number, zone: Zone): number[] {
+	const offset = zone.utc ? 0 : -new Date(from).getTimezoneOffset() * 60e3;
+	const out: number[] = [];
+	for (let t = Math.ceil((from + offset) / step) * step - offset; t <= to && out.length < 500; t += step)
+		out.push(t);
+	return out;
+}
+
+export function tickLabel(ms: number, step: number, zone: Zone): string {
+	const p = parts(ms, zone);
+	if (step >= 86400e3 || (step >= 3600e3 && !p.hour && !p.minute))
+		return day(ms, zone);
+	if (step < 1000)
+		return clock(ms, zone, 3);
+	return step < 60e3 ? clock(ms, zone) : clockShort(ms, zone);
+}
+
+/* 0–3,8 → "CPUs 0–3, 8"; [17] → "CPU 17". */
+export function cpuNames(cpus: number[]): string {
+	const runs = cpuRuns(cpus).map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`));
+	return (cpus.length === 1 ? "CPU " : "CPUs ") + runs.join(", ");
+}
+
+export function cpuList(cpus: number[]): string {
+	return cpuRuns(cpus).map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).join(",");
+}
+
+function cpuRuns(cpus: number[]): [number, number][] {
+	const runs: [number, number][] = [];
+	for (const c of [...cpus].sort((x, y) => x - y)) {
+		const last = runs[runs.length - 1];
+		if (last && c <= last[1] + 1)
+			last[1] = Math.max(last[1], c);
+		else
+			runs.push([c, c]);
+	}
+	return runs;
+}
+
+export function parseCpuList(text: string): number[] | null {
+	const out: number[] = [];
+	for (const part of text.split(",")) {
+		const m = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part);
+		if (!m)
+			return null;
+		const from = Number(m[1]), to = Number(m[2] ?? m[1]);
+		if (to < from || to - from > 8192)
+			return null;
+		for (let c = from; c <= to; c++)
+			out.push(c);
+	}
+	return out;
+}

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The heatmap of the span. Sub-second: a column is a second, a row an offset within it, 0 ms at the
+ * bottom; a selection runs along time, up one column and on with the next. Cores: a column is a step
+ * of time, a row a CPU; a selection is a rectangle.
+ *
+ * The cells are painted once into a small picture, one pixel a cell, and that is stretched; what
+ * follows the pointer is drawn on the layer above.
+ */
+import type { Heat } from "./api";
+import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
+import { el, hatch, Layers, type Theme, type Tip } from "./dom";
+import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import type { Part } from "./state";
+import { GUTTER } from "./timeline_view";
+
+const LANE = 14, AXIS = 20, CLICK = 3;
+
+export interface HeatHost {
+	theme(): Theme;
+	zone(): Zone;
+	linear(): boolean;
+	select(part: Part | null, final: boolean): void;
+	zoomSpan(by: number, around: number): void;
+}
+
+/* A cell by column and row. */
+interface Cell {
+	c: number;
+	r: number;
+}
+
+export class HeatView {
+	readonly layers: Layers;
+	readonly legend = el("canvas", { width: 240, height: 26, class: "wide", role: "img", "aria-label": "Colour scale" });
+	private data: Heat | null = null;
+	private scale: HeatScale | null = null;
+	private picture = document.createElement("canvas");
+	private selected: Part | null = null;
+	private start: Cell | null = null; /* of a drag, or of a first click */
+	private pressed = false;
+	private hovered: Cell | null = null;
+	private shift = false;
+
+	constructor(private host: HeatHost, private tip: Tip) {
+		this.layers = new Layers("heat", "Heatmap. Drag to select a time, arrow keys move the selection, Escape clears it",
+			() => this.draw());
+		const r = this.layers.root;
+		r.addEventListener("pointerdown", (e) => this.down(e));
+		r.addEventListener("pointermove", (e) => this.move(e));
+		r.addEventListener("pointerup", (e) => this.up(e));
+		r.addEventListener("pointercancel", () => this.cancel());
+		r.addEventListener("pointerleave", () => {
+			this.hovered = null;
+			this.tip.hide();
+			this.drawOver();
+		});
+		r.addEventListener("dblclick", () => this.host.select(null, true));
+		r.addEventListener("wheel", (e) => {
+			e.preventDefault();
+			if (this.data)
+				this.host.zoomSpan(Math.exp(Math.sign(e.deltaY) * 0.25), this.timeAtX(e.offsetX));
+		}, { passive: false });
+	}
+
+	/* How many columns there is room for. */
+	room(): number {
+		return Math.max(50, Math.floor(this.plotWidth()));
+	}
+
+	show(data: Heat | null): void {
+		this.data = data;
+		this.start = null;
+		this.pressed = false;
+		this.paint();
+		this.draw();
+	}
+
+	showSelection(part: Part | null): void {
+		this.selected = part;
+		this.drawOver();
+	}
+
+	/* Paints the cells anew: new data, theme or scale. */
+	paint(): void {
+		const d = this.data;
+		if (!d || !d.columns || !d.rows) {
+			this.scale = null;
+			return;
+		}
+		const th = this.host.theme();
+		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, this.host.linear(), th.light);
+		const table = heatTable(th.light);
+		this.picture.width = d.columns;
+		this.picture.height = d.rows;
+		const g = this.picture.getContext("2d")!;
+		const image = g.createImageData(d.columns, d.rows);
+		const empty = th.light ? [0xf7, 0xf8, 0xfa] : [0x0b, 0x0d, 0x11];
+		for (let r = 0, i = 0; r < d.rows; r++) {
+			for (let c = 0; c < d.columns; c++, i++) {
+				const v = d.cells[i];
+				const at = ((d.mode === "cores" ? r : d.rows - 1 - r) * d.columns + c) * 4;
+				const k = v > 0 ? Math.min(HEAT_STEPS - 1, Math.round(this.scale.at(v) * (HEAT_STEPS - 1))) * 3 : -1;
+				for (let b = 0; b < 3; b++)
+					image.data[at + b] = k < 0 ? empty[b] : table[k + b];
+				image.data[at + 3] = 255;
+			}
+		}
+		g.putImageData(image, 0, 0);
+		this.drawLegend(table);
+	}
+
+	private plotWidth(): number {
+		return Math.max(1, this.layers.width - 2 * GUTTER);
+	}
+	private plotHeight(): number {
+		return Math.max(1, this.layers.height - LANE - AXIS);
+	}
+	private cellWidth(): number {
+		return this.plotWidth() / (this.data?.columns || 1);
+	}
+	private cellHeight(): number {
+		return this.plotHeight() / (this.data?.rows || 1);
+	}
+
+	draw(): void {
+		const { base: g, width } = this.layers;
+		const th = this.host.theme(), d = this.data;
+		if (!width)
+			return;
+		this.layers.clear(th.color("bg1"));
+		if (d && this.scale) {
+			g.imageSmoothingEnabled = false;
+			g.drawImage(this.picture, GUTTER, LANE, this.plotWidth(), this.plotHeight());
+			this.drawGaps(g, th, d);
+			this.drawUnseen(g, th, d);
+			this.drawRowLabels(g, th, d);
+			this.drawRowMeans(g, th, d);
+			this.drawAxis(g, th, d);
+		}
+		this.drawOver();
+	}
+
+	/* Lines in the colour of the ground between cells, where there is room for them. */
+	private drawGaps(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		g.fillStyle = th.color("bg1");
+		const w = this.cellWidth(), h = this.cellHeight();
+		if (w >= 4)
+			for (let c = 1; c < d.columns; c++)
+				g.fillRect(Math.round(GUTTER + c * w), LANE, 1, this.plotHeight());
+		if (h >= 4)
+			for (let r = 1; r < d.rows; r++)
+				g.fillRect(GUTTER, Math.round(LANE + r * h), this.plotWidth(), 1);
+	}
+
+	private drawUnseen(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		const w = this.cellWidth(), h = this.cellHeight(), color = th.color("warn");
+		for (let r = 0; r < d.rows; r++) {
+			const row = d.mode === "cores" ? r : d.rows - 1 - r;
+			for (let c = 0; c < d.columns;) {
+				let n = c;
+				while (n < d.columns && d.unseen[r * d.columns + n] > 127)
+					n++;
+				if (n > c)
+					hatch(g, GUTTER + c * w, LANE + row * h, (n - c) * w, h, color);
+				c = n + 1;
+			}
+		}
+		/* What was seen in part: a line under the cells. */
+		for (let c = 0; c < d.columns; c++)
+			for (let r = 0; r < d.rows; r++)
+				if (d.unseen[r * d.columns + c] > 63) {
+					hatch(g, GUTTER + c * w, LANE + this.plotHeight() + 1, Math.max(1, w), 3, color);
+					break;
+				}
+	}
+
+	private drawRowLabels(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		g.font = "10px system-ui, sans-serif";
+		g.textAlign = "right";
+		g.textBaseline = "middle";
+		g.fillStyle = th.color("tx3");
+		if (d.mode === "sub") {
+			for (const ms of [0, 250, 500, 750])
+				g.fillText(ms ? String(ms) : "0 ms", GUTTER - 8, LANE + this.plotHeight() * (1 - ms / 1000) - (ms ? 0 : 4));
+			return;
+		}
+		const every = Math.max(1, Math.ceil(14 / this.cellHeight() / (d.rows > 8 ? 4 : 1)) * (d.rows > 8 ? 4 : 1));
+		for (let r = 0; r < d.rows; r += every)
+			g.fillText(r ? String(d.cpus[r]) : `CPU ${d.cpus[r]}`, GUTTER - 8, LANE + (r + 0.5) * this.cellHeight());
+	}
+
+	private drawRowMeans(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		const mean = new Float64Array(d.rows);
+		for (let i = 0; i < d.cells.length; i++)
+			mean[Math.floor(i / d.columns)] += d.cells[i];
+		const top = d.mode === "cores" && d.full ? d.columns : Math.max(...mean) || 1;
+		const x = GUTTER + this.plotWidth() + 6, h = this.cellHeight();
+		g.fillStyle = th.color("area");
+		for (let r = 0; r < d.rows; r++) {
+			const y = LANE + (d.mode === "cores" ? r : d.rows - 1 - r) * h;
+			g.fillRect(x, y, Math.max(0, (GUTTER - 18) * Math.min(1, mean[r] / top)), Math.max(1, h - (h >= 4 ? 1 : 0)));
+		}
+		g.textAlign = "left";
+		g.fillStyle = th.color("tx3");
+		g.fillText(d.mode === "cores" ? "mean" : "by ms", x, LANE / 2);
+	}
+
+	private drawAxis(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		const zone = this.host.zone(), to = d.from + d.columns * d.step;
+		const step = tickStep(((to - d.from) / this.plotWidth()) * 90);
+		const y = LANE + this.plotHeight() + 7;
+		g.textBaseline = "top";
+		g.textAlign = "right";
+		g.fillStyle = th.color("tx3");
+		g.fillText(zoneName(d.from, zone), GUTTER - 8, y);
+		g.textAlign = "center";
+		for (const t of ticks(d.from, to, step, zone)) {
+			const x = GUTTER + ((t - d.from) / (to - d.from)) * this.plotWidth();
+			if (x > GUTTER + 20 && x < GUTTER + this.plotWidth() - 10) {
+				g.fillRect(x, y - 4, 1, 3);
+				g.fillText(tickLabel(t, step, zone), x, y);
+			}
+		}
+	}
+
+	private drawLegend(table: Uint8Array): void {
+		const g = this.legend.getContext("2d")!, th = this.host.theme(), s = this.scale, d = this.data;
+		const k = devicePixelRatio || 1;
+		this.legend.width = 150 * k;
+		this.legend.height = 24 * k;
+		this.legend.style.width = "150px";
+		this.legend.style.height = "24px";
+		g.setTransform(k, 0, 0, k, 0, 0);
+		g.clearRect(0, 0, 150, 24);
+		if (!s || !d)
+			return;
+		g.strokeStyle = th.color("line2");
+		g.strokeRect(0.5, 3.5, 8, 8);
+		for (let i = 0; i < 100; i++) {
+			const at = Math.min(HEAT_STEPS - 1, Math.round(s.at(Math.max(1e-9, (s.max * (i + 0.5)) / 100)) * (HEAT_STEPS - 1))) * 3;
+			g.fillStyle = `rgb(${table[at]} ${table[at + 1]} ${table[at + 2]})`;
+			g.fillRect(14 + i, 3, 1.5, 9);
+		}
+		g.font = "10px system-ui, sans-serif";
+		g.fillStyle = th.color("tx3");
+		g.textBaseline = "top";
+		g.fillText("0", 1, 14);
+		g.textAlign = "right";
+		g.fillText(d.mode === "cores" && d.full ? "100 %" : `${count(s.max)} samples`, 148, 14);
+	}
+
+	private cellAt(x: number, y: number): Cell | null {
+		const d = this.data;
+		if (!d)
+			return null;
+		const c = Math.floor((x - GUTTER) / this.cellWidth());
+		const fromTop = Math.floor((y - LANE) / this.cellHeight());
+		const r = d.mode === "cores" ? fromTop : d.rows - 1 - fromTop;
+		return { c: Math.max(0, Math.min(d.columns - 1, c)), r: Math.max(0, Math.min(d.rows - 1, r)) };
+	}
+
+	private timeAtX(x: number): number {
+		const d = this.data!;
+		return d.from + ((x - GUTTER) / this.cellWidth()) * d.step;
+	}
+
+	/* What two cells span: along time, or the rectangle between them. */
+	private between(p: Cell, q: Cell, allCpus: boolean): Part {
+		const d = this.data!;
+		if (d.mode === "cores") {
+			const c0 = Math.min(p.c, q.c), c1 = Math.max(p.c, q.c), r0 = Math.min(p.r, q.r), r1 = Math.max(p.r, q.r);
+			const all = allCpus || (r0 === 0 && r1 === d.rows - 1);
+			return { from: d.from + c0 * d.step, to: d.from + (c1 + 1) * d.step, cpus: all ? null : d.cpus.slice(r0, r1 + 1) };
+		}
+		/* A column of several seconds shows one of them: all of them are meant. */
+		if (d.merged > 1)
+			return { from: d.from + Math.min(p.c, q.c) * d.step, to: d.from + (Math.max(p.c, q.c) + 1) * d.step, cpus: null };
+		const at = (k: Cell) => d.from + k.c * d.step + (k.r * 1000) / d.rows;
+		return { from: Math.min(at(p), at(q)), to: Math.max(at(p), at(q)) + 1000 / d.rows, cpus: null };
+	}
+
+	private down(e: PointerEvent): void {
+		const d = this.data;
+		if (e.button || !d)
+			return;
+		if (this.beside(e))
+			return;
+		this.pressed = true;
+		this.shift = e.shiftKey;
+		/* The second click of click-click ends the range. */
+		if (!this.start)
+			this.start = this.cellAt(e.offsetX, e.offsetY);
+		else
+			this.finish(this.cellAt(e.offsetX, e.offsetY)!);
+		this.pressX = e.offsetX;
+		this.pressY = e.offsetY;
+		this.layers.root.setPointerCapture(e.pointerId);
+	}
+	private pressX = 0;
+	private pressY = 0;
+
+	/* A click on a CPU's label takes that core, one on the axis that second. */
+	private beside(e: PointerEvent): boolean {
+		const d = this.data!;
+		const cell = this.cellAt(e.offsetX, e.offsetY)!;
+		const whole = d.from + d.columns * d.step;
+		if (e.offsetX < GUTTER) {
+			if (d.mode === "cores" && e.offsetY >= LANE && e.offsetY < LANE + this.plotHeight())
+				this.host.select({ from: d.from, to: whole, cpus: [d.cpus[cell.r]] }, true);
+			return true;
+		}
+		if (e.offsetX > GUTTER + this.plotWidth())
+			return true;
+		if (e.offsetY > LANE + this.plotHeight()) {
+			const from = d.from + cell.c * d.step;
+			this.host.select({ from, to: from + d.step, cpus: null }, true);
+			return true;
+		}
+		return false;
+	}
+
+	private finish(end: Cell): void {
+		const part = this.between(this.start!, end, this.shift);
+		this.start = null;
+		this.pressed = false;
+		this.host.select(part, true);
+	}
+
+	private move(e: PointerEvent): void {
+		if (!this.data)
+			return;
+		this.shift = e.shiftKey;
+		this.hovered = this.cellAt(e.offsetX, e.offsetY);
+		if (this.start)
+			this.host.select(this.between(this.start, this.hovered!, this.shift), false);
+		else
+			this.drawOver();
+		this.hover(e);
+	}
+
+	private up(e: PointerEvent): void {
+		const far = Math.hypot(e.offsetX - this.pressX, e.offsetY - this.pressY) >= CLICK;
+		if (this.pressed && this.start && far)
+			this.finish(this.cellAt(e.offsetX, e.offsetY)!);
+		else if (this.pressed && this.start)
+			this.host.select(this.between(this.start, this.start, false), false);
+		this.pressed = false;
+	}
+
+	/* True: there was a range begun, and it is given up. */
+	cancel(): boolean {
+		const had = this.start !== null;
+		this.start = null;
+		this.pressed = false;
+		if (had)
+			this.host.select(null, true);
+		return had;
+	}
+
+	/* Arrow keys: moves the selection by cells, or its end. */
+	nudge(by: number, grow: boolean): void {
+		const d = this.data, s = this.selected;
+		if (!d || !s)
+			return;
+		const step = (d.mode === "cores" || d.merged > 1 ? d.step : 1000 / d.rows) * by;
+		const to = s.to + step, from = grow ? s.from : s.from + step;
+		if (to > from)
+			this.host.select({ from, to, cpus: s.cpus }, true);
+	}
+
+	private hover(e: PointerEvent): void {
+		const d = this.data!, cell = this.hovered;
+		const inside = e.offsetX >= GUTTER && e.offsetX <= GUTTER + this.plotWidth() && e.offsetY >= LANE &&
+			e.offsetY <= LANE + this.plotHeight();
+		if (!cell || !inside) {
+			this.tip.hide();
+			return;
+		}
+		const zone = this.host.zone();
+		const v = d.cells[cell.r * d.columns + cell.c];
+		const lost = d.unseen[cell.r * d.columns + cell.c];
+		const part = this.between(cell, cell, false);
+		const lines: string[] = [`${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`];
+		if (lost > 250)
+			lines.push("not observed: this is not idle time");
+		else if (d.mode === "cores")
+			lines.push(`CPU ${d.cpus[cell.r]}: ${d.full ? `${percent(v)} busy` : `${count(v)} samples`}` +
+				(d.merged > 1 ? ` in the busiest ${duration(d.fine)} of it` : ""));
+		else
+			lines.push(`${count(v)} samples${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);
+		if (lost > 5 && lost <= 250)
+			lines.push(`${percent(lost / 255)} of it was not observed`);
+		if (this.start && this.selected)
+			lines.push(`selecting ${duration(this.selected.to - this.selected.from)}${this.selected.cpus ? `, ${cpuNames(this.selected.cpus)}` : ""}`);
+		this.tip.show(e.clientX, e.clientY, ...lines);
+	}
+
+	/* Where a part begins and ends on the screen, for the funnel below. */
+	edges(part: Part): [number, number] {
+		const d = this.data;
+		if (!d)
+			return [GUTTER, GUTTER + this.plotWidth()];
+		const x = (t: number) => GUTTER + Math.max(0, Math.min(1, (t - d.from) / (d.columns * d.step))) * this.plotWidth();
+		if (d.mode === "sub" && d.merged === 1)
+			return [x(Math.floor(part.from / 1000) * 1000), x(Math.ceil(part.to / 1000) * 1000)];
+		return [x(part.from), x(part.to)];
+	}
+
+	private drawOver(): void {
+		const { over: g } = this.layers;
+		const th = this.host.theme(), d = this.data;
+		this.layers.clearOver();
+		if (!d)
+			return;
+		if (this.hovered && !this.start) {
+			const w = this.cellWidth(), h = this.cellHeight();
+			const row = d.mode === "cores" ? this.hovered.r : d.rows - 1 - this.hovered.r;
+			g.strokeStyle = th.color("tx");
+			g.lineWidth = 1;
+			g.strokeRect(GUTTER + this.hovered.c * w - 0.5, LANE + row * h - 0.5, Math.max(2, w), Math.max(2, h));
+		}
+		if (this.selected)
+			this.drawSelection(g, th, d, this.selected);
+	}
+
+	private drawSelection(g: CanvasRenderingContext2D, th: Theme, d: Heat, part: Part): void {
+		const path = this.outline(d, part);
+		if (!path)
+			return;
+		g.save();
+		g.beginPath();
+		g.rect(GUTTER - 24, 0, this.plotWidth() + 28, LANE + this.plotHeight() + 3);
+		g.clip();
+		g.lineJoin = "miter";
+		for (const [width, color] of [[4, th.color("bg1")], [2, th.color("a")]] as const) {
+			g.lineWidth = width;
+			g.strokeStyle = color;
+			g.stroke(path.shape);
+		}
+		g.fillStyle = th.color("a");
+		g.globalAlpha = 0.1;
+		g.fill(path.shape);
+		g.globalAlpha = 1;
+		g.fillRect(path.x - 17, path.y, 16, 16);
+		g.fillStyle = th.color("a-ink");
+		g.font = "700 11px system-ui, sans-serif";
+		g.textAlign = "center";
+		g.textBaseline = "middle";
+		g.fillText("A", path.x - 9, path.y + 8.5);
+		g.restore();
+	}
+
+	private outline(d: Heat, p: Part): { shape: Path2D; x: number; y: number } | null {
+		const end = d.from + d.columns * d.step;
+		if (p.to <= d.from || p.from >= end)
+			return null;
+		const shape = new Path2D();
+		const w = this.cellWidth(), h = this.cellHeight(), top = LANE, bottom = LANE + this.plotHeight();
+		if (d.mode === "cores" || d.merged > 1) {
+			const x0 = GUTTER + ((p.from - d.from) / d.step) * w, x1 = GUTTER + ((p.to - d.from) / d.step) * w;
+			const rows = p.cpus && d.mode === "cores" ? p.cpus.map((c) => d.cpus.indexOf(c)).filter((r) => r >= 0) : [];
+			const y0 = rows.length ? top + Math.min(...rows) * h : top;
+			const y1 = rows.length ? top + (Math.max(...rows) + 1) * h : bottom;
+			shape.rect(x0, y0, Math.max(2, x1 - x0), y1 - y0);
+			return { shape, x: x0, y: y0 };
+		}
+		/* Along time: a staircase of two steps. */
+		const place = (t: number) => {
+			const s = Math.min(d.columns, Math.max(0, (t - d.from) / d.step));
+			const c = Math.min(Math.floor(s), d.columns - 1);
+			return { x: GUTTER + c * w, y: bottom - (s - c) * this.plotHeight() };
+		};
+		const from = place(p.from), to = place(p.to);
+		if (to.y === bottom && to.x > from.x) {
+			/* Ends with a whole second. */
+			to.x -= w;
+			to.y = top;
+		}
+		if (from.x === to.x) {
+			shape.rect(from.x, to.y, w, from.y - to.y);
+			return { shape, x: from.x, y: to.y };
+		}
+		shape.moveTo(from.x, from.y);
+		shape.lineTo(from.x, top);
+		shape.lineTo(to.x, top);
+		shape.lineTo(to.x, to.y);
+		shape.lineTo(to.x + w, to.y);
+		shape.lineTo(to.x + w, bottom);
+		shape.lineTo(from.x + w, bottom);
+		shape.lineTo(from.x + w, from.y);
+		shape.closePath();
+		return { shape, x: from.x, y: top };
+	}
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * All that a link must carry, and how it is written in the URL. Defaults are left out; what cannot be
+ * understood is ignored. Times are seconds since 1970 with a fraction, as `@…` in the selection grammar.
+ */
+import { cpuList, parseCpuList } from "./format";
+
+/* A time range, on some CPUs or all (null). */
+export interface Part {
+	from: number;
+	to: number;
+	cpus: number[] | null;
+}
+
+export type Mode = "sub" | "cores";
+export type Tab = "flame" | "table";
+export const ROWS = [10, 25, 49, 50, 99, 100];
+/* Filters by their name in the selection grammar. */
+export const FILTERS = ["comm", "pid", "cgroup", "uid", "match", "exclude"] as const;
+export type Filter = (typeof FILTERS)[number];
+
+export interface State {
+	span: { from: number; to: number } | null; /* null: the newest */
+	last: number; /* with span null: how much of it, ms */
+	a: Part | null;
+	mode: Mode;
+	rows: number;
+	linear: boolean;
+	tab: Tab;
+	icicle: boolean;
+	only: "" | "user" | "kernel";
+	search: string;
+	zoom: string[];
+	filters: [Filter, string][];
+	utc: boolean;
+}
+
+export const DEFAULTS: State = {
+	span: null, last: 120e3, a: null, mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
+	only: "", search: "", zoom: [], filters: [], utc: false,
+};
+
+const MAX_TEXT = 1024;
+const MAX_ZOOM = 256;
+
+function seconds(ms: number): string {
+	return (ms / 1000).toFixed(6).replace(/\.?0+$/, "");
+}
+
+function readMs(text: string | null): number | null {
+	const m = text === null ? null : /^\d{1,11}(\.\d{1,9})?$/.exec(text);
+	return m ? Number(text) * 1000 : null;
+}
+
+function readRange(from: string | null, to: string | null): { from: number; to: number } | null {
+	const f = readMs(from), t = readMs(to);
+	return f !== null && t !== null && f < t ? { from: f, to: t } : null;
+}
+
+function readPart(text: string | null): Part | null {
+	if (!text)
+		return null;
+	const [from, to, cpus] = text.split("~");
+	const range = readRange(from, to ?? null);
+	if (!range)
+		return null;
+	const list = cpus ? parseCpuList(cpus) : null;
+	return { ...range, cpus: list };
+}
+
+function writePart(p: Part): string {
+	return `${seconds(p.from)}~${seconds(p.to)}${p.cpus ? "~" + cpuList(p.cpus) : ""}`;
+}
+
+export function readState(query: string): State {
+	const q = new URLSearchParams(query);
+	const s: State = { ...DEFAULTS, zoom: [], filters: [] };
+	s.span = readRange(q.get("from"), q.get("to"));
+	const last = Number(q.get("last"));
+	if (last >= 1 && last <= 1e8)
+		s.last = last * 1000;
+	s.a = readPart(q.get("a"));
+	if (q.get("mode") === "cores")
+		s.mode = "cores";
+	if (ROWS.includes(Number(q.get("rows"))))
+		s.rows = Number(q.get("rows"));
+	s.linear = q.get("scale") === "linear";
+	if (q.get("tab") === "table")
+		s.tab = "table";
+	s.icicle = q.get("dir") === "icicle";
+	const only = q.get("only");
+	if (only === "user" || only === "kernel")
+		s.only = only;
+	s.search = (q.get("q") ?? "").slice(0, MAX_TEXT);
+	s.zoom = q.getAll("zoom").slice(0, MAX_ZOOM);
+	for (const name of FILTERS)
+		for (const value of q.getAll(name).slice(0, 15))
+			if (value)
+				s.filters.push([name, value.slice(0, MAX_TEXT)]);
+	s.utc = q.get("tz") === "utc";
+	return s;
+}
+
+export function writeState(s: State): string {
+	const q = new URLSearchParams();
+	if (s.span) {
+		q.set("from", seconds(s.span.from));
+		q.set("to", seconds(s.span.to));
+	} else if (s.last !== DEFAULTS.last) {
+		q.set("last", String(s.last / 1000));
+	}
+	if (s.a)
+		q.set("a", writePart(s.a));
+	if (s.mode !== "sub")
+		q.set("mode", s.mode);
+	if (s.rows !== DEFAULTS.rows)
+		q.set("rows", String(s.rows));
+	if (s.linear)
+		q.set("scale", "linear");
+	if (s.tab !== "flame")
+		q.set("tab", s.tab);
+	if (s.icicle)
+		q.set("dir", "icicle");
+	if (s.only)
+		q.set("only", s.only);
+	if (s.search)
+		q.set("q", s.search);
+	for (const name of s.zoom)
+		q.append("zoom", name);
+	for (const [name, value] of s.filters)
+		q.append(name, value);
+	if (s.utc)
+		q.set("tz", "utc");
+	return q.toString();
+}
+
+/* The parameters of the API for a part of the time and the filters of the page. */
+export function selectionQuery(s: State, part: Part): URLSearchParams {
+	const q = new URLSearchParams();
+	q.set("from", "@" + seconds(part.from));
+	q.set("to", "@" + seconds(part.to));
+	if (part.cpus)
+		q.set("cpu", cpuList(part.cpus));
+	for (const [name, value] of s.filters)
+		q.append(name, value);
+	if (s.only)
+		q.set(s.only + "-only", "1");
+	return q;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tree of a flame graph as flat columns, in depth-first order: the children of node i begin at
+ * i + 1, and end[c] is c's next sibling, or the end of the family. Node 0 is the root.
+ */
+import type { Answer } from "./columns";
+
+export const KIND = { root: 0, process: 1, kernel: 2, user: 3, jit: 4, inlined: 5, mark: 6 } as const;
+
+export interface Tree {
+	n: number;
+	frame: Uint32Array;
+	end: Uint32Array;
+	depth: Uint16Array;
+	total: Float64Array;
+	self: Float64Array;
+	kind: Uint8Array; /* of a frame */
+	names: string[]; /* of a frame */
+	hash: Uint32Array; /* of a frame's name */
+	modules: string[];
+	module: Uint32Array; /* of a node: index, 0: none */
+	maxDepth: number;
+	unit: string;
+	meta: Record<string, unknown>;
+	x: Float64Array; /* 0…1 of the root's width: siblings by weight, heaviest first */
+}
+
+function hashName(s: string): number {
+	let h = 2166136261;
+	for (let i = 0; i < s.length; i++)
+		h = Math.imul(h ^ s.charCodeAt(i), 16777619);
+	return h >>> 0;
+}
+
+/* Names come as UTF-8 in one column, and where each ends. */
+function readNames(text: Uint8Array, ends: Uint32Array): string[] {
+	const decoder = new TextDecoder();
+	const names: string[] = new Array(ends.length);
+	for (let i = 0, at = 0; i < ends.length; at = ends[i++])
+		names[i] = decoder.decode(text.subarray(at, ends[i]));
+	return names;
+}
+
+export function readTree(a: Answer): Tree {
+	const c = a.columns;
+	const names = readNames(c.names as Uint8Array, c.name_ends as Uint32Array);
+	const end = c.end as Uint32Array, frame = c.frame as Uint32Array;
+	const n = end.length;
+	const tree: Tree = {
+		n, frame, end, names,
+		depth: new Uint16Array(n),
+		total: c.total as Float64Array,
+		self: c.self as Float64Array,
+		kind: c.kind as Uint8Array,
+		hash: Uint32Array.from(names, hashName),
+		modules: readNames(c.modules as Uint8Array, c.module_ends as Uint32Array),
+		module: c.module as Uint32Array,
+		maxDepth: 0,
+		unit: String(a.meta.unit ?? "samples"),
+		meta: a.meta,
+		x: new Float64Array(n),
+	};
+	if (!n || end[0] !== n)
+		throw new Error("the tree is damaged");
+	place(tree);
+	return tree;
+}
+
+/* Depth and x of every node; families are put in order of weight. */
+function place(t: Tree): void {
+	const family: number[] = [];
+	for (let i = 0; i < t.n; i++) {
+		family.length = 0;
+		for (let c = i + 1; c < t.end[i]; c = t.end[c]) {
+			if (t.end[c] <= c || t.end[c] > t.end[i])
+				throw new Error("the tree is damaged");
+			t.depth[c] = t.depth[i] + 1;
+			family.push(c);
+		}
+		if (!family.length)
+			continue;
+		t.maxDepth = Math.max(t.maxDepth, t.depth[i] + 1);
+		if (family.length > 1)
+			family.sort((p, q) => t.total[q] - t.total[p] || p - q);
+		let x = t.x[i];
+		for (const c of family) {
+			t.x[c] = x;
+			x += t.total[0] ? t.total[c] / t.total[0] : 0;
+		}
+	}
+}
+
+export function nameOf(t: Tree, node: number): string {
+	return t.names[t.frame[node]];
+}
+
+export function parentOf(t: Tree, node: number): number {
+	/* The nearest node before it that is less deep. */
+	let i = node;
+	while (i > 0 && t.depth[i] >= t.depth[node])
+		i--;
+	return i;
+}
+
+export function pathOf(t: Tree, node: number): number[] {
+	const path: number[] = [];
+	for (let i = node; i > 0; i = parentOf(t, i))
+		path.unshift(i);
+	return path;
+}
+
+/* The node that a path of names leads to, as far as it goes. */
+export function findPath(t: Tree, names: string[]): number {
+	let node = 0;
+	for (const name of names) {
+		let next = 0;
+		for (let c = node + 1; c < t.end[node] && !next; c = t.end[c])
+			if (nameOf(t, c) === name)
+				next = c;
+		if (!next)
+			break;
+		node = next;
+	}
+	return node;
+}
+
+export interface Match {
+	frames: Uint8Array; /* 1: the frame's name matches */
+	weight: number; /* of stacks with a match: each once, however often it is in them */
+}
+
+export function matchTree(t: Tree, re: RegExp): Match {
+	const frames = new Uint8Array(t.names.length);
+	for (let i = 0; i < t.names.length; i++)
+		frames[i] = re.test(t.names[i]) ? 1 : 0;
+	let weight = 0;
+	for (let i = 1; i < t.n;) {
+		if (frames[t.frame[i]]) {
+			weight += t.total[i];
+			i = t.end[i];
+		} else {
+			i++;
+		}
+	}
+	return { frames, weight };
+}
+
+/* null and why, where the text is no expression. */
+export function compileSearch(text: string): { re: RegExp | null; why: string } {
+	if (!text)
+		return { re: null, why: "" };
+	try {
+		return { re: new RegExp(text, /[A-Z]/.test(text) ? "" : "i"), why: "" };
+	} catch (e) {
+		return { re: null, why: (e as Error).message };
+	}
+}
+
+export interface Row {
+	frame: number;
+	module: number;
+	self: number;
+	total: number; /* a stack counts once, however often the function is in it */
+}
+
+/* Functions of the tree, or of what is below a node; the heaviest by self first. */
+export function functions(t: Tree, root = 0): Row[] {
+	const rows = new Map<number, Row>();
+	const open = new Int32Array(t.names.length); /* how often a frame is above */
+	const above: number[] = [];
+	for (let i = root; i < t.end[root]; i++) {
+		while (above.length && t.end[above[above.length - 1]] <= i)
+			open[t.frame[above.pop()!]]--;
+		const f = t.frame[i], kind = t.kind[f];
+		if (kind !== KIND.root && kind !== KIND.process) {
+			let row = rows.get(f);
+			if (!row)
+				rows.set(f, (row = { frame: f, module: t.module[i], self: 0, total: 0 }));
+			row.self += t.self[i];
+			if (!open[f])
+				row.total += t.total[i];
+		}
+		open[f]++;
+		above.push(i);
+	}
+	return [...rows.values()].sort((p, q) => q.self - p.self || q.total - p.total);
+}
+
+/* The first level: who ran, heaviest first. */
+export function processes(t: Tree): { name: string; total: number }[] {
+	const out: { name: string; total: number }[] = [];
+	for (let c = 1; c < t.n; c = t.end[c])
+		out.push({ name: nameOf(t, c), total: t.total[c] });
+	return out.sort((p, q) => q.total - p.total);
+}
+
+export interface Box {
+	node: number;
+	x: number;
+	w: number;
+}
+
+/*
+ * What is to be drawn: nodes at least `least` wide (as a share of the width) below `zoom`, and its
+ * ancestors at full width. Calls back instead of making a list: 100,000 of them are usual.
+ */
+export function visible(t: Tree, zoom: number, least: number, draw: (node: number, x: number, w: number) => void): void {
+	for (const i of zoom ? [0, ...pathOf(t, zoom).slice(0, -1)] : [])
+		draw(i, 0, 1);
+	const whole = t.total[zoom] / t.total[0] || 1;
+	const x0 = t.x[zoom];
+	for (let i = zoom; i < t.end[zoom];) {
+		const w = t.total[i] / t.total[0] / whole;
+		if (w < least) {
+			i = t.end[i];
+			continue;
+		}
+		draw(i, (t.x[i] - x0) / whole, w);
+		i++;
+	}
+}
+
+/* Which node lies at x (0…1) and depth, under a zoom. -1: none. */
+export function nodeAt(t: Tree, zoom: number, x: number, depth: number): number {
+	if (depth < t.depth[zoom])
+		return [0, ...pathOf(t, zoom)][depth] ?? -1;
+	const at = t.x[zoom] + x * (t.total[zoom] / t.total[0] || 1);
+	let node = zoom;
+	while (t.depth[node] < depth) {
+		let next = -1;
+		for (let c = node + 1; c < t.end[node]; c = t.end[c]) {
+			if (at >= t.x[c] && at < t.x[c] + t.total[c] / t.total[0]) {
+				next = c;
+				break;
+			}
+		}
+		if (next < 0)
+			return -1;
+		node = next;
+	}
+	return node;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readHeat } from "../src/api";
+import { heatScale, heatTable } from "../src/colour";
+import { decodeColumns } from "../src/columns";
+import * as f from "../src/format";
+import { DEFAULTS, readState, selectionQuery, writeState, type State } from "../src/state";
+
+function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
+	const places: Record<string, unknown> = {};
+	let offset = 0;
+	const parts: Uint8Array[] = [];
+	for (const [name, [type, data]] of Object.entries(columns)) {
+		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+		const n = bytes.length / { u8: 1, u32: 4, f32: 4, f64: 8 }[type]!;
+		places[name] = [type, offset, n];
+		parts.push(bytes, new Uint8Array((8 - (bytes.length % 8)) % 8));
+		offset += Math.ceil(bytes.length / 8) * 8;
+	}
+	const text = new TextEncoder().encode(JSON.stringify({ ...meta, columns: places }));
+	const head = Math.ceil((8 + text.length) / 8) * 8;
+	const out = new Uint8Array(head + offset);
+	out.set([0x50, 0x43, 0x43, 0x31]);
+	new DataView(out.buffer).setUint32(4, text.length, true);
+	out.set(text, 8);
+	let at = head;
+	for (const p of parts) {
+		out.set(p, at);
+		at += p.length;
+	}
+	return out.buffer;
+}
+
+test("columns: what was packed comes out", () => {
+	const a = decodeColumns(pack({ unit: "samples" }, {
+		a: ["u8", Uint8Array.of(1, 2, 3)], b: ["u32", Uint32Array.of(7, 8)], c: ["f64", Float64Array.of(0.5)],
+	}));
+	assert.equal(a.meta.unit, "samples");
+	assert.deepEqual([...a.columns.a], [1, 2, 3]);
+	assert.deepEqual([...a.columns.b], [7, 8]);
+	assert.deepEqual([...a.columns.c], [0.5]);
+});
+
+test("columns: every cut is refused, none is believed", () => {
+	const whole = pack({}, { a: ["u32", Uint32Array.of(1, 2, 3, 4)] });
+	for (let n = 0; n < whole.byteLength; n++)
+		assert.throws(() => decodeColumns(whole.slice(0, n)), `cut at ${n}`);
+});
+
+test("state: a link reproduces what was shown", () => {
+	const s: State = {
+		span: { from: 1776222847254.125, to: 1776222967000 }, last: 120e3, mode: "cores", rows: 25, linear: true, tab: "table",
+		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
+		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true,
+	};
+	assert.deepEqual(readState(writeState(s)), s);
+});
+
+test("state: defaults are not written, nonsense is ignored", () => {
+	assert.equal(writeState(DEFAULTS), "");
+	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9"), DEFAULTS);
+});
+
+test("state: the same grammar as the command line", () => {
+	const q = selectionQuery({ ...DEFAULTS, only: "user", filters: [["pid", "7"]] }, { from: 1000.5, to: 2000, cpus: [0, 1, 2, 5] });
+	assert.equal(q.toString(), "from=%401.0005&to=%402&cpu=0-2%2C5&pid=7&user-only=1");
+});
+
+test("numbers and durations read well", () => {
+	assert.equal(f.count(1234567), "1\u2009234\u2009567");
+	assert.deepEqual([0.1214, 0.00062, 0, 0.9999, 1].map(f.percent), ["12.1 %", "0.062 %", "0 %", "100 %", "100 %"]);
+	assert.deepEqual([0.5, 20, 490, 1900, 5000, 30e3, 120e3, 43200e3].map(f.duration),
+		["500 µs", "20 ms", "490 ms", "1.90 s", "5.00 s", "30 s", "2 min", "12 h"]);
+	assert.deepEqual([0.004, 0.31, 47.8, 266400].map(f.cpuTime), ["4.0 CPU·ms", "310 CPU·ms", "47.8 CPU·s", "74 CPU·h"]);
+	assert.equal(f.cpuNames([17]), "CPU 17");
+	assert.equal(f.cpuNames([3, 1, 2, 9]), "CPUs 1–3, 9");
+	assert.deepEqual(f.parseCpuList("0-2,5"), [0, 1, 2, 5]);
+	assert.equal(f.parseCpuList("2-1"), null);
+});
+
+test("ticks lie on round times of the zone, apart enough", () => {
+	const from = Date.UTC(2026, 3, 15, 3, 12, 57), to = from + 120e3;
+	const step = f.tickStep(11e3);
+	assert.equal(step, 15e3);
+	const at = f.ticks(from, to, step, { utc: true });
+	assert.deepEqual(at.map((t) => f.tickLabel(t, step, { utc: true })).slice(0, 3), ["03:13:00", "03:13:15", "03:13:30"]);
+	assert.equal(f.tickLabel(Date.UTC(2026, 3, 15), 3600e3, { utc: true }), "Wed 15 Apr");
+});
+
+test("heat: nothing has no colour, one sample shows, the most is the brightest", () => {
+	for (const light of [false, true]) {
+		const cells = new Float32Array(1000).fill(0);
+		cells.fill(10, 0, 500);
+		cells[600] = 1;
+		cells[700] = 40;
+		const s = heatScale(cells, 40, false, light);
+		assert.equal(s.max, 40);
+		assert.equal(s.median, 10);
+		assert.ok(s.at(1) > 0.15 && s.at(1) < s.at(10) && s.at(10) < 0.3 && s.at(40) === 1);
+		const t = heatTable(light), y = (i: number) => 0.2126 * t[i * 3] + 0.7152 * t[i * 3 + 1] + 0.0722 * t[i * 3 + 2];
+		for (let i = 1; i < 256; i++)
+			assert.ok(light ? y(i) <= y(i - 1) + 1 : y(i) >= y(i - 1) - 1, `lightness at ${i}`);
+	}
+	assert.equal(heatScale([0, 5, 10], 0, true, false).at(5), 0.5);
+	assert.equal(heatScale([], 0, false, false).max, 1);
+});
+
+test("heat: a column of many seconds shows the busiest of them", () => {
+	const answer = decodeColumns(pack(
+		{ from: "1776222847.000000000", step: "4.000000000", fine: "1.000000000", period_ns: 10000000, columns_n: 2, rows_n: 1, cpus: [3] },
+		{ samples: ["u32", Uint32Array.of(100, 8)], peak: ["u32", Uint32Array.of(90, 5)], seen: ["u8", Uint8Array.of(255, 0)] }));
+	const cores = readHeat("cores", answer);
+	assert.deepEqual([...cores.cells].map((v) => Math.round(v * 1000)), [900, 50]);
+	assert.deepEqual([...cores.unseen], [0, 255]);
+	assert.deepEqual([cores.merged, cores.full, cores.from], [4, 1, 1776222847000]);
+	assert.deepEqual([...readHeat("sub", answer).cells], [90, 5]);
+});

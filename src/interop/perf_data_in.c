@@ -25,7 +25,8 @@
 #define BATCH_BYTES  (2u << 20)
 #define TURN_BYTES   (1u << 20)
 #define MAX_KERNEL   32u /* types of records the kernel may have one day */
-#define WORST_RECORD 65536u
+#define LONG_RECORD 8192u
+#define SUSPECT_BYTES 2048u
 
 /* Types of records that perf itself writes. */
 enum {
@@ -202,7 +203,9 @@ static bool is_header(const uint8_t *p, bool swap)
 		return false;
 	if (type >= HEADER_ATTR)
 		return type < PERF_TYPES_END;
-	return type && type < MAX_KERNEL && size % 8 == 0;
+	/* Only samples can be long: they hold stacks; the others at most the path of a file. */
+	return type && type < MAX_KERNEL && size % 8 == 0 &&
+	       (type == PERF_RECORD_SAMPLE || size <= LONG_RECORD);
 }
 
 /* Until n bytes are there; false: they never will be. */
@@ -224,6 +227,25 @@ static bool is_place(struct cam_input *in, bool swap)
 	if (!gather(in, size + CAM_PERF_RECORD_HEADER))
 		return (size_t)(in->end - in->p) == size;
 	return is_header((const uint8_t *)in->p + size, swap);
+}
+
+/*
+ * A size that is not true would swallow the samples that follow. So one that does not lead to another
+ * header, or is larger than most, is held against what the sample's fields take.
+ */
+static bool is_believed(struct stream *s, size_t bytes)
+{
+	struct cam_perf_reader *r = s->r;
+	const uint8_t *p = (const uint8_t *)s->in->p;
+	if (cam_perf_load_u32(p, r->swap) != PERF_RECORD_SAMPLE)
+		return true;
+	bool leads = (size_t)(s->in->end - s->in->p) < bytes + CAM_PERF_RECORD_HEADER ||
+		     is_header(p + bytes, r->swap);
+	if (leads && bytes < SUSPECT_BYTES)
+		return true;
+	struct cam_perf_sample sample;
+	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, true, r->swap);
+	return e && cam_perf_sample_parse(e, p, bytes, r->swap, &sample) && !sample.left;
 }
 
 static void resync(struct stream *s)
@@ -271,6 +293,11 @@ static bool step(struct stream *s, int *err)
 		s->r->st->missing_bytes += bytes - (size_t)(in->end - in->p);
 		in->p = in->end;
 		return false;
+	}
+	gather(in, bytes + CAM_PERF_RECORD_HEADER);
+	if (!is_believed(s, bytes)) {
+		resync(s);
+		return true;
 	}
 	const uint8_t *p = (const uint8_t *)in->p;
 	uint64_t payload = payload_of(p, bytes, swap);

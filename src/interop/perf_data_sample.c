@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 
 #define HEADER_BYTES	    8u
+#define KNOWN_BITS	    25
 #define BRANCH_ENTRY_BYTES  24u
 #define BRANCH_COUNTERS_BIT (1ull << 19)
 #define WEIGHTS		    (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
@@ -138,5 +139,7 @@ bool cam_perf_sample_parse(const struct cam_perf_event *e, const uint8_t *record
 	take_user_copy(&b, a, out);
 	if (type >> 14)
 		take_tail(&b, a, out);
+	/* What a newer kernel may put behind all these is not known here. */
+	out->left = type >> KNOWN_BITS ? 0 : cam_perf_bytes_left(&b);
 	return !b.bad;
 }

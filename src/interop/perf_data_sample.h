@@ -8,6 +8,7 @@ struct cam_perf_sample {
 	int32_t pid, tid;
 	uint32_t cpu;
 	uint16_t misc; /* of its header */
+	size_t left;   /* bytes behind all fields: none, unless its size is not true */
 	bool has_chain;
 	const uint8_t *chain; /* n_chain words of the file's byte order */
 	uint64_t n_chain;

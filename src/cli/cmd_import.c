@@ -20,14 +20,15 @@ static void worse(int *status, int other)
 		*status = other;
 }
 
-static int import_all(struct cam_store *store, int n, char **files, struct cam_imported *sum)
+static int import_all(struct cam_store *store, int n, char **files, const struct cam_told *told,
+		      struct cam_imported *sum)
 {
 	const struct cam_wanted all = {true, true};
 	int status = CAM_EXIT_OK;
 	for (int i = 0; i < n; i++) {
 		struct cam_imported done = {0};
 		worse(&status, cam_reading_import(files[i], cam_store_journal(store, 0), WINDOW_NS,
-						  &all, &done));
+						  &all, told, &done));
 		sum->samples += done.samples;
 		sum->windows += done.windows;
 		unsigned sealed = 0;
@@ -45,9 +46,12 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 {
 	const char *given = NULL;
 	bool json = false;
+	struct cam_told told = {0};
 	const struct cam_option options[] = {
 		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
+		{"symfs", 0, CAM_OPTION_TEXT, &told.symfs, "DIR",
+		 "perf.data: look for the recorded files below DIR, too"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
 		{0},
 	};
@@ -77,7 +81,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		return cam_failed("store %s: %s", path, cam_errno_words(err));
 	}
 	struct cam_imported sum = {0};
-	status = import_all(store, n_files, argv, &sum);
+	status = import_all(store, n_files, argv, &told, &sum);
 	unsigned waiting = cam_store_counts(store)->unsealed;
 	if (waiting && status != CAM_EXIT_FAILED)
 		cam_note("store %s: %u journals of earlier imports cannot be sealed; see verify",

@@ -2,12 +2,63 @@
 #include "cli/perf_reading.h"
 
 #include "base/units.h"
+#include "daemon/librarian.h"
+#include "daemon/shelf.h"
+#include "ingest/files.h"
 #include "interop/perf_data_in.h"
 #include "store/io.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+/* Which modules without a build-id are here. */
+struct finder {
+	int64_t written_ns; /* of the recording; 0: not known */
+	uint8_t room[CAM_ERRAND_MAX_BUILD_ID];
+};
+
+/* The very file that was mapped: where it lay, with its inode, and not changed since. */
+static void identify_file(struct finder *f, const struct cam_import_clue *clue,
+			  struct cam_namer_module *m)
+{
+	char path[PATH_MAX];
+	struct cam_file_key key;
+	if (!clue->inode || m->path.n >= sizeof(path))
+		return;
+	memcpy(path, m->path.p, m->path.n);
+	path[m->path.n] = 0;
+	int fd = cam_shelf_open(path, &key);
+	if (fd < 0)
+		return;
+	close(fd);
+	if (key.major != clue->major || key.minor != clue->minor || key.inode != clue->inode ||
+	    (f->written_ns && key.ctime_ns >= f->written_ns))
+		return;
+	m->key = (struct cam_text){(const char *)f->room, cam_files_key_bytes(&key, f->room)};
+}
+
+/* The kernel that runs here: the same release at the same place. */
+static void identify_kernel(struct finder *f, const struct cam_import_clue *clue,
+			    struct cam_namer_module *m)
+{
+	struct utsname here;
+	if (!m->landmark.n || uname(&here) ||
+	    !cam_text_equal(clue->release, cam_text_of(here.release)))
+		return;
+	size_t n = cam_librarian_this_kernel(m->landmark, m->landmark_address, f->room);
+	m->build_id = (struct cam_text){(const char *)f->room, n};
+}
+
+static void identify(void *arg, const struct cam_import_clue *clue, struct cam_namer_module *m)
+{
+	if (m->kind == CAM_MODULE_FILE)
+		identify_file(arg, clue, m);
+	else if (m->kind == CAM_MODULE_KERNEL)
+		identify_kernel(arg, clue, m);
+}
 
 static ssize_t read_fd_at(void *arg, void *room, size_t n, uint64_t at)
 {
@@ -62,18 +113,36 @@ static int read_spooled(struct cam_input *in, struct cam_sink *sink,
 	return err;
 }
 
-int cam_perf_reading_import(int fd, struct cam_input *in, struct cam_sink *sink,
-			    struct cam_import_options *o, struct cam_import_stats *st)
+static int read_input(int fd, struct cam_input *in, struct cam_sink *sink,
+		      const struct cam_import_options *o, struct cam_import_stats *st)
 {
 	struct stat about;
 	bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-	if (regular)
-		o->written_ns =
-			about.st_mtim.tv_sec * (int64_t)CAM_NS_PER_SEC + about.st_mtim.tv_nsec;
 	int err = cam_perf_data_read(in, sink, o, st);
 	if (err != -ESPIPE)
 		return err;
 	if (regular && in->wrap == CAM_INPUT_PLAIN)
 		return read_fd(fd, (uint64_t)about.st_size, sink, o, st);
 	return read_spooled(in, sink, o, st);
+}
+
+int cam_perf_reading_import(int fd, struct cam_input *in, const char *symfs, struct cam_sink *sink,
+			    struct cam_import_options *o, struct cam_import_stats *st)
+{
+	const struct cam_librarian_options where = {.symfs = symfs};
+	struct cam_librarian *l;
+	int err = cam_librarian_new(&where, &l);
+	if (err)
+		return err;
+	struct finder f = {0};
+	struct stat about;
+	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+		o->written_ns = f.written_ns =
+			about.st_mtim.tv_sec * (int64_t)CAM_NS_PER_SEC + about.st_mtim.tv_nsec;
+	o->namer = cam_librarian_namer(l);
+	o->identify = identify;
+	o->identify_arg = &f;
+	err = read_input(fd, in, sink, o, st);
+	cam_librarian_free(l);
+	return err;
 }

@@ -72,14 +72,15 @@ static int say_unknown(const char *path, enum cam_format format)
 
 /* The part after the format is known: the file into the sink, and what there is to say. */
 static int import_text(const char *path, int fd, struct cam_input *in, enum cam_format format,
-		       struct cam_collect *collect, const struct cam_wanted *want)
+		       struct cam_collect *collect, const struct cam_wanted *want,
+		       const struct cam_told *told)
 {
 	struct cam_import_options o = import_options(want);
 	struct cam_import_stats st = {0};
 	struct cam_sink *sink = cam_collect_sink(collect);
 	int err;
 	if (format == CAM_FORMAT_PERF_DATA)
-		err = cam_perf_reading_import(fd, in, sink, &o, &st);
+		err = cam_perf_reading_import(fd, in, told->symfs, sink, &o, &st);
 	else if (format == CAM_FORMAT_FOLDED)
 		err = cam_folded_read(in, sink, &o, &st);
 	else
@@ -99,7 +100,7 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 
 static int import_input(const char *path, int fd, struct cam_input *in, struct cam_journal *to,
 			uint64_t window_ns, const struct cam_wanted *want,
-			struct cam_imported *done)
+			const struct cam_told *told, struct cam_imported *done)
 {
 	enum cam_format format = cam_detect(cam_input_peek(in));
 	if (format != CAM_FORMAT_PERF_SCRIPT && format != CAM_FORMAT_FOLDED &&
@@ -117,7 +118,7 @@ static int import_input(const char *path, int fd, struct cam_input *in, struct c
 	int err = cam_collect_new(to, &o, &collect);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_text(path, fd, in, format, collect, want);
+	int status = import_text(path, fd, in, format, collect, want, told);
 	struct cam_collect_stats st = cam_collect_stats(collect);
 	done->samples = st.samples;
 	done->windows = st.windows;
@@ -126,22 +127,24 @@ static int import_input(const char *path, int fd, struct cam_input *in, struct c
 }
 
 static int import_fd(const char *path, int fd, struct cam_journal *to, uint64_t window_ns,
-		     const struct cam_wanted *want, struct cam_imported *done)
+		     const struct cam_wanted *want, const struct cam_told *told,
+		     struct cam_imported *done)
 {
 	struct cam_input *in;
 	int err = cam_input_open_fd(&in, fd, NULL);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_input(path, fd, in, to, window_ns, want, done);
+	int status = import_input(path, fd, in, to, window_ns, want, told, done);
 	cam_input_close(in);
 	return status;
 }
 
 int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
-		       const struct cam_wanted *want, struct cam_imported *done)
+		       const struct cam_wanted *want, const struct cam_told *told,
+		       struct cam_imported *done)
 {
 	CAM_AUTOCLOSE int fd = open_file(path);
-	return fd < 0 ? CAM_EXIT_FAILED : import_fd(path, fd, to, window_ns, want, done);
+	return fd < 0 ? CAM_EXIT_FAILED : import_fd(path, fd, to, window_ns, want, told, done);
 }
 
 /* A window must be a file that can be read in any order: what comes through a pipe is none. */
@@ -176,8 +179,8 @@ static int open_given_file(const struct cam_reading_options *o, struct cam_readi
 	if (err)
 		return cam_failed("%s: %s", o->file, cam_errno_words(err));
 	struct cam_imported done = {0};
-	int status =
-		import_fd(o->file, fd, cam_temporary_journal(r->temporary), 0, &o->want, &done);
+	int status = import_fd(o->file, fd, cam_temporary_journal(r->temporary), 0, &o->want,
+			       &o->told, &done);
 	r->source = cam_temporary_source(r->temporary);
 	r->foreign = true;
 	return status;

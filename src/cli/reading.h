@@ -16,18 +16,26 @@ struct cam_wanted {
 	bool addresses; /* of frames in user space: no two processes have the same */
 };
 
+/* What the user says of a perf.data file. */
+struct cam_told {
+	const char *symfs; /* where else the recorded files may be found; NULL: nowhere */
+};
+
 struct cam_reading_options {
 	const char *file;
 	const char *store;
+	struct cam_told told;
 	struct cam_wanted want;
 };
 
-#define CAM_READING_OPTIONS(o)                                                             \
-	{"input",   'i',    CAM_OPTION_TEXT,                                               \
-	 &(o).file, "FILE", "a file instead of the store; - is standard input"},           \
-	{                                                                                  \
-		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                            \
-			"the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)" \
+#define CAM_READING_OPTIONS(o)                                                                     \
+	{"input",   'i',    CAM_OPTION_TEXT,                                                       \
+	 &(o).file, "FILE", "a file instead of the store; - is standard input"},                   \
+		{"symfs",	  0,	 CAM_OPTION_TEXT,                                          \
+		 &(o).told.symfs, "DIR", "perf.data: look for the recorded files below DIR, too"}, \
+	{                                                                                          \
+		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                                    \
+			"the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"         \
 	}
 
 struct cam_temporary;
@@ -59,4 +67,5 @@ struct cam_imported {
  * INCOMPLETE when something was lost, which was said.
  */
 int cam_reading_import(const char *path, struct cam_journal *to, uint64_t window_ns,
-		       const struct cam_wanted *want, struct cam_imported *done);
+		       const struct cam_wanted *want, const struct cam_told *told,
+		       struct cam_imported *done);

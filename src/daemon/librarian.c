@@ -132,8 +132,8 @@ static uint64_t find_symbol(const char *path, struct cam_text name)
 	return address;
 }
 
-/* By the notes that it shows of itself. */
-static bool is_running_kernel(struct cam_text build_id)
+/* By the notes that it shows of itself: how many bytes, 0 where they do not tell. */
+static size_t running_kernel(uint8_t id[CAM_ERRAND_MAX_BUILD_ID])
 {
 	uint8_t notes[4096];
 	int fd = open(KERNEL_NOTES, O_RDONLY | O_CLOEXEC);
@@ -145,12 +145,28 @@ static bool is_running_kernel(struct cam_text build_id)
 		memcpy(head, notes + i, sizeof(head));
 		uint64_t id_at = (uint64_t)i + 12 + ((head[0] + 3ull) & ~3ull);
 		if (id_at + head[1] > (uint64_t)n)
-			return false;
-		if (head[2] == 3 && head[0] == 4 && !memcmp(notes + i + 12, "GNU", 4))
-			return same_bytes(build_id, notes + id_at, head[1]);
+			return 0;
+		if (head[2] == 3 && head[0] == 4 && !memcmp(notes + i + 12, "GNU", 4)) {
+			size_t bytes = head[1] <= CAM_ERRAND_MAX_BUILD_ID ? head[1] : 0;
+			memcpy(id, notes + id_at, bytes);
+			return bytes;
+		}
 		i = (ssize_t)(id_at + ((head[1] + 3ull) & ~3ull));
 	}
-	return false;
+	return 0;
+}
+
+static bool is_running_kernel(struct cam_text build_id)
+{
+	uint8_t id[CAM_ERRAND_MAX_BUILD_ID];
+	size_t n = running_kernel(id);
+	return n && same_bytes(build_id, id, n);
+}
+
+size_t cam_librarian_this_kernel(struct cam_text symbol, uint64_t address,
+				 uint8_t id[CAM_ERRAND_MAX_BUILD_ID])
+{
+	return address && find_symbol(KERNEL_SYMBOLS, symbol) == address ? running_kernel(id) : 0;
 }
 
 static bool has_landmark(struct cam_book *b, const char *path)

@@ -28,3 +28,8 @@ struct cam_librarian;
 int cam_librarian_new(const struct cam_librarian_options *o, struct cam_librarian **out);
 void cam_librarian_free(struct cam_librarian *l);
 struct cam_namer *cam_librarian_namer(struct cam_librarian *l);
+
+/* The build-id of the kernel that runs here, if this symbol lies at that address in it: how many bytes; 0: it
+ * does not, or who asks may not know. */
+size_t cam_librarian_this_kernel(struct cam_text symbol, uint64_t address,
+				 uint8_t id[CAM_ERRAND_MAX_BUILD_ID]);

@@ -19,6 +19,14 @@
 #include "model/sink.h"
 
 struct cam_namer;
+struct cam_namer_module;
+
+/* What a recorder saw of a module that has no build-id in the file. */
+struct cam_import_clue {
+	uint32_t major, minor;	 /* of its device … */
+	uint64_t inode;		 /* … 0: not known */
+	struct cam_text release; /* of the kernel, as uname -r has it; empty: not known */
+};
 
 struct cam_import_options {
 	/*
@@ -41,6 +49,10 @@ struct cam_import_options {
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 	/* perf.data holds addresses: who gives them names. NULL: they have none. */
 	struct cam_namer *namer;
+	/* Whoever can look at this machine's files puts into *m the build-id or key of the module, if the
+	 * clue proves that it is here; what it points to must last until the next call. NULL: nobody. */
+	void (*identify)(void *arg, const struct cam_import_clue *clue, struct cam_namer_module *m);
+	void *identify_arg;
 	/*
 	 * A perf.data file whose clock says nothing of the wall's: when its first sample was taken, as its
 	 * name or the user says, and how far off that may be; else when it was last written. 0: not known.

@@ -156,6 +156,15 @@ static int say_time(const struct cam_perf_features *to, const char *key, uint64_
 	return say_fact(to, key, (struct cam_text){room, (size_t)n});
 }
 
+static int take_release(const struct cam_perf_features *to, struct cam_text release)
+{
+	char *room = to->stacks->release;
+	size_t n = release.n < sizeof(to->stacks->release) ? release.n : 0;
+	memcpy(room, release.p, n);
+	room[n] = 0;
+	return say_fact(to, "os release", release);
+}
+
 /* The names as the recorder had them: an attr, its ids, its name; events are found by their place. */
 static void take_event_names(const struct cam_perf_features *to, struct cam_perf_bytes *b)
 {
@@ -187,7 +196,7 @@ int cam_perf_features_build_id(const struct cam_perf_features *to, uint16_t misc
 	struct cam_text path = cam_perf_bytes_text(&b);
 	if (!n || n > 20 || !path.n)
 		return 0;
-	return cam_perf_spaces_build_id(to->spaces, path, (struct cam_text){id, n});
+	return cam_perf_spaces_build_id(to->stacks->spaces, path, (struct cam_text){id, n});
 }
 
 static int take_build_ids(const struct cam_perf_features *to, struct cam_perf_bytes *b)
@@ -239,7 +248,7 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 	case HOSTNAME:
 		return say_fact(to, "hostname", take_string(&b));
 	case OSRELEASE:
-		return say_fact(to, "os release", take_string(&b));
+		return take_release(to, take_string(&b));
 	case VERSION:
 		return say_fact(to, "perf version", take_string(&b));
 	case ARCH:

@@ -9,7 +9,7 @@
  */
 #pragma once
 #include "interop/perf_data_attr.h"
-#include "interop/perf_data_space.h"
+#include "interop/perf_data_stacks.h"
 #include "model/sink.h"
 
 #include <sys/types.h>
@@ -57,7 +57,7 @@ int cam_perf_header_events(const struct cam_perf_header *h, const struct cam_per
 /* Where features are put. Errors of these are the sink's, or -ENOMEM: what is malformed is left out. */
 struct cam_perf_features {
 	struct cam_perf_events *events;
-	struct cam_perf_spaces *spaces;
+	struct cam_perf_stacks *stacks;
 	struct cam_sink *sink;
 	struct cam_perf_meta_data *meta;
 	bool swap;

@@ -22,10 +22,10 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
-#define BATCH_BYTES  (2u << 20)
-#define TURN_BYTES   (1u << 20)
-#define MAX_KERNEL   32u /* types of records the kernel may have one day */
-#define LONG_RECORD 8192u
+#define BATCH_BYTES   (2u << 20)
+#define TURN_BYTES    (1u << 20)
+#define MAX_KERNEL    32u /* types of records the kernel may have one day */
+#define LONG_RECORD   8192u
 #define SUSPECT_BYTES 2048u
 
 /* Types of records that perf itself writes. */
@@ -113,7 +113,7 @@ static void on_event_update(struct cam_perf_reader *r, const uint8_t *p, size_t 
 
 static struct cam_perf_features features_of(struct cam_perf_reader *r)
 {
-	return (struct cam_perf_features){&r->events, &r->spaces, r->sink, &r->meta, r->swap};
+	return (struct cam_perf_features){&r->events, &r->stacks, r->sink, &r->meta, r->swap};
 }
 
 static int take_record(struct stream *s, const uint8_t *p, size_t bytes);
@@ -363,13 +363,11 @@ static int read_streams(struct cam_perf_reader *r, struct stream *streams, size_
 
 static int open_reader(struct cam_perf_reader *r, size_t n_streams)
 {
-	const struct cam_import_options *o = r->options;
 	r->st->clock = CAM_CLOCK_FOREIGN;
 	r->st->time_unit_ns = 1;
 	int err = cam_perf_spaces_init(&r->spaces);
 	if (!err)
-		err = cam_perf_stacks_init(&r->stacks, &r->spaces, r->sink, o->namer,
-					   o->drop_addresses);
+		err = cam_perf_stacks_init(&r->stacks, &r->spaces, r->sink, r->options);
 	if (!err)
 		err = cam_perf_order_init(&r->order, n_streams);
 	return err ? err : cam_sink_fact(r->sink, CAM_TEXT("format"), CAM_TEXT("perf.data"));

@@ -66,9 +66,14 @@ static int on_mmap(struct record *x, bool second)
 	m.build_id = (struct cam_text){"", 0};
 	if (second) {
 		/* Device and inode, or in their place the build-id. */
-		const char *id = (const char *)cam_perf_bytes_take(&x->b, 24);
-		if (id && x->misc & BUILD_ID_BIT && (uint8_t)id[0] <= 20)
-			m.build_id = (struct cam_text){id + 4, (uint8_t)id[0]};
+		const uint8_t *id = cam_perf_bytes_take(&x->b, 24);
+		if (id && x->misc & BUILD_ID_BIT && id[0] <= 20) {
+			m.build_id = (struct cam_text){(const char *)id + 4, id[0]};
+		} else if (id && !(x->misc & BUILD_ID_BIT)) {
+			m.major = cam_perf_load_u32(id, x->r->swap);
+			m.minor = cam_perf_load_u32(id + 4, x->r->swap);
+			m.inode = cam_perf_load_u64(id + 8, x->r->swap);
+		}
 		m.executable = cam_perf_bytes_u32(&x->b) & PROT_EXEC_BIT;
 		cam_perf_bytes_u32(&x->b);
 	}

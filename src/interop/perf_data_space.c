@@ -275,7 +275,8 @@ static bool same_object(const void *rows, uint32_t row, const void *key)
 {
 	const struct cam_perf_object *a = (const struct cam_perf_object *)rows + row, *b = key;
 	return a->path.v == b->path.v && a->name.v == b->name.v && a->kind == b->kind &&
-	       a->landmark_address == b->landmark_address && a->build_id_n == b->build_id_n &&
+	       a->landmark_address == b->landmark_address && a->inode == b->inode &&
+	       a->major == b->major && a->minor == b->minor && a->build_id_n == b->build_id_n &&
 	       memcmp(a->build_id, b->build_id, a->build_id_n) == 0;
 }
 
@@ -373,6 +374,12 @@ static int describe_user(struct cam_perf_spaces *s, const struct cam_perf_mappin
 	int err = cam_string_intern(&s->texts, path, &o->path);
 	if (!err)
 		learn_build_id(s, o->path, o);
+	/* Only of use where there is no build-id: the same file is one object, whatever its inode. */
+	if (!o->build_id_n && !o->identity) {
+		o->major = m->major;
+		o->minor = m->minor;
+		o->inode = m->inode;
+	}
 	return err;
 }
 

@@ -30,6 +30,8 @@ struct cam_perf_object {
 	struct cam_str_id name; /* of its only function (a BPF program), else empty */
 	uint8_t build_id[20];
 	uint8_t build_id_n;
+	uint32_t major, minor; /* of the device, with … */
+	uint64_t inode;	       /* … 0: not known */
 	enum cam_module_kind kind;
 	bool identity;		    /* its offsets are addresses: kernel, memory of no file */
 	struct cam_str_id landmark; /* kernel: what landmark_address is the address of */
@@ -83,8 +85,10 @@ struct cam_perf_mapping {
 	int32_t pid, tid;
 	uint64_t start, bytes, offset;
 	struct cam_text path;
-	struct cam_text build_id; /* empty: not in the record */
-	bool kernel;		  /* by the record's mode */
+	struct cam_text build_id; /* empty: not in the record; that has then, perhaps: */
+	uint32_t major, minor;
+	uint64_t inode;
+	bool kernel; /* by the record's mode */
 	bool executable;
 };
 

@@ -20,14 +20,9 @@
 #define UNKNOWN_SPACE (UINT32_MAX - 1)
 
 int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
-			 struct cam_sink *sink, struct cam_namer *namer, bool drop_addresses)
+			 struct cam_sink *sink, const struct cam_import_options *o)
 {
-	*k = (struct cam_perf_stacks){
-		.spaces = spaces,
-		.sink = sink,
-		.namer = namer,
-		.drop_addresses = drop_addresses,
-	};
+	*k = (struct cam_perf_stacks){.spaces = spaces, .sink = sink, .options = o};
 	k->seen = calloc(1u << SEEN_BITS, sizeof(*k->seen));
 	int err = k->seen ? cam_tables_init(&k->names, NAMES_BYTES) : -ENOMEM;
 	if (err)
@@ -106,7 +101,7 @@ static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space
 			l.name = o->name;
 			l.func_offset = address - map->start;
 		}
-	} else if (k->drop_addresses) {
+	} else if (k->options->drop_addresses) {
 		/* All alike, but for the half of memory they are in. */
 		l.offset = address >> 63 << 63;
 	}
@@ -157,16 +152,20 @@ static int take_name(void *arg, size_t i, const struct cam_name *name)
 
 static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
 {
+	struct cam_namer *namer = k->options->namer;
 	const struct cam_tables *t = &k->spaces->texts;
-	const struct cam_namer_module m = {
+	struct cam_namer_module m = {
 		.kind = o->kind,
 		.path = cam_string(t, o->path),
 		.build_id = {(const char *)o->build_id, o->build_id_n},
 		.landmark = cam_string(t, o->landmark),
 		.landmark_address = o->landmark_address,
 	};
+	const struct cam_import_clue clue = {o->major, o->minor, o->inode, cam_text_of(k->release)};
+	if (!m.build_id.n && k->options->identify)
+		k->options->identify(k->options->identify_arg, &clue, &m);
 	uint32_t file;
-	int err = k->namer->module(k->namer, &m, &file);
+	int err = namer->module(namer, &m, &file);
 	if (!err)
 		o->file = file + 1;
 	else if (err == -ENOENT || err == -E2BIG)
@@ -177,13 +176,14 @@ static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
 static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 {
 	struct cam_perf_object *o = &k->spaces->objects[k->rows[rows[0]].object];
+	struct cam_namer *namer = k->options->namer;
 	struct question q = {k, rows};
 	int err = o->file ? 0 : ask_module(k, o);
 	if (err || o->file == CAM_NONE)
 		return err;
 	for (size_t i = 0; i < n; i++)
 		k->offsets[i] = k->rows[rows[i]].offset;
-	return k->namer->names(k->namer, o->file - 1, k->offsets, n, take_name, &q);
+	return namer->names(namer, o->file - 1, k->offsets, n, take_name, &q);
 }
 
 struct by_object {
@@ -226,7 +226,7 @@ static int sort_new(struct cam_perf_stacks *k, size_t *n)
 int cam_perf_stacks_name(struct cam_perf_stacks *k)
 {
 	size_t n = 0;
-	if (!k->namer || k->n_asked == k->n) {
+	if (!k->options->namer || k->n_asked == k->n) {
 		k->n_asked = k->n;
 		return 0;
 	}
@@ -273,8 +273,8 @@ int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_l
 	const struct cam_perf_object *o =
 		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
 	struct cam_location loc = {
-		.address = k->drop_addresses ? 0 : l->offset,
-		.func_offset = k->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
+		.address = k->options->drop_addresses ? 0 : l->offset,
+		.func_offset = k->options->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
 	};
 	struct cam_function func = {.source = l->name.v ? l->source : CAM_NAME_NONE};
 	int err = define_module(k, o, &loc.module);

@@ -13,6 +13,7 @@
  * anew as they come.
  */
 #pragma once
+#include "interop/import.h"
 #include "interop/perf_data_space.h"
 #include "model/namer.h"
 #include "model/sink.h"
@@ -34,8 +35,8 @@ struct cam_perf_location {
 struct cam_perf_stacks {
 	struct cam_perf_spaces *spaces;
 	struct cam_sink *sink;
-	struct cam_namer *namer; /* NULL: nothing has a name */
-	bool drop_addresses;
+	const struct cam_import_options *options;
+	char release[66]; /* of the recorded kernel */
 	struct cam_perf_location *rows;
 	size_t n, cap;
 	size_t n_asked; /* rows before this one have been asked about */
@@ -51,7 +52,7 @@ struct cam_perf_stacks {
 };
 
 int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
-			 struct cam_sink *sink, struct cam_namer *namer, bool drop_addresses);
+			 struct cam_sink *sink, const struct cam_import_options *o);
 void cam_perf_stacks_free(struct cam_perf_stacks *k);
 
 /* Between two batches: numbers given before may be dead after it. */

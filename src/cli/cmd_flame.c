@@ -1,197 +1,229 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
+#include "cli/flame_look.h"
+#include "cli/flame_show.h"
 #include "cli/heading.h"
-#include "cli/output.h"
 #include "cli/picking.h"
 #include "cli/reading.h"
+#include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "query/flame.h"
-#include "query/top.h"
-#include "render/svg_flame.h"
-#include "render/text_top.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+
+#define FEW 100 /* samples: below that shares are rough */
 
 struct flame_arguments {
 	struct cam_reading_options from;
 	struct cam_range_options range;
 	struct cam_filter_options filters;
-	const char *out, *weight, *title, *subtitle;
-	unsigned top, width;
-	bool inverted, json;
+	struct cam_reshape_options shape;
+	struct cam_flame_look look;
+	const char *out, *weight, *color;
+	unsigned top;
+	bool json, text, flamechart;
 };
 
-static void put_json(struct cam_out *out, const struct cam_flame *f, const struct cam_top *top)
+/* All that a picture is made of, ready. */
+struct work {
+	const struct flame_arguments *a;
+	struct cam_reading in;
+	struct cam_selection selection;
+	struct cam_reshape shape;
+	struct cam_flame_show show;
+	struct cam_flame_options build;
+};
+
+/* Nothing to draw: the exit status says so; in a pipe a picture does, too, as whoever is behind it expects one. */
+static int show_nothing(const struct work *w, const struct cam_flame *f)
 {
-	struct cam_json j = {out, false};
-	cam_json_open(&j, NULL, '{');
-	cam_json_text(&j, "unit", f->unit);
-	cam_json_u64(&j, "total", f->nodes[0].total);
-	cam_json_u64(&j, "samples", f->seen.samples);
-	cam_json_u64(&j, "idle", f->seen.idle);
-	cam_json_u64(&j, "lost", f->seen.lost);
-	cam_json_u64(&j, "damaged", f->seen.damaged);
-	cam_json_u64(&j, "windows", f->seen.windows);
-	cam_json_bool(&j, "differential", f->differential);
-	cam_json_open(&j, "functions", '[');
-	for (size_t i = 0; i < top->n_rows; i++) {
-		const struct cam_top_row *row = &top->rows[i];
-		const struct cam_flame_frame *frame = &f->frames[row->frame];
-		cam_json_open(&j, NULL, '{');
-		cam_json_text(&j, "name",
-			      (struct cam_text){f->text + frame->name_at, frame->name_n});
-		cam_json_text(&j, "module", cam_flame_module_path(f, row->module));
-		cam_json_u64(&j, "self", row->self);
-		cam_json_u64(&j, "total", row->total);
-		cam_json_close(&j, '}');
-	}
-	cam_json_close(&j, ']');
-	cam_json_open(&j, "notes", '[');
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (top->notes >> i & 1)
-			cam_json_text(&j, NULL, cam_text_of(cam_view_note_words(i)));
-	}
-	cam_json_close(&j, ']');
-	cam_json_close(&j, '}');
-	cam_out_str(out, "\n");
+	struct cam_flame_show quiet = w->show;
+	quiet.quiet = true;
+	int status = CAM_EXIT_OK;
+	if (quiet.form == CAM_FLAME_SVG && !strcmp(quiet.path, "-"))
+		status = cam_flame_show(&quiet, f);
+	if (status)
+		return status;
+	if (f->seen.samples && w->shape.focus.n)
+		return cam_failed("%s: no frame matches --focus", w->in.name);
+	if (f->seen.idle)
+		return cam_failed("%s: nothing but %llu idle samples: --idle shows them",
+				  w->in.name, (unsigned long long)f->seen.idle);
+	return cam_failed("%s: no samples in the selection", w->in.name);
 }
 
-static unsigned terminal_columns(void)
+/* The samples as they are to be seen. */
+static int build(struct work *w, struct cam_flame *f)
 {
-	struct winsize size;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40)
-		return 0;
-	return size.ws_col;
-}
-
-/* The table beside the picture: on stdout, which then must not be the picture. */
-static int print_top(const struct flame_arguments *a, const struct cam_flame *f)
-{
-	if (!a->top && !a->json)
-		return CAM_EXIT_OK;
-	struct cam_top top;
-	int err = cam_top_build(f, a->top ? a->top : 10, &top);
+	struct cam_chart chart = {.by_group = w->a->shape.by != NULL};
+	struct cam_flame_options o = w->build;
+	const struct cam_svg_flame_options *svg = &w->show.svg;
+	double width = svg->width ? svg->width : 1200;
+	/* What could not be drawn need not be kept. */
+	chart.min_share = svg->min_share > 0   ? svg->min_share
+			  : svg->min_width > 0 ? svg->min_width / width
+					       : 0.1 / width;
+	o.chart = w->a->flamechart ? &chart : NULL;
+	int err = cam_flame_build(w->in.source, &w->selection, &o, f);
 	if (err)
-		return cam_failed("%s", cam_errno_words(err));
-	struct cam_out out;
-	cam_out_to_fd(&out, STDOUT_FILENO);
-	if (a->json)
-		put_json(&out, f, &top);
-	else
-		cam_text_top_write(&top, terminal_columns(), &out);
-	err = cam_out_finish(&out);
-	cam_top_free(&top);
-	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
+		return err;
+	if (cam_reshape_is_any(&w->shape))
+		err = cam_reshape_apply(&w->shape, f, o.chart);
+	if (!err && o.chart)
+		err = cam_chart_draw(&chart, f);
+	cam_chart_free(&chart);
+	if (err)
+		cam_flame_free(f);
+	return err;
 }
 
-static int draw(const struct flame_arguments *a, const struct cam_flame *f, bool foreign)
+static int show(struct work *w, const struct cam_flame *f)
 {
+	const struct flame_arguments *a = w->a;
 	char when[400] = "", scope[400] = "";
-	if (!foreign)
+	if (!w->in.foreign) {
 		cam_heading_when(&f->seen, when, sizeof(when));
-	if (!foreign)
 		cam_heading_scope(&a->filters, scope, sizeof(scope));
-
-	if (!a->out && a->json)
-		return CAM_EXIT_OK;
-	struct cam_output *output = cam_output_open(a->out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_svg_flame_options o = {
-		.title = cam_text_of(a->title ? a->title : ""),
-		.subtitle = cam_text_of(a->subtitle ? a->subtitle : ""),
-		.when = cam_text_of(when),
-		.scope = cam_text_of(scope),
-		.icicle = a->inverted,
-		.width = a->width,
-	};
-	int err = cam_svg_flame_write(f, &o, cam_output_stream(output));
-	if (err) {
-		cam_output_abandon(output);
-		return cam_failed("drawing: %s", cam_errno_words(err));
 	}
-	int status = cam_output_commit(output);
-	if (!status && a->out && strcmp(a->out, "-") != 0 && !a->json)
-		printf("%s\n", a->out);
-	fflush(stdout);
-	return status;
+	w->show.svg.when = cam_text_of(when);
+	w->show.svg.scope = cam_text_of(scope);
+	/* Counts with a fraction were read as so many thousandths. */
+	if (w->in.foreign && cam_text_equal(f->unit, CAM_TEXT("thousandths"))) {
+		w->show.svg.factor = (a->look.factor > 0 ? a->look.factor : 1) / 1000;
+		w->show.svg.total = a->look.total * 1000;
+		if (!w->show.svg.count_name.n)
+			w->show.svg.count_name = CAM_TEXT("samples");
+	}
+	if (f->nodes[0].total == 0 && f->nodes[0].before_total == 0)
+		return show_nothing(w, f);
+	int status = cam_flame_show(&w->show, f);
+	if (status)
+		return status;
+	if (a->look.total > 0 && w->show.svg.total < (double)f->nodes[0].total * 0.98)
+		cam_note("--total %g is less than all there is, so it changes nothing",
+			 a->look.total);
+	if (f->seen.samples < FEW && w->show.form != CAM_FLAME_JSON && !w->in.foreign)
+		cam_note("only %llu samples: shares are rough",
+			 (unsigned long long)f->seen.samples);
+	return cam_heading_judge(&f->seen);
 }
 
-static int build_and_draw(const struct flame_arguments *a, struct cam_reading *in,
-			  const struct cam_selection *s, enum cam_weight weight)
+static int build_and_show(struct work *w)
 {
-	struct cam_flame_options o = {.weight = weight};
 	struct cam_flame f;
-	int err = cam_flame_build(in->source, s, &o, &f);
+	int err = build(w, &f);
 	if (err)
 		return cam_failed("flame graph: %s", cam_errno_words(err));
-	int status;
-	if (f.nodes[0].total == 0 && f.nodes[0].before_total == 0) {
-		status =
-			f.seen.idle
-				? cam_failed("%s: nothing but %llu idle samples: --idle shows them",
-					     in->name, (unsigned long long)f.seen.idle)
-				: cam_failed("%s: no samples in the selection", in->name);
-	} else {
-		status = draw(a, &f, in->foreign);
-		if (!status)
-			status = print_top(a, &f);
-		if (!status)
-			status = cam_heading_judge(&f.seen);
-	}
+	int status = show(w, &f);
 	cam_flame_free(&f);
 	return status;
 }
 
-static int flame(const struct flame_arguments *a)
+/* Where it goes, and in which form. */
+static int check_output(const struct flame_arguments *a, struct cam_flame_show *show)
 {
 	bool to_stdout = !a->out || strcmp(a->out, "-") == 0;
-	if (!a->json && (!a->out || (to_stdout && isatty(STDOUT_FILENO))))
-		return cam_usage("a picture needs a file: -o X.svg");
-	if (to_stdout && a->top && !a->json)
+	int status = cam_terminal_ask(a->color, &show->terminal);
+	if (status)
+		return status;
+	show->path = a->out;
+	show->top = a->top;
+	show->form = a->text		    ? CAM_FLAME_TEXT
+		     : a->out && !to_stdout ? cam_flame_form_of(a->out)
+		     : a->json		    ? CAM_FLAME_JSON
+		     : a->out		    ? CAM_FLAME_SVG
+					    : CAM_FLAME_TEXT;
+	show->json = a->json && !to_stdout && show->form != CAM_FLAME_JSON;
+	if (show->form == CAM_FLAME_TEXT && !a->text && to_stdout && !show->terminal.is)
+		return cam_usage(
+			"a picture needs a file: -o X.svg or X.html (--text draws it here)");
+	if (show->form == CAM_FLAME_SVG && to_stdout && show->terminal.is)
+		return cam_usage(
+			"a picture needs a file: -o X.svg or X.html (--text draws it here)");
+	if (to_stdout && a->top && show->form == CAM_FLAME_SVG)
 		return cam_usage("--top prints to standard output: the picture needs -o X.svg");
-	if (a->weight && strcmp(a->weight, "samples") != 0 && strcmp(a->weight, "period") != 0)
-		return cam_usage("--weight takes samples or period, not '%s'", a->weight);
-	if (a->width && (a->width < 200 || a->width > 20000))
-		return cam_usage("--width takes 200 to 20000 pixels, not %u", a->width);
-	struct cam_selection s;
-	int status = cam_picking_select(&a->range, &a->filters, &s);
-	struct cam_reading in = {0};
-	int read_status = status ? status : cam_reading_open(&a->from, &in);
-	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {
-		bool period = a->weight ? a->weight[0] == 'p' : in.foreign;
-		status = cam_picking_settle(&s, &in);
+	if (show->form == CAM_FLAME_TEXT && a->out && !to_stdout)
+		show->terminal = (struct cam_terminal){.columns = show->terminal.columns};
+	return CAM_EXIT_OK;
+}
+
+static int check(const struct flame_arguments *a, struct work *w)
+{
+	int status = cam_reshaping_resolve(&a->shape, &w->shape, &w->build);
+	if (!status)
+		status = cam_flame_look_resolve((struct cam_flame_look *)&a->look, &w->show.svg);
+	w->show.svg.chart = a->flamechart;
+	if (!status)
+		status = check_output(a, &w->show);
+	if (!status && a->weight && strcmp(a->weight, "samples") != 0 &&
+	    strcmp(a->weight, "period") != 0)
+		status = cam_usage("--weight takes samples or period, not '%s'", a->weight);
+	return status;
+}
+
+static int flame(struct flame_arguments *a)
+{
+	struct work w = {.a = a};
+	int status = check(a, &w), read_status = CAM_EXIT_OK;
+	cam_selection_init(&w.selection);
+	if (!status)
+		status = cam_picking_select(&a->range, &a->filters, &w.selection);
+	if (!status)
+		read_status = cam_reading_open(&a->from, &w.in);
+	if (!status && (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE)) {
+		bool period = a->weight ? a->weight[0] == 'p' : w.in.foreign;
+		w.build.weight = period ? CAM_WEIGHT_PERIOD : CAM_WEIGHT_SAMPLES;
+		status = cam_picking_settle(&w.selection, &w.in);
 		if (!status)
-			status = build_and_draw(a, &in, &s,
-						period ? CAM_WEIGHT_PERIOD : CAM_WEIGHT_SAMPLES);
-		cam_reading_close(&in);
+			status = build_and_show(&w);
+		cam_reading_close(&w.in);
+		if (!status || status == CAM_EXIT_INCOMPLETE) {
+			int kept = cam_flame_look_keep(&a->look);
+			status = kept ? kept : status;
+		}
 	}
-	cam_selection_free(&s);
+	cam_selection_free(&w.selection);
+	cam_reshape_free(&w.shape);
+	cam_flame_look_free(&a->look);
 	return status ? status : read_status;
 }
 
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 {
+	static const char examples[] =
+		"Examples:\n"
+		"  perfcam flame                                  here, in the terminal: all there is\n"
+		"  perfcam flame --at 03:14:07 -o spike.svg       5 s around that time\n"
+		"  perfcam flame --last 60s --pid 2997 -o x.html  one process, as a page\n"
+		"  perfcam flame --last 60s --reverse --text      who calls what is hot\n"
+		"  perfcam flame --by cgroup --hide '^\\[unknown' -o x.svg\n"
+		"  perfcam flame -i out.folded --colors java --cp -o x.svg";
 	struct flame_arguments a = {0};
 	const struct cam_option options[] = {
+		CAM_OPTION_TITLE("What to read:"),
 		CAM_READING_OPTIONS(a.from),
-		{"output", 'o', CAM_OPTION_TEXT, &a.out, "X.svg",
-		 "write here (.gz and .zst compress); its path is printed"},
-		{"top", 0, CAM_OPTION_COUNT, &a.top, "N", "print the N heaviest functions, too"},
-		{"title", 0, CAM_OPTION_TEXT, &a.title, "TEXT", "above the picture"},
-		{"subtitle", 0, CAM_OPTION_TEXT, &a.subtitle, "TEXT", "below the title"},
-		{"width", 0, CAM_OPTION_COUNT, &a.width, "PX", "of the picture (default: 1200)"},
-		{"inverted", 0, CAM_OPTION_FLAG, &a.inverted, NULL, "icicle: roots at the top"},
-		{"weight", 0, CAM_OPTION_TEXT, &a.weight, "samples|period",
-		 "what widths are (default: period in other tools' files, else samples)"},
-		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL, "the heaviest functions as JSON"},
 		CAM_RANGE_OPTIONS(a.range),
+		CAM_OPTION_TITLE("Which samples:"),
 		CAM_FILTER_OPTIONS(a.filters, "idle CPUs, too", "without them (the default)",
 				   "only this event (default: the first one met; * is all)"),
+		CAM_OPTION_TITLE("Which frames:"),
+		CAM_RESHAPE_OPTIONS(a.shape),
+		{"flamechart", 0, CAM_OPTION_FLAG, &a.flamechart, NULL,
+		 "in order of time: only neighbours merge"},
+		{"weight", 0, CAM_OPTION_TEXT, &a.weight, "samples|period",
+		 "what widths are (default: period in other tools' files, else samples)"},
+		CAM_OPTION_TITLE("Where to:"),
+		{"output", 'o', CAM_OPTION_TEXT, &a.out, "FILE",
+		 ".svg, .html, .json, .txt (.gz, .zst compress); its path is printed"},
+		{"text", 0, CAM_OPTION_FLAG, &a.text, NULL,
+		 "with characters (without -o the default in a terminal)"},
+		{"color", 0, CAM_OPTION_TEXT, &a.color, "auto|always|never", "of that text"},
+		{"top", 0, CAM_OPTION_COUNT, &a.top, "N", "print the N heaviest functions, too"},
+		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL,
+		 "the tree and the heaviest functions as JSON"},
+		CAM_OPTION_TITLE("How a picture looks (as flamegraph.pl):"),
+		CAM_FLAME_LOOK_OPTIONS(a.look),
+		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int n_rest;

@@ -11,10 +11,14 @@
 static void print_help(const struct cam_verb *verb, const struct cam_option *options)
 {
 	printf("perfcam %s %s\n%s\n", verb->name, verb->synopsis, verb->summary);
-	if (options->name)
+	if (options->name && options->kind != CAM_OPTION_HEADING)
 		printf("\n");
 	for (const struct cam_option *o = options; o->name; o++) {
 		char left[64], value[32] = "";
+		if (o->kind == CAM_OPTION_HEADING) {
+			printf("\n%s\n", o->help);
+			continue;
+		}
 		if (o->value_name)
 			snprintf(value, sizeof(value),
 				 o->kind == CAM_OPTION_OPTIONAL ? "[=%s]" : " %s", o->value_name);
@@ -43,7 +47,8 @@ static const struct cam_option *find(const struct cam_option *options, const cha
 	const char *equals = strchr(name, '=');
 	size_t n = equals ? (size_t)(equals - name) : strlen(name);
 	for (const struct cam_option *o = options; o->name; o++) {
-		if (strlen(o->name) == n && memcmp(o->name, name, n) == 0) {
+		if (o->kind != CAM_OPTION_HEADING && strlen(o->name) == n &&
+		    memcmp(o->name, name, n) == 0) {
 			*value = equals ? equals + 1 : NULL;
 			return o;
 		}
@@ -60,6 +65,16 @@ static int store_count(const struct cam_option *o, const char *value)
 		return cam_usage("--%s takes a whole number up to 1000000, not '%s'", o->name,
 				 value);
 	*(unsigned *)o->where = (unsigned)v;
+	return 0;
+}
+
+static int store_number(const struct cam_option *o, const char *value)
+{
+	char *end;
+	double v = strtod(value, &end);
+	if (*end || end == value || !(v >= 0 && v <= 1e18) || strpbrk(value, "-xXpP"))
+		return cam_usage("--%s takes a number, not '%s'", o->name, value);
+	*(double *)o->where = v;
 	return 0;
 }
 
@@ -80,6 +95,10 @@ static int store_value(const struct cam_option *o, const char *value)
 		return 0;
 	case CAM_OPTION_COUNT:
 		return store_count(o, value);
+	case CAM_OPTION_NUMBER:
+		return store_number(o, value);
+	case CAM_OPTION_HEADING:
+		break;
 	case CAM_OPTION_LIST:
 		list = o->where;
 		if (list->n == CAM_OPTION_LIST_MAX)
@@ -94,7 +113,7 @@ static int store_value(const struct cam_option *o, const char *value)
 static bool takes_value(const struct cam_option *o)
 {
 	return o->kind == CAM_OPTION_TEXT || o->kind == CAM_OPTION_COUNT ||
-	       o->kind == CAM_OPTION_LIST;
+	       o->kind == CAM_OPTION_NUMBER || o->kind == CAM_OPTION_LIST;
 }
 
 /* "-" alone is a file name: standard input or output. "-90s" is a time: 90 seconds ago. */

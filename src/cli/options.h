@@ -14,7 +14,9 @@ enum cam_option_kind {
 	CAM_OPTION_TEXT,     /* const char * */
 	CAM_OPTION_OPTIONAL, /* const char *: "" without =value */
 	CAM_OPTION_COUNT,    /* unsigned */
+	CAM_OPTION_NUMBER,   /* double, not negative */
 	CAM_OPTION_LIST,     /* struct cam_option_list */
+	CAM_OPTION_HEADING,  /* no option: `help` is a line of its own in the help, name is "" */
 };
 
 #define CAM_OPTION_LIST_MAX 64
@@ -32,6 +34,12 @@ struct cam_option {
 	const char *value_name; /* for the help: NULL for flags */
 	const char *help;
 };
+
+/* Starts a part of the help. */
+#define CAM_OPTION_TITLE(text)                                \
+	{                                                     \
+		"", 0, CAM_OPTION_HEADING, NULL, NULL, (text) \
+	}
 
 struct cam_verb {
 	const char *name;

@@ -3,7 +3,7 @@
  * From a selection to a flame graph's tree.
  *
  * What: all samples that the selection takes, from however many windows, merged into one tree:
- * the root, below it one node a comm, below that the stacks, root first. A node carries how much
+ * the root, below it one node a comm (or process, cgroup …: grouping.h), below that the stacks, root first. A node carries how much
  * was sampled in it (self) and in it or below (total).
  *
  * Why this way: the same stack is sampled over and over, so the work is done once a distinct
@@ -44,11 +44,14 @@
  */
 #include "query/flame.h"
 
+#include "base/vec.h"
 #include "query/landing.h"
 #include "query/merge.h"
+#include "query/package.h"
 #include "query/walk.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define DEFAULT_MAX_BYTES (1ull << 30)
@@ -67,14 +70,33 @@ struct window_step {
 	} * placed;
 	size_t n_placed;
 	uint32_t stamp, comm_node;
-	uint32_t comm, etype; /* of the sum before; NULL_ID: none */
+	uint32_t group, comm, etype; /* of the sum before; NULL_ID: none */
+	/* Where the first level is not the comm: its frame by task or CPU, and the sums until all are
+	 * there and can be sorted by it. */
+	struct cam_grouping grouping;
+	uint32_t *group_of;
+	size_t n_group_of;
+	struct waiting {
+		struct cam_sum sum;
+		uint32_t group;
+		enum cam_verdict verdict;
+	} * waiting;
+	size_t n_waiting, cap_waiting;
+	/* Of a chart: the nodes of (stack, comm, group) that have been placed. */
+	struct known {
+		uint32_t stack, comm, group, node;
+	} * known;
+	size_t n_known, cap_known;
+	struct cam_index known_index;
 };
 
 struct build {
+	const struct cam_flame_options *o;
 	struct cam_merge merge;
 	struct cam_str_id unit; /* in the merge's strings */
 	bool cpu_clock;		/* a sample shown is of that event */
 	bool has_unit, unit_is_ns, mixed_units;
+	uint32_t windows;
 	struct window_step step; /* the window being added */
 };
 
@@ -109,15 +131,32 @@ static int grow_ids(uint32_t **v, size_t *n, size_t want)
 	return 0;
 }
 
+/* Its path; where builds are told apart with the first bytes of the build-id, as tools show them. */
+static struct cam_text module_label(const struct build *b, const struct cam_tables *t,
+				    const struct cam_module *m, char *room, size_t room_bytes)
+{
+	struct cam_text path = cam_string(t, m->path), id = cam_string(t, m->build_id);
+	if (!b->o->builds || !id.n || path.n + 32 > room_bytes)
+		return path;
+	memcpy(room, path.p, path.n);
+	size_t n = path.n + (size_t)snprintf(room + path.n, room_bytes - path.n, " ");
+	for (size_t i = 0; i < id.n && i < 8; i++)
+		n += (size_t)snprintf(room + n, room_bytes - n, "%02x", (unsigned char)id.p[i]);
+	return (struct cam_text){room, n};
+}
+
 static int module_id(struct window_step *s, uint32_t module, uint32_t *out)
 {
 	const struct cam_tables *t = s->x->tables;
 	*out = 0;
 	if (module >= t->n_modules)
 		return 0;
+	char room[512];
 	int err = grow_ids(&s->module_of, &s->n_module_of, t->n_modules);
 	if (!err && s->module_of[module] == NULL_ID)
-		err = cam_merge_module(&s->b->merge, cam_string(t, t->modules[module].path),
+		err = cam_merge_module(&s->b->merge,
+				       module_label(s->b, t, &t->modules[module], room,
+						    sizeof(room)),
 				       &s->module_of[module]);
 	if (!err)
 		*out = s->module_of[module];
@@ -128,15 +167,16 @@ static int frame_id(struct window_step *s, uint32_t function, uint32_t *out)
 {
 	const struct cam_tables *t = s->x->tables;
 	struct cam_merge *m = &s->b->merge;
-	char room[512];
+	char room[512], tidy[512];
 	if (function >= t->n_functions)
 		return cam_merge_frame(m, CAM_TEXT("[unknown]"), CAM_FRAME_USER, out);
 	int err = grow_ids(&s->frame_of, &s->n_frame_of, t->n_functions);
-	if (!err && s->frame_of[function] == NULL_ID)
-		err = cam_merge_frame(m,
-				      cam_function_label(t, (struct cam_func_id){function}, room,
-							 sizeof(room)),
+	if (!err && s->frame_of[function] == NULL_ID) {
+		struct cam_text label =
+			cam_function_label(t, (struct cam_func_id){function}, room, sizeof(room));
+		err = cam_merge_frame(m, cam_package_tidy(label, tidy, sizeof(tidy)),
 				      kind_of(t->functions[function].kind), &s->frame_of[function]);
+	}
 	if (!err)
 		*out = s->frame_of[function];
 	return err;
@@ -196,14 +236,22 @@ static int place_stack(struct window_step *s, uint32_t stack, uint32_t *out)
 	return err;
 }
 
-static int start_comm(struct window_step *s, uint32_t comm)
+/* Where the stacks of a group (NULL_ID: there is none) and a comm are put. */
+static int start_group(struct window_step *s, uint32_t group, uint32_t comm)
 {
 	struct cam_text name = cam_string(s->x->tables, (struct cam_str_id){comm});
-	uint32_t frame;
-	int err = cam_merge_frame(&s->b->merge, name.n ? name : CAM_TEXT("[unknown]"),
-				  CAM_FRAME_PROCESS, &frame);
-	if (!err)
-		err = cam_merge_node(&s->b->merge, 0, frame, &s->comm_node);
+	struct cam_merge *m = &s->b->merge;
+	uint32_t frame, node = 0;
+	int err = group == NULL_ID ? 0 : cam_merge_node(m, 0, group, &node);
+	if (!err && (group == NULL_ID || cam_grouping_has_comm(s->b->o->by))) {
+		err = cam_merge_frame(m, name.n ? name : CAM_TEXT("[unknown]"), CAM_FRAME_PROCESS,
+				      &frame);
+		if (!err)
+			err = cam_merge_node(m, node, frame, &node);
+	}
+	s->comm_node = node;
+	s->group = group;
+	s->comm = comm;
 	s->stamp++;
 	return err;
 }
@@ -245,32 +293,166 @@ static int note_etype(struct window_step *s, uint32_t etype)
 	return note_unit(s, etype);
 }
 
-/* Steps place and add, of one sum of a window. They come sorted by comm. */
-static int add_sum(void *self, struct cam_walk_window *x, const struct cam_sum *sum,
-		   enum cam_verdict verdict)
+/* The frame of the first level for a task or CPU; NULL_ID where that is the comm. */
+static int group_id(struct window_step *s, uint32_t extra, uint32_t *out)
 {
-	struct build *b = self;
-	struct window_step *s = &b->step;
+	const struct cam_tables *t = s->x->tables;
+	enum cam_flame_by by = s->b->o->by;
+	char room[512];
+	*out = NULL_ID;
+	if (by == CAM_BY_COMM)
+		return 0;
+	/* CPUs have small numbers, but "not known", which is taken as one beyond the others. */
+	size_t at = extra < CAM_MAX_ROWS ? extra
+		    : by == CAM_BY_CPU	 ? CAM_SELECT_MAX_CPU + 1u
+					 : t->n_tasks;
+	int err = grow_ids(&s->group_of, &s->n_group_of, at + 1);
+	if (!err && s->group_of[at] == NULL_ID) {
+		struct cam_text label;
+		err = cam_grouping_label(&s->grouping, by, t, extra, room, sizeof(room), &label);
+		if (!err)
+			err = cam_merge_frame(&s->b->merge, label, CAM_FRAME_PROCESS,
+					      &s->group_of[at]);
+	}
+	if (!err)
+		*out = s->group_of[at];
+	return err;
+}
+
+static void add_value(struct build *b, uint32_t node, uint64_t v, enum cam_verdict verdict)
+{
+	uint64_t *to = verdict == CAM_VERDICT_YES ? &b->merge.self[node] : &b->merge.before[node];
+	*to = *to + v < v ? UINT64_MAX : *to + v;
+}
+
+/* Steps place and add, of one sum of a window. They come sorted by group and comm. */
+static int place_sum(struct window_step *s, uint32_t group, const struct cam_sum *sum,
+		     enum cam_verdict verdict)
+{
 	uint32_t node;
 	int err = 0;
-	if (sum->comm != s->comm)
-		err = start_comm(s, s->comm = sum->comm);
+	if (sum->comm != s->comm || group != s->group)
+		err = start_group(s, group, sum->comm);
 	if (!err && sum->etype != s->etype)
 		err = note_etype(s, s->etype = sum->etype);
 	if (!err)
 		err = place_stack(s, sum->stack, &node);
+	if (!err)
+		add_value(s->b, node, s->x->weighted ? sum->weight : sum->samples, verdict);
+	return err;
+}
+
+static int add_sum(void *self, struct cam_walk_window *x, const struct cam_sum *sum,
+		   enum cam_verdict verdict)
+{
+	struct window_step *s = &((struct build *)self)->step;
+	(void)x;
+	if (s->b->o->by == CAM_BY_COMM)
+		return place_sum(s, NULL_ID, sum, verdict);
+	int err = cam_vec_reserve(&s->waiting, &s->cap_waiting, s->n_waiting + 1,
+				  sizeof(*s->waiting), 1u << 25);
+	struct waiting w = {.sum = *sum, .verdict = verdict};
+	if (!err)
+		err = group_id(s, sum->extra, &w.group);
+	if (!err)
+		s->waiting[s->n_waiting++] = w;
+	return err;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->sum.comm != y->sum.comm)
+		return x->sum.comm < y->sum.comm ? -1 : 1;
+	if (x->sum.etype != y->sum.etype)
+		return x->sum.etype < y->sum.etype ? -1 : 1;
+	return (x->sum.stack > y->sum.stack) - (x->sum.stack < y->sum.stack);
+}
+
+static int place_waiting(struct window_step *s)
+{
+	int err = 0;
+	if (s->n_waiting)
+		qsort(s->waiting, s->n_waiting, sizeof(*s->waiting), by_group);
+	for (size_t i = 0; i < s->n_waiting && !err; i++)
+		err = place_sum(s, s->waiting[i].group, &s->waiting[i].sum, s->waiting[i].verdict);
+	return err;
+}
+
+static bool same_known(const void *rows, uint32_t id, const void *key)
+{
+	const struct known *a = (const struct known *)rows + id, *b = key;
+	return a->stack == b->stack && a->comm == b->comm && a->group == b->group;
+}
+
+/* As place_sum(), for samples in any order: the nodes found are kept. */
+static int place_row(struct window_step *s, struct known k, uint32_t *node)
+{
+	uint64_t hash = cam_hash_u64((uint64_t)k.stack << 32 | k.comm, k.group);
+	uint32_t at = cam_index_find(&s->known_index, hash, same_known, s->known, &k);
+	if (at != CAM_INDEX_NONE) {
+		*node = s->known[at].node;
+		return 0;
+	}
+	int err = cam_index_reserve(&s->known_index);
+	if (!err)
+		err = cam_vec_reserve(&s->known, &s->cap_known, s->n_known + 1, sizeof(k),
+				      CAM_MAX_ROWS);
+	if (!err && (k.comm != s->comm || k.group != s->group))
+		err = start_group(s, k.group, k.comm);
+	if (!err)
+		err = place_stack(s, k.stack, &k.node);
 	if (err)
 		return err;
-	uint64_t v = x->weighted ? sum->weight : sum->samples;
-	uint64_t *to = verdict == CAM_VERDICT_YES ? &b->merge.self[node] : &b->merge.before[node];
-	*to = *to + v < v ? UINT64_MAX : *to + v;
+	cam_index_add(&s->known_index, hash, (uint32_t)s->n_known);
+	s->known[s->n_known++] = k;
+	*node = k.node;
 	return 0;
+}
+
+static uint32_t extra_of(enum cam_walk_extra extra, const struct cam_batch *b, size_t i)
+{
+	return extra == CAM_WALK_BY_TASK ? b->task[i] : extra == CAM_WALK_BY_CPU ? b->cpu[i] : 0;
+}
+
+/* The same for a chart: each sample by itself. */
+static int add_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
+{
+	struct build *b = self;
+	struct window_step *s = &b->step;
+	const struct cam_batch *batch = rows->batch;
+	enum cam_walk_extra extra = cam_grouping_extra(b->o->by);
+	int err = 0;
+	for (size_t k = 0; k < rows->n && !err; k++) {
+		size_t i = rows->index[k];
+		uint32_t etype = cam_walk_etype(batch, i);
+		struct known key = {.stack = batch->stack[i], .comm = batch->comm[i]};
+		struct cam_chart_row row = {
+			.time_ns = batch->time_ns[i],
+			.value = x->weighted ? cam_walk_weight(batch, i) : 1,
+			.window = b->windows,
+			.before = rows->verdict[k] == CAM_VERDICT_BEFORE,
+		};
+		err = group_id(s, extra_of(extra, batch, i), &key.group);
+		if (!err && etype != s->etype)
+			err = note_etype(s, s->etype = etype);
+		if (!err)
+			err = place_row(s, key, &row.node);
+		if (!err)
+			err = cam_chart_add(b->o->chart, row);
+		if (!err)
+			add_value(b, row.node, row.value, (enum cam_verdict)rows->verdict[k]);
+	}
+	return err;
 }
 
 static int open_window(void *self, struct cam_walk_window *x)
 {
 	struct build *b = self;
-	b->step = (struct window_step){.b = b, .x = x, .comm = NULL_ID, .etype = NULL_ID};
+	b->step = (struct window_step){
+		.b = b, .x = x, .group = NULL_ID, .comm = NULL_ID, .etype = NULL_ID};
 	return 0;
 }
 
@@ -278,10 +460,19 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 {
 	(void)x;
 	struct build *b = self;
-	free(b->step.frame_of);
-	free(b->step.module_of);
-	free(b->step.placed);
-	return err;
+	struct window_step *s = &b->step;
+	/* What was delivered before an error stays delivered. */
+	int place_err = place_waiting(s);
+	free(s->frame_of);
+	free(s->module_of);
+	free(s->placed);
+	free(s->group_of);
+	free(s->waiting);
+	free(s->known);
+	cam_index_free(&s->known_index);
+	cam_grouping_free(&s->grouping);
+	b->windows++;
+	return err ? err : place_err;
 }
 
 static int finish_unit(struct build *b, struct cam_flame *out)
@@ -326,11 +517,19 @@ static void note_landings(struct cam_flame *f)
 int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		    const struct cam_flame_options *o, struct cam_flame *out)
 {
-	struct build b = {0};
+	struct build b = {.o = o};
+	uint32_t *positions = NULL;
+	enum cam_walk_extra extra = cam_grouping_extra(o->by);
 	const struct cam_walk_view view = {
 		.self = &b,
 		.open = open_window,
-		.sum = add_sum,
+		.sum = o->chart ? NULL : add_sum,
+		.rows = o->chart ? add_rows : NULL,
+		.columns = CAM_COL_TIME | CAM_COL_STACK | CAM_COL_COMM |
+			   (extra == CAM_WALK_BY_TASK  ? CAM_COL_TASK
+			    : extra == CAM_WALK_BY_CPU ? CAM_COL_CPU
+						       : 0),
+		.extra = extra,
 		.close = close_window,
 		.progress = o->progress,
 		.weights = o->weight == CAM_WEIGHT_PERIOD,
@@ -345,7 +544,10 @@ int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 	if (!err)
 		err = finish_unit(&b, out);
 	if (!err)
-		err = cam_merge_finish(&b.merge, out);
+		err = cam_merge_finish(&b.merge, out, o->chart ? &positions : NULL);
+	if (!err && o->chart)
+		cam_chart_move(o->chart, positions);
+	free(positions);
 	if (!err && b.cpu_clock)
 		note_landings(out);
 	out->differential = walk.differential;
@@ -364,5 +566,6 @@ void cam_flame_free(struct cam_flame *f)
 	free(f->text);
 	free(f->strings);
 	free(f->unit_text);
+	free(f->starts);
 	*f = (struct cam_flame){0};
 }

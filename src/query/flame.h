@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Selection → flame tree. */
 #pragma once
+#include "query/chart.h"
+#include "query/grouping.h"
 #include "query/progress.h"
 #include "query/select.h"
 #include "query/views.h"
@@ -12,7 +14,10 @@ enum cam_weight {
 
 struct cam_flame_options {
 	enum cam_weight weight;
-	size_t max_bytes;		     /* of the merged tree; 0: 1 GiB */
+	enum cam_flame_by by;	 /* what stands below the root */
+	bool builds;		 /* files are told apart by their build-id, which is shown */
+	struct cam_chart *chart; /* filled with the samples in their order, too; NULL: not wanted */
+	size_t max_bytes;	 /* of the merged tree; 0: 1 GiB */
 	const struct cam_progress *progress; /* NULL: nobody asks */
 };
 

@@ -2,7 +2,7 @@
 /*
  * Growing the tree, and putting it in order.
  *
- * Order: depth first, children by name. Nodes are interned in whatever order stacks turn up, with
+ * Order: depth first, children by name (by_name() says how exactly). Nodes are interned in whatever order stacks turn up, with
  * one property: a parent has a smaller id than its children. With that no recursion is needed, and
  * everything but the sorting of frames by name is linear in the number of nodes:
  *
@@ -105,15 +105,32 @@ static struct cam_text frame_name(const struct cam_tables *t, uint32_t frame)
 	return cam_string(t, t->functions[frame].name);
 }
 
+/* The character at i of a frame as folded stacks have it: name, mark of its kind, ';'. */
+static unsigned char folded_char(const struct cam_tables *t, uint32_t frame, struct cam_text name,
+				 size_t i)
+{
+	static const char *const marks[CAM_FRAME_KIND_MAX] = {[CAM_FRAME_KERNEL] = "_[k]",
+							      [CAM_FRAME_JIT] = "_[j]",
+							      [CAM_FRAME_INLINED] = "_[i]"};
+	const char *mark = marks[t->functions[frame].start];
+	if (i < name.n)
+		return (unsigned char)name.p[i];
+	return mark && i < name.n + 4 ? (unsigned char)mark[i - name.n] : ';';
+}
+
+/*
+ * As `LC_ALL=C sort` orders lines of folded stacks, which is how flamegraph.pl does: nearly by name. Only
+ * where one is the start of another is it something else: "read.cold" comes before "read".
+ */
 static int by_name(const void *x, const void *y, void *arg)
 {
 	const struct cam_tables *t = arg;
 	uint32_t i = *(const uint32_t *)x, j = *(const uint32_t *)y;
 	struct cam_text a = frame_name(t, i), b = frame_name(t, j);
-	size_t n = a.n < b.n ? a.n : b.n;
+	size_t n = a.n < b.n ? a.n : b.n, most = (a.n > b.n ? a.n : b.n) + 5;
 	int order = n ? memcmp(a.p, b.p, n) : 0;
-	if (!order)
-		order = a.n < b.n ? -1 : a.n > b.n;
+	for (size_t k = n; !order && k < most; k++)
+		order = folded_char(t, i, a, k) - folded_char(t, j, b, k);
 	if (!order)
 		order = t->functions[i].start < t->functions[j].start ? -1 : 1;
 	return i == j ? 0 : order;
@@ -273,7 +290,7 @@ static int hand_over_names(struct cam_merge *m, struct cam_flame *out)
 	return 0;
 }
 
-int cam_merge_finish(struct cam_merge *m, struct cam_flame *out)
+int cam_merge_finish(struct cam_merge *m, struct cam_flame *out, uint32_t **positions)
 {
 	struct room room;
 	int err = -ENOMEM;
@@ -285,6 +302,10 @@ int cam_merge_finish(struct cam_merge *m, struct cam_flame *out)
 		find_positions(&m->t.stacks, &room);
 		lay_out(m, &room, out);
 		err = hand_over_names(m, out);
+	}
+	if (positions) {
+		*positions = err ? NULL : room.positions;
+		room.positions = err ? room.positions : NULL;
 	}
 	free_room(&room);
 	cam_merge_free(m);

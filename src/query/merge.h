@@ -28,5 +28,8 @@ int cam_merge_node(struct cam_merge *m, uint32_t parent, uint32_t frame, uint32_
 /* What the node was seen in: once two modules differ, it is CAM_MODULE_SEVERAL. */
 void cam_merge_note_module(struct cam_merge *m, uint32_t node, uint32_t module);
 
-/* Fills nodes, frames, modules, text, depth; the merge is then empty, error or not. */
-int cam_merge_finish(struct cam_merge *m, struct cam_flame *out);
+/*
+ * Fills nodes, frames, modules, text, depth; the merge is then empty, error or not. positions: where each
+ * node of the merge has gone, for the caller to free; NULL: nobody asks.
+ */
+int cam_merge_finish(struct cam_merge *m, struct cam_flame *out, uint32_t **positions);

@@ -20,7 +20,7 @@ static void free_patterns(struct cam_select_patterns *p)
 	free(p->v);
 }
 
-static void free_expressions(struct cam_select_expressions *e)
+void cam_select_expressions_free(struct cam_select_expressions *e)
 {
 	for (size_t i = 0; i < e->n; i++)
 		regfree(&e->v[i]);
@@ -36,8 +36,8 @@ void cam_selection_free(struct cam_selection *s)
 	free_patterns(&s->etypes);
 	free_patterns(&s->exes);
 	free_patterns(&s->cgroups);
-	free_expressions(&s->match);
-	free_expressions(&s->exclude);
+	cam_select_expressions_free(&s->match);
+	cam_select_expressions_free(&s->exclude);
 	free(s->cpus);
 	cam_when_free(&s->when);
 	cam_selection_init(s);
@@ -145,8 +145,8 @@ static int add_pattern(struct cam_select_patterns *patterns, struct cam_text val
 	return 0;
 }
 
-static int add_expression(struct cam_select_expressions *e, struct cam_text value, char *why,
-			  size_t why_bytes)
+int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text value, char *why,
+			      size_t why_bytes)
 {
 	char text[CAM_SELECT_MAX_PATTERN + 1];
 	int err = check_pattern(value);
@@ -197,10 +197,10 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 		err = add_pattern(&s->cgroups, value);
 		break;
 	case CAM_FILTER_MATCH:
-		err = add_expression(&s->match, value, why, why_bytes);
+		err = cam_select_expression_add(&s->match, value, why, why_bytes);
 		break;
 	case CAM_FILTER_EXCLUDE:
-		err = add_expression(&s->exclude, value, why, why_bytes);
+		err = cam_select_expression_add(&s->exclude, value, why, why_bytes);
 		break;
 	case CAM_FILTER_MAX:
 		break;

@@ -100,6 +100,11 @@ void cam_selection_free(struct cam_selection *s);
 int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
 		      char *why, size_t why_bytes);
 
+/* One expression more, as of CAM_FILTER_MATCH; for what else is filtered by frames: reshape.h. */
+int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text value, char *why,
+			      size_t why_bytes);
+void cam_select_expressions_free(struct cam_select_expressions *e);
+
 /*
  * The grammar: one key and its value, the same in options (--comm nginx), in a quoted selection and in a
  * URL (comm=nginx). Keys are those of enum cam_filter ("pid", "tid", "uid", "user", "cpu", "comm",

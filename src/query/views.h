@@ -70,8 +70,8 @@ struct cam_flame_frame {
 #define CAM_MODULE_SEVERAL UINT32_MAX
 
 /*
- * The nodes of a flame graph in depth-first order: a parent before its children, children by
- * name (bytes, then kind). Node 0 is the root; the children of node i start at i + 1, and
+ * The nodes of a flame graph in depth-first order: a parent before its children, children as `sort` puts
+ * folded stacks: by name. Node 0 is the root; the children of node i start at i + 1, and
  * nodes[c].end is the next sibling of c, or the end of the family.
  */
 struct cam_flame_node {
@@ -95,6 +95,11 @@ struct cam_flame {
 	struct cam_flame_module *modules; /* 0 is "none" */
 	char *text;
 	size_t n_nodes, n_frames, n_modules, text_bytes;
+	/*
+	 * Where each node begins, in the flame's unit: of a chart, in which a node's own samples lie
+	 * anywhere between its children. NULL: they come first, then the children.
+	 */
+	uint64_t *starts;
 	uint32_t depth; /* of the deepest node; 0: only the root */
 	bool differential;
 	bool unit_is_ns;      /* self and total are nanoseconds of `unit` */
@@ -106,6 +111,19 @@ struct cam_flame {
 };
 
 void cam_flame_free(struct cam_flame *f);
+
+/*
+ * Where node i begins, for one who takes the nodes in order, or leaves out all below one; next has room for
+ * depth + 2 numbers, the first is 0 at the start.
+ */
+static inline uint64_t cam_flame_start(const struct cam_flame *f, size_t i, uint64_t *next)
+{
+	const struct cam_flame_node *n = &f->nodes[i];
+	uint64_t start = f->starts ? f->starts[i] : next[n->depth];
+	next[n->depth] = start + n->total;
+	next[n->depth + 1] = start + n->self;
+	return start;
+}
 
 static inline const struct cam_flame_frame *cam_flame_frame_of(const struct cam_flame *f, size_t i)
 {

@@ -6,12 +6,12 @@
 'use strict';
 const self = document.currentScript;
 const svg = self && self.ownerSVGElement || document.documentElement;
-const whole = svg === document.documentElement;
+const whole = svg === document.documentElement || svg.classList.contains('page');
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 const frames = svg.querySelector('.f');
 if (!frames) return;
-const data = frames.dataset, ROW = 18, MIN = .1, PAD = 16;
-const top = +data.top, rows = +data.rows, scale = +data.scale;
+const data = frames.dataset, ROW = +data.row, FONT = +data.font, MIN = .1, PAD = 16;
+const top = +data.top, rows = +data.rows, scale = +data.scale * (data.millionths || 1e6) / 1e6;
 const unit = frames.querySelector('desc').textContent;
 const right = [...svg.querySelectorAll('.end')];
 const bars = [...svg.querySelectorAll('.wide')];
@@ -30,7 +30,7 @@ const all = [...frames.querySelectorAll('g')].map((g, i) => {
 	const rect = g.querySelector('rect'), title = g.querySelector('title');
 	const f = { i, g, rect, text: g.querySelector('text'), lines: title.textContent.split('\n'),
 		x: +g.dataset.x, v: +g.dataset.v, depth: +g.dataset.d, up: null, end: 0,
-		cls: g.getAttribute('class'), shown: true };
+		cls: g.getAttribute('class').split(' ')[0], shown: true };
 	title.remove();
 	g.frame = f;
 	return f;
@@ -62,8 +62,8 @@ const measure = (text, style) => {
 	}
 	return sum;
 };
-const styleOf = f => f.cls === 'a' || f.cls === 'p' ? '600 11px'
-	: f.cls[0] === 'i' || f.cls === 'm' ? 'italic 11px' : '11px';
+const styleOf = f => (f.cls === 'a' || f.cls === 'p' ? '600 '
+	: f.cls[0] === 'i' || f.cls === 'm' ? 'italic ' : '') + FONT + 'px';
 // Where a long name may be cut: behind "::", "." or a space, outside of brackets.
 const cuts = name => {
 	const at = [];
@@ -107,9 +107,9 @@ function place(f, x, w) {
 	f.rect.setAttribute('width', Math.max(.05, w > 3 ? w - 1 : w * .75).toFixed(2));
 	const name = fit(f.up ? f.lines[0] : rootLabel, Math.min(w, width - PAD - x) - 9, styleOf(f));
 	if (name) {
-		if (!f.text) f.text = make('text', {}, f.g);
+		if (!f.text) f.text = make('text', {}, f.rect.parentNode);
 		f.text.setAttribute('x', (x + 4).toFixed(2));
-		f.text.setAttribute('y', y + 12.5);
+		f.text.setAttribute('y', (y + (ROW - 1) / 2 + FONT * 4 / 11).toFixed(2));
 		f.text.textContent = name;
 	} else if (f.text) {
 		f.text.remove();
@@ -138,7 +138,7 @@ function layout() {
 }
 
 const count = v => {
-	const n = v * scale;
+	const n = data.millionths ? Math.round(v * scale) : v * scale;
 	if (data.ns !== '1') return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f') + ' ' + unit;
 	return n >= 1e9 ? (n / 1e9).toFixed(2) + ' s' : n >= 1e6 ? (n / 1e6).toPrecision(3) + ' ms'
 		: (n / 1e3).toPrecision(3) + ' \u00b5s';
@@ -279,13 +279,19 @@ box.addEventListener('input', () => {
 	search(box.value);
 	save(false);
 });
+const say = f => {
+	status.textContent = (data.what ? data.what + ' ' : '') + f.lines.join(' \u00b7 ');
+};
 const frameOf = e => {
 	const g = e.target.closest && e.target.closest('.f > g');
 	return g ? g.frame : null;
 };
 frames.addEventListener('click', e => {
 	const f = frameOf(e);
-	if (f) zoom(f);
+	// A frame that is a link is followed by Ctrl-click; else it zooms like the others.
+	if (!f || (e.ctrlKey || e.metaKey) && e.target.closest('a')) return;
+	e.preventDefault();
+	zoom(f);
 });
 const point = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(svg.getScreenCTM().inverse());
 svg.addEventListener('mousemove', e => {
@@ -297,7 +303,7 @@ svg.addEventListener('mousemove', e => {
 	}
 	const p = point(e);
 	showTip(f, p.x, p.y);
-	status.textContent = f.lines.join(' \u00b7 ');
+	say(f);
 });
 svg.addEventListener('mouseleave', hideTip);
 
@@ -313,7 +319,7 @@ function walk(key) {
 	if (at) at.g.classList.remove('at');
 	at = to || f;
 	at.g.classList.add('at');
-	status.textContent = at.lines.join(' \u00b7 ');
+	say(at);
 }
 document.addEventListener('keydown', e => {
 	if ((e.ctrlKey || e.metaKey) && e.key === 'f' || e.key === 'F3' || e.key === '/' && e.target !== box) {
@@ -344,7 +350,7 @@ document.addEventListener('keydown', e => {
 // As wide as the window; the header stays in sight.
 function resize() {
 	if (whole) {
-		width = Math.max(640, document.documentElement.clientWidth || innerWidth);
+		width = Math.max(data.wide ? +data.width : 640, document.documentElement.clientWidth || innerWidth);
 		const high = svg.viewBox.baseVal.height;
 		svg.setAttribute('width', width);
 		svg.setAttribute('viewBox', '0 0 ' + width + ' ' + high);

@@ -8,7 +8,7 @@
  *
  * Why this way: a name in a profile is whatever bytes a program chose. It appears in one place, as
  * text of <title> and <text>, and passes through cam_label_put() there: no name is ever part of an
- * attribute, of style or of script.
+ * attribute, of style or of script. (What a person says by --nameattr is, escaped.)
  *
  * Invariants:
  * 1. Positions are counted in the flame's unit, divided by the greatest common divisor of all
@@ -19,7 +19,8 @@
  * 3. A frame narrower than min_width is left out with all that is below it, and counted: the size
  *    of the file is bounded by pixels times depth, not by the profile.
  * 4. The colour depends on kind and name only (a hash of its bytes), so a name keeps its colour
- *    from picture to picture; in a differential, on the change only.
+ *    from picture to picture; in a differential, on the change only. (With a palette of flamegraph.pl
+ *    it is that palette's, as an attribute of the rectangle.)
  *
  * Example of a frame, 40 of 100 samples, at depth 2:
  *
@@ -30,43 +31,35 @@
  */
 #include "render/svg_flame.h"
 
-#include "render/embedded.h"
+#include "render/ascii_out.h"
 #include "render/figure.h"
 #include "render/label.h"
+#include "render/svg_parts.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define PAD	   16
-#define TOP	   76
-#define ROW	   18
-#define COLUMN	   6.6 /* pixels a column of 11 px text takes at most, on average */
-#define LEAST	   3   /* columns; less of a name says nothing */
+#define PAD	   CAM_SVG_PAD
+#define TOP	   CAM_SVG_TOP
+#define LEAST	   3 /* columns; less of a name says nothing */
 #define SHADES	   6
 #define TITLE_NAME 2000 /* columns of a name that a tooltip keeps */
 
-struct picture {
-	struct cam_out *out;
-	const struct cam_flame *flame;
-	const struct cam_svg_flame_options *o;
-	double width, min_width;
-	double per;	/* pixels a unit of the flame */
-	uint64_t scale; /* the common divisor of all values */
-	uint64_t max_change;
-	uint32_t rows; /* drawn */
-	uint64_t narrow, gone;
-	bool kinds[CAM_FRAME_KIND_MAX]; /* drawn */
-	uint64_t *cursor;		/* per depth: where the next frame starts */
+/* How a frame looks: a class of flame.css, or a colour of its own. */
+struct look {
+	char cls[8];
+	bool filled;
+	struct cam_rgb fill;
 };
 
-static void put_text(struct picture *p, struct cam_text s, size_t columns)
+void cam_svg_text(struct cam_svg_picture *p, struct cam_text s, size_t columns)
 {
 	cam_label_put(p->out, s, columns, CAM_LABEL_XML);
 }
 
 /* Hundredths of a pixel, without trailing zeros; not by printf, whose point may be a comma. */
-static void put_px(struct picture *p, double v)
+static void put_px(struct cam_svg_picture *p, double v)
 {
 	long long hundredths = llround(v * 100);
 	cam_out_printf(p->out, "%lld", hundredths / 100);
@@ -85,9 +78,31 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-static uint64_t change_of(const struct cam_flame_node *n)
+/* What a differential compares: the frame with all below it, or the frame itself. */
+static uint64_t now_of(const struct cam_svg_picture *p, const struct cam_flame_node *n)
 {
-	return n->total > n->before_total ? n->total - n->before_total : n->before_total - n->total;
+	return p->o->by_self ? n->self : n->total;
+}
+
+static uint64_t before_of(const struct cam_svg_picture *p, const struct cam_flame_node *n)
+{
+	return p->o->by_self ? n->before_self : n->before_total;
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static uint64_t change_of(const struct cam_svg_picture *p, const struct cam_flame_node *n)
+{
+	return apart(now_of(p, n), before_of(p, n));
+}
+
+/* What a frame's width stands for; the root may be asked to be more than all that is in it. */
+static uint64_t width_of(const struct cam_svg_picture *p, size_t i)
+{
+	return i ? p->flame->nodes[i].total : p->whole;
 }
 
 /* FNV-1a: the same on every machine and in every run, which cam_hash() is not meant to be. */
@@ -99,388 +114,306 @@ static unsigned shade_of(struct cam_text name)
 	return (h >> 8) % SHADES;
 }
 
-static void put_class(struct picture *p, size_t i)
+/* Wakers in a chain graph are marked in the data of some tools; the mark is not part of the name. */
+static struct cam_text shown_name(const struct cam_flame *f, size_t i)
 {
-	static const char letters[CAM_FRAME_KIND_MAX] = "apkujim";
-	const struct cam_flame_node *n = &p->flame->nodes[i];
-	enum cam_frame_kind kind = cam_flame_frame_of(p->flame, i)->kind;
-	if (kind == CAM_FRAME_ROOT) {
-		cam_out_str(p->out, "a");
-	} else if (p->flame->differential) {
-		double part = p->max_change ? (double)change_of(n) / (double)p->max_change : 0;
-		int step = (int)ceil(sqrt(part) * SHADES);
-		if (!step)
-			cam_out_str(p->out, "g0");
-		else
-			cam_out_printf(p->out, "%c%d", n->total > n->before_total ? 'r' : 'b',
-				       step - 1);
-	} else if (kind == CAM_FRAME_PROCESS || kind == CAM_FRAME_MARK) {
-		cam_out_printf(p->out, "%c", letters[kind]);
-	} else {
-		cam_out_printf(p->out, "%c%u", letters[kind],
-			       shade_of(cam_flame_name(p->flame, i)));
-	}
+	struct cam_text name = cam_flame_name(f, i);
+	if (name.n > 4 && cam_text_ends(name, CAM_TEXT("_[w]")))
+		name.n -= 4;
+	return name;
 }
 
-static void put_value(struct picture *p, uint64_t v)
+/* The name as it stands in folded stacks; the root has none. */
+static struct cam_text annotated_name(struct cam_svg_picture *p, size_t i)
 {
-	const struct cam_flame *f = p->flame;
-	if (f->unit_is_ns) {
+	static const char *const marks[CAM_FRAME_KIND_MAX] = {[CAM_FRAME_KERNEL] = "_[k]",
+							      [CAM_FRAME_JIT] = "_[j]",
+							      [CAM_FRAME_INLINED] = "_[i]"};
+	struct cam_text name = cam_flame_name(p->flame, i);
+	const char *mark = marks[cam_flame_frame_of(p->flame, i)->kind];
+	bool waker = p->o->palette && p->o->palette->theme == CAM_THEME_CHAIN &&
+		     p->flame->nodes[i].depth > p->separator;
+	if (!i)
+		return CAM_TEXT("");
+	if (!mark && !waker)
+		return name;
+	cam_buf_clear(&p->name);
+	cam_buf_put(&p->name, name.p, name.n);
+	cam_buf_put(&p->name, mark ? mark : "", mark ? 4 : 0);
+	cam_buf_put(&p->name, "_[w]", waker ? 4 : 0);
+	if (!p->error)
+		p->error = cam_buf_error(&p->name);
+	return (struct cam_text){(const char *)p->name.data, p->name.len};
+}
+
+static struct look change_look(const struct cam_svg_picture *p, const struct cam_flame_node *n)
+{
+	struct look look = {.cls = "g0"};
+	double part = p->max_change ? (double)change_of(p, n) / (double)p->max_change : 0;
+	int step = (int)ceil(sqrt(part) * SHADES);
+	if (step) {
+		look.cls[0] = (now_of(p, n) > before_of(p, n)) != p->o->negate ? 'r' : 'b';
+		look.cls[1] = (char)('0' + step - 1);
+	}
+	return look;
+}
+
+static struct look look_of(struct cam_svg_picture *p, size_t i)
+{
+	static const char letters[CAM_FRAME_KIND_MAX] = "apkujim";
+	struct cam_text name = cam_flame_name(p->flame, i);
+	enum cam_frame_kind kind = cam_flame_frame_of(p->flame, i)->kind;
+	struct look look = {.cls = "c", .filled = true};
+	bool one = cam_text_equal(name, CAM_TEXT("-")), two = cam_text_equal(name, CAM_TEXT("--"));
+	if (i && (one || two))
+		return (struct look){.cls = {'s', one ? '1' : '2'}};
+	if (p->flame->differential && i)
+		return change_look(p, &p->flame->nodes[i]);
+	if (p->o->palette && !p->flame->differential) {
+		int err = cam_palette_colour(p->o->palette, annotated_name(p, i), &look.fill);
+		p->error = p->error ? p->error : err;
+		return look;
+	}
+	look = (struct look){.cls = {letters[kind]}};
+	if (kind != CAM_FRAME_ROOT && kind != CAM_FRAME_PROCESS && kind != CAM_FRAME_MARK)
+		look.cls[1] = (char)('0' + shade_of(name));
+	return look;
+}
+
+struct cam_text cam_svg_unit(const struct cam_svg_picture *p)
+{
+	return p->o->count_name.n ? p->o->count_name : p->flame->unit;
+}
+
+void cam_svg_value(struct cam_svg_picture *p, uint64_t v)
+{
+	double scaled = (double)v * p->factor;
+	if (p->factor != 1)
+		v = scaled < 1.8e19 ? (uint64_t)nearbyint(scaled) : UINT64_MAX;
+	if (p->flame->unit_is_ns && !p->o->count_name.n) {
 		cam_out_str(p->out, cam_figure_duration(v).s);
 		return;
 	}
 	cam_out_printf(p->out, "%s ", cam_figure_count(v).s);
-	put_text(p, f->unit, 40);
+	cam_svg_text(p, cam_svg_unit(p), 40);
 }
 
-static void put_change(struct picture *p, const struct cam_flame_node *n)
+static const char *sign_of(const struct cam_svg_picture *p, uint64_t now, uint64_t before)
+{
+	return now == before ? "±" : (now > before) != p->o->negate ? "+" : "−";
+}
+
+static void put_change(struct cam_svg_picture *p, const struct cam_flame_node *n)
 {
 	cam_out_str(p->out, "\nbefore: ");
-	put_value(p, n->before_total);
+	cam_svg_value(p, n->before_total);
 	if (!n->before_total)
 		cam_out_str(p->out, ", new");
 	else
-		cam_out_printf(p->out, ", %s%s",
-			       n->total > n->before_total   ? "+"
-			       : n->total < n->before_total ? "−"
-							    : "±",
-			       cam_figure_percent(change_of(n), n->before_total).s);
+		cam_out_printf(
+			p->out, ", %s%s", sign_of(p, n->total, n->before_total),
+			cam_figure_percent(apart(n->total, n->before_total), n->before_total).s);
+	if (p->o->by_self)
+		cam_out_printf(p->out, "\nself: %s%s of all", sign_of(p, n->self, n->before_self),
+			       cam_figure_percent(apart(n->self, n->before_self), p->whole).s);
 }
 
-static void put_title(struct picture *p, size_t i)
+static void put_facts(struct cam_svg_picture *p, size_t i)
 {
 	static const char *const kinds[CAM_FRAME_KIND_MAX] = {
 		"everything selected", "process", "kernel", "user", "JIT", "inlined", "not code"};
 	const struct cam_flame *f = p->flame;
 	const struct cam_flame_node *n = &f->nodes[i];
 	struct cam_text module = cam_flame_module_path(f, n->module);
-	cam_out_str(p->out, "<title>");
-	put_text(p, cam_flame_name(f, i), TITLE_NAME);
 	cam_out_printf(p->out, "\n%s", kinds[cam_flame_frame_of(f, i)->kind]);
 	if (n->module == CAM_MODULE_SEVERAL)
 		module = CAM_TEXT("several files");
 	if (module.n) {
 		cam_out_str(p->out, " · ");
-		put_text(p, module, 200);
+		cam_svg_text(p, module, 200);
 	}
 	cam_out_str(p->out, "\n");
-	put_value(p, n->total);
+	cam_svg_value(p, width_of(p, i));
 	cam_out_printf(p->out, ", %s of all, self %s",
-		       cam_figure_percent(n->total, f->nodes[0].total).s,
-		       cam_figure_percent(n->self, f->nodes[0].total).s);
+		       cam_figure_percent(width_of(p, i), p->whole).s,
+		       cam_figure_percent(n->self, p->whole).s);
 	if (f->differential)
 		put_change(p, n);
+}
+
+static void put_title(struct cam_svg_picture *p, size_t i, const struct cam_frame_attribute *a)
+{
+	cam_out_str(p->out, "<title>");
+	cam_svg_text(p, shown_name(p->flame, i), TITLE_NAME);
+	if (a && a->title.n) {
+		cam_out_str(p->out, "\n");
+		cam_svg_text(p, a->title, TITLE_NAME);
+	} else {
+		put_facts(p, i);
+	}
 	cam_out_str(p->out, "</title>");
 }
 
-static double row_of(const struct picture *p, uint32_t depth)
+static double row_of(const struct cam_svg_picture *p, uint32_t depth)
 {
-	return TOP + (double)ROW * (p->o->icicle ? depth : p->rows - 1 - depth);
+	return TOP + p->row * (p->o->icicle ? depth : p->rows - 1 - depth);
 }
 
-static void put_label(struct picture *p, size_t i, double x, double w)
+static void put_label(struct cam_svg_picture *p, size_t i, double x, double w)
 {
 	const struct cam_flame *f = p->flame;
-	double room = (w - 9) / COLUMN;
+	double room = (w - 9) / p->column;
 	size_t columns = room > 0 ? (size_t)room : 0;
-	struct cam_text name = cam_flame_name(f, i), tail = cam_label_tail(name, columns);
+	struct cam_text name = shown_name(f, i), tail = cam_label_tail(name, columns);
 	size_t cut = tail.n < name.n;
 	if (columns < cam_label_columns(tail) + cut && columns < LEAST + 1 + cut)
 		return;
 	cam_out_str(p->out, "<text x=\"");
 	put_px(p, x + 4);
 	cam_out_str(p->out, "\" y=\"");
-	put_px(p, row_of(p, f->nodes[i].depth) + 12.5);
+	put_px(p, row_of(p, f->nodes[i].depth) + (p->row - 1) / 2 + p->font * 4 / 11);
 	cam_out_str(p->out, cut ? "\">…" : "\">");
-	put_text(p, tail, columns - cut);
+	cam_svg_text(p, tail, columns - cut);
 	if (i == 0 && columns > 40) {
 		cam_out_str(p->out, " · ");
-		put_value(p, f->nodes[0].total);
+		cam_svg_value(p, p->whole);
 	}
 	cam_out_str(p->out, "</text>");
 }
 
-static void put_frame(struct picture *p, size_t i, uint64_t start)
+static const struct cam_frame_attribute *attributes_of(struct cam_svg_picture *p, size_t i)
+{
+	const struct cam_frame_attributes *all = p->o->attributes;
+	const struct cam_frame_attribute *a = NULL;
+	if (all)
+		a = cam_frame_attributes_find(all, annotated_name(p, i));
+	if (all && !a)
+		a = cam_frame_attributes_find(all, cam_flame_name(p->flame, i));
+	return a;
+}
+
+static void put_attribute(struct cam_svg_picture *p, const char *key, struct cam_text value)
+{
+	if (!value.n)
+		return;
+	cam_out_printf(p->out, " %s=\"", key);
+	cam_svg_text(p, value, TITLE_NAME);
+	cam_out_str(p->out, "\"");
+}
+
+static void put_group(struct cam_svg_picture *p, size_t i, uint64_t start, const struct look *look,
+		      const struct cam_frame_attribute *a)
+{
+	cam_out_printf(p->out, "<g class=\"%s", look->cls);
+	if (a && a->cls.n) {
+		cam_out_str(p->out, " ");
+		cam_svg_text(p, a->cls, 200);
+	}
+	cam_out_printf(p->out, "\" data-x=\"%llu\" data-v=\"%llu\" data-d=\"%u\"",
+		       (unsigned long long)(start / p->scale),
+		       (unsigned long long)(width_of(p, i) / p->scale), p->flame->nodes[i].depth);
+	if (a)
+		put_attribute(p, "id", a->id);
+	cam_out_str(p->out, ">");
+}
+
+static void put_frame(struct cam_svg_picture *p, size_t i, uint64_t start)
 {
 	const struct cam_flame_node *n = &p->flame->nodes[i];
-	double x = PAD + (double)start * p->per, w = (double)n->total * p->per;
-	cam_out_str(p->out, "<g class=\"");
-	put_class(p, i);
-	cam_out_printf(p->out, "\" data-x=\"%llu\" data-v=\"%llu\" data-d=\"%u\">",
-		       (unsigned long long)(start / p->scale),
-		       (unsigned long long)(n->total / p->scale), n->depth);
-	put_title(p, i);
+	double x = PAD + (double)start * p->per, w = (double)width_of(p, i) * p->per;
+	if (p->separator != UINT32_MAX && n->depth <= p->separator)
+		p->separator = UINT32_MAX;
+	if (p->separator == UINT32_MAX &&
+	    cam_text_equal(cam_flame_name(p->flame, i), CAM_TEXT("--")))
+		p->separator = n->depth;
+	struct look look = look_of(p, i);
+	const struct cam_frame_attribute *a = attributes_of(p, i);
+	put_group(p, i, start, &look, a);
+	put_title(p, i, a);
+	if (a && a->href.n) {
+		cam_out_str(p->out, "<a");
+		put_attribute(p, "href", a->href);
+		put_attribute(p, "target", a->target.n ? a->target : CAM_TEXT("_top"));
+		cam_out_str(p->out, ">");
+	}
 	cam_out_str(p->out, "<rect x=\"");
 	put_px(p, x);
 	cam_out_printf(p->out, "\" y=\"%d\" width=\"", (int)row_of(p, n->depth));
 	put_px(p, w > 3 ? w - 1 : w * 0.75);
-	cam_out_printf(p->out, "\" height=\"%d\"/>", ROW - 1);
+	cam_out_printf(p->out, "\" height=\"%d\"", (int)p->row - 1);
+	if (look.filled)
+		cam_out_printf(p->out, " fill=\"rgb(%u,%u,%u)\"", look.fill.r, look.fill.g,
+			       look.fill.b);
+	cam_out_str(p->out, "/>");
 	put_label(p, i, x, w);
-	cam_out_str(p->out, "</g>\n");
+	cam_out_str(p->out, a && a->href.n ? "</a></g>\n" : "</g>\n");
 }
 
 /* Walks the frames that are wide enough; draws them, or else finds out what will be drawn. */
-static void walk(struct picture *p, bool draw)
+static void walk(struct cam_svg_picture *p, bool draw)
 {
 	const struct cam_flame *f = p->flame;
 	p->narrow = p->gone = 0;
 	p->cursor[0] = 0;
 	for (uint32_t i = 0; i < f->n_nodes;) {
 		const struct cam_flame_node *n = &f->nodes[i];
-		uint64_t start = p->cursor[n->depth];
-		p->cursor[n->depth] += n->total;
+		uint64_t start = cam_flame_start(f, i, p->cursor);
 		if (i && (double)n->total * p->per < p->min_width) {
 			for (uint32_t k = i; k < n->end; k++)
 				*(f->nodes[k].total ? &p->narrow : &p->gone) += 1;
 			i = n->end;
 			continue;
 		}
-		p->cursor[n->depth + 1] = start;
 		if (draw) {
 			put_frame(p, i, start);
 		} else {
 			p->kinds[cam_flame_frame_of(f, i)->kind] = true;
 			p->rows = n->depth >= p->rows ? n->depth + 1 : p->rows;
-			if (i && change_of(n) > p->max_change)
-				p->max_change = change_of(n);
+			if (i && change_of(p, n) > p->max_change)
+				p->max_change = change_of(p, n);
 		}
 		i++;
 	}
 }
 
-/* One text, so that the font itself keeps the distances. */
-static void put_legend(struct picture *p)
-{
-	static const struct {
-		const char *cls, *name;
-		enum cam_frame_kind kind;
-	} kinds[] = {{"lk", "kernel", CAM_FRAME_KERNEL},
-		     {"lu", "user", CAM_FRAME_USER},
-		     {"lj", "JIT", CAM_FRAME_JIT},
-		     {"li", "inlined", CAM_FRAME_INLINED},
-		     {"lm", "not code", CAM_FRAME_MARK}},
-	  changes[] = {{"lb", "less", 0}, {"lm", "the same", 0}, {"lr", "more", 0}};
-	bool change = p->flame->differential;
-	size_t n = change ? sizeof(changes) / sizeof(changes[0]) : sizeof(kinds) / sizeof(kinds[0]);
-	cam_out_printf(p->out,
-		       "<g class=\"end\"><text class=\"l\" x=\"%d\" y=\"54\" "
-		       "text-anchor=\"end\">",
-		       (int)p->width - PAD);
-	const char *between = "";
-	for (size_t i = 0; i < n; i++) {
-		if (!change && !p->kinds[kinds[i].kind])
-			continue;
-		cam_out_printf(p->out, "%s<tspan class=\"%s\">■</tspan> %s", between,
-			       change ? changes[i].cls : kinds[i].cls,
-			       change ? changes[i].name : kinds[i].name);
-		between = "\u2003";
-	}
-	cam_out_str(p->out, "</text></g>\n");
-}
-
-/* When it was, as exactly as is known. */
-static void put_time(struct picture *p)
-{
-	const struct cam_seen *s = &p->flame->seen;
-	if (!s->observed_ns)
-		return;
-	if (s->realtime_from_ns != INT64_MIN && s->realtime_to_ns != INT64_MIN) {
-		bool same_day =
-			s->realtime_from_ns / 86400000000000 == s->realtime_to_ns / 86400000000000;
-		cam_out_printf(p->out, "%s – %s UTC, ", cam_figure_utc(s->realtime_from_ns, true).s,
-			       cam_figure_utc(s->realtime_to_ns, !same_day).s);
-	} else if (s->one_clock) {
-		cam_out_printf(p->out, "clock %s – %s, ", cam_figure_stamp(s->from_ns).s,
-			       cam_figure_stamp(s->to_ns).s);
-	}
-	cam_out_printf(p->out, "%s · ", cam_figure_duration(s->observed_ns).s);
-}
-
-/* How much it is. */
-static void put_count(struct picture *p)
-{
-	const struct cam_flame *f = p->flame;
-	if (f->differential) {
-		put_value(p, f->nodes[0].before_total);
-		cam_out_str(p->out, " before, ");
-		put_value(p, f->nodes[0].total);
-		cam_out_str(p->out, " after");
-		return;
-	}
-	if (!cam_text_equal(f->unit, CAM_TEXT("samples")))
-		cam_out_printf(p->out, "%s samples, ", cam_figure_count(f->seen.samples).s);
-	put_value(p, f->nodes[0].total);
-	if (f->unit_is_ns) {
-		cam_out_str(p->out, " of ");
-		put_text(p, f->unit, 40);
-	}
-}
-
-static void put_what(struct picture *p)
-{
-	const struct cam_flame *f = p->flame;
-	if (p->o->scope.n) {
-		put_text(p, p->o->scope, 80);
-		cam_out_str(p->out, " · ");
-	}
-	if (p->o->when.n && !p->o->title.n) {
-		/* The title has host and time. */
-		cam_out_printf(p->out, "%s · ", cam_figure_duration(f->seen.observed_ns).s);
-		put_count(p);
-		return;
-	}
-	if (f->seen.host.n) {
-		put_text(p, f->seen.host, 64);
-		cam_out_str(p->out, " · ");
-	}
-	put_time(p);
-	put_count(p);
-}
-
-static struct cam_text title_of(const struct picture *p)
-{
-	if (p->o->title.n)
-		return p->o->title;
-	if (p->o->when.n)
-		return p->o->when;
-	if (p->flame->differential)
-		return CAM_TEXT("Differential flame graph");
-	return p->o->icicle ? CAM_TEXT("Icicle graph") : CAM_TEXT("Flame graph");
-}
-
-static void put_header(struct picture *p, int height)
-{
-	cam_out_printf(p->out,
-		       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		       "viewBox=\"0 0 %d %d\">\n<title>",
-		       (int)p->width, height, (int)p->width, height);
-	put_text(p, title_of(p), 200);
-	cam_out_printf(p->out, "</title>\n<style>\n%s</style>\n", cam_embedded_flame_css);
-	cam_out_printf(p->out, "<rect class=\"bg wide\" width=\"%d\" height=\"%d\"/>\n",
-		       (int)p->width, height);
-}
-
-/* Drawn after the frames: it stays in sight, above them, while the page is scrolled. */
-static void put_head(struct picture *p)
-{
-	int width = (int)p->width;
-	cam_out_printf(p->out,
-		       "<g class=\"head\"><rect class=\"bg wide\" width=\"%d\" height=\"%d\"/>"
-		       "<text class=\"t\" x=\"%d\" y=\"30\">",
-		       width, TOP - 8, PAD);
-	put_text(p, title_of(p), (size_t)((p->width - 420) / 9));
-	cam_out_printf(p->out, "</text><text class=\"s\" x=\"%d\" y=\"54\">", PAD);
-	if (p->o->subtitle.n)
-		put_text(p, p->o->subtitle, (size_t)((p->width - 380) / 6.6));
-	else
-		put_what(p);
-	cam_out_str(p->out, "</text>");
-	put_legend(p);
-	cam_out_printf(p->out,
-		       "<line class=\"hr wide\" x1=\"0\" x2=\"%d\" y1=\"67.5\" y2=\"67.5\"/></g>\n",
-		       width);
-}
-
-static void put_nothing(struct picture *p)
-{
-	const struct cam_seen *s = &p->flame->seen;
-	cam_out_printf(p->out, "<text class=\"s\" x=\"%d\" y=\"%d\">", PAD, TOP + ROW + 30);
-	if (s->idle)
-		cam_out_printf(p->out, "Nothing ran: all %s samples are idle.",
-			       cam_figure_count(s->idle).s);
-	else if (s->lost || s->damaged || s->gap_ns || s->unreadable)
-		cam_out_str(p->out, "Not observed: there is nothing to show, and this is not "
-				    "idle time.");
-	else
-		cam_out_str(p->out, "No sample matches the selection.");
-	cam_out_str(p->out, "</text>\n");
-}
-
-/* One part of the note below the picture: nothing for 0. */
-static void put_note(struct picture *p, const char *cls, uint64_t n, const char *one,
-		     const char *many)
-{
-	if (!n)
-		return;
-	cam_out_printf(p->out, "<tspan%s>%s %s</tspan> · ", cls, cam_figure_count(n).s,
-		       n == 1 ? one : many);
-}
-
-static void put_notes(struct picture *p)
-{
-	static const char warn[] = " class=\"w\"";
-	const struct cam_seen *s = &p->flame->seen;
-	put_note(p, warn, s->lost, "sample lost", "samples lost");
-	put_note(p, warn, s->damaged, "sample damaged", "samples damaged");
-	put_note(p, warn, s->damaged_stacks, "stack damaged", "stacks damaged");
-	put_note(p, warn, s->unreadable, "window unreadable", "windows unreadable");
-	put_note(p, warn, s->unplaced, "window without wall clock left out",
-		 "windows without wall clock left out");
-	if (s->gap_ns)
-		cam_out_printf(p->out, "<tspan%s>%s not observed between windows</tspan> · ", warn,
-			       cam_figure_duration(s->gap_ns).s);
-	put_note(p, "", s->idle, "idle sample hidden", "idle samples hidden");
-	put_note(p, "", s->other_events, "sample of another event not shown",
-		 "samples of other events not shown");
-	put_note(p, "", p->narrow, "frame too narrow to draw", "frames too narrow to draw");
-	put_note(p, "", p->gone, "frame only before, without width",
-		 "frames only before, without width");
-	/* "(file)" and the like stand for a window that has no file of its own. */
-	if (s->windows && s->first.n && s->first.p[0] != '(') {
-		put_text(p, s->first, 80);
-		if (s->windows > 1)
-			cam_out_printf(p->out, " and %s more", cam_figure_count(s->windows - 1).s);
-		cam_out_str(p->out, " · ");
-	}
-	cam_out_str(p->out, "perfcam " PERFCAM_VERSION);
-}
-
-static void put_footer(struct picture *p, int y)
-{
-	cam_out_printf(p->out,
-		       "<line class=\"hr wide\" x1=\"0\" x2=\"%d\" y1=\"%d.5\" y2=\"%d.5\"/>\n"
-		       "<text class=\"s status\" x=\"%d\" y=\"%d\">",
-		       (int)p->width, y, y, PAD, y + 20);
-	if (p->flame->differential) {
-		cam_out_str(p->out, "Width: after. Colour: change against before.");
-	} else {
-		cam_out_str(p->out, "Width: share of ");
-		put_value(p, p->flame->nodes[0].total);
-		cam_out_str(p->out, ". Order: by name, not by time.");
-	}
-	cam_out_printf(p->out, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">", PAD, y + 40);
-	put_notes(p);
-	cam_out_str(p->out, "</text>\n");
-	y += 40;
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (p->flame->notes >> i & 1)
-			cam_out_printf(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n",
-				       PAD, y += ROW, cam_view_note_words(i));
-	}
-}
-
-static void put_frames(struct picture *p)
+static void put_frames(struct cam_svg_picture *p)
 {
 	cam_out_printf(p->out,
 		       "<g class=\"f\" data-width=\"%d\" data-top=\"%d\" data-rows=\"%u\" "
-		       "data-icicle=\"%d\" data-scale=\"%llu\" data-ns=\"%d\">\n<desc>",
-		       (int)p->width, TOP, p->rows, p->o->icicle, (unsigned long long)p->scale,
-		       p->flame->unit_is_ns);
-	put_text(p, p->flame->unit, 40);
+		       "data-row=\"%d\" data-icicle=\"%d\" data-scale=\"%llu\" data-ns=\"%d\"",
+		       (int)p->width, TOP, p->rows, (int)p->row, p->o->icicle,
+		       (unsigned long long)p->scale, p->flame->unit_is_ns && !p->o->count_name.n);
+	cam_out_str(p->out, " data-font=\"");
+	put_px(p, p->font);
+	cam_out_str(p->out, "\"");
+	if (p->o->width)
+		cam_out_str(p->out, " data-wide=\"1\"");
+	if (p->factor != 1)
+		cam_out_printf(p->out, " data-millionths=\"%lld\"", llround(p->factor * 1e6));
+	put_attribute(p, "data-what", p->o->name_type);
+	cam_out_str(p->out, ">\n<desc>");
+	cam_svg_text(p, cam_svg_unit(p), 40);
 	cam_out_str(p->out, "</desc>\n");
 	walk(p, true);
 	cam_out_str(p->out, "</g>\n");
 }
 
-static void prepare(struct picture *p)
+static void prepare(struct cam_svg_picture *p)
 {
 	const struct cam_flame *f = p->flame;
-	p->width = p->o->width ? p->o->width : 1200;
-	if (p->width < 640)
-		p->width = 640;
-	p->min_width = p->o->min_width > 0 ? p->o->min_width : 0.1;
-	p->per = f->nodes[0].total ? (p->width - 2 * PAD) / (double)f->nodes[0].total : 0;
-	p->scale = 0;
+	const struct cam_svg_flame_options *o = p->o;
+	uint64_t all = f->nodes[0].total;
+	p->width = o->width ? o->width : 1200;
+	p->row = o->row_height ? o->row_height : 18;
+	p->font = o->font_size > 0 ? o->font_size : 11;
+	p->column = p->font * (o->font_width > 0 ? o->font_width : 0.6);
+	p->factor = o->factor > 0 ? o->factor : 1;
+	p->whole = o->total > (double)all && o->total < 1.8e19 ? (uint64_t)llround(o->total) : all;
+	p->min_width = o->min_share > 0	  ? o->min_share * (p->width - 2 * PAD)
+		       : o->min_width > 0 ? o->min_width
+					  : 0.1;
+	p->per = p->whole ? (p->width - 2 * PAD) / (double)p->whole : 0;
+	p->scale = p->whole;
 	for (size_t i = 0; i < f->n_nodes && p->scale != 1; i++)
 		p->scale = gcd(p->scale, f->nodes[i].self);
 	if (!p->scale)
@@ -488,26 +421,38 @@ static void prepare(struct picture *p)
 	walk(p, false);
 }
 
+static void draw(struct cam_svg_picture *p)
+{
+	bool empty = !p->flame->nodes[0].total;
+	int foot = TOP + (int)(empty ? 72 : p->row * p->rows) + 8;
+	cam_svg_sheet_open(p, foot + cam_svg_sheet_foot_height(p));
+	if (empty)
+		cam_svg_sheet_nothing(p);
+	else
+		put_frames(p);
+	cam_svg_sheet_foot(p, foot);
+	cam_svg_sheet_head(p);
+	cam_svg_sheet_close(p, !empty);
+}
+
 int cam_svg_flame_write(const struct cam_flame *flame, const struct cam_svg_flame_options *o,
 			struct cam_out *out)
 {
-	struct picture p = {.out = out, .flame = flame, .o = o};
+	struct cam_ascii_out ascii;
+	struct cam_svg_picture p = {.out = out,
+				    .flame = flame,
+				    .o = o,
+				    .separator = UINT32_MAX,
+				    .name = CAM_BUF(1u << 24)};
 	p.cursor = calloc(flame->depth + 2ul, sizeof(*p.cursor));
 	if (!p.cursor)
 		return -ENOMEM;
+	if (o->encoding.n)
+		p.out = cam_ascii_out_init(&ascii, out);
 	prepare(&p);
-	bool empty = !flame->nodes[0].total;
-	int foot = TOP + ROW * (int)(empty ? 4 : p.rows) + 8;
-	put_header(&p, foot + 52 + ROW * __builtin_popcount(flame->notes));
-	if (empty)
-		put_nothing(&p);
-	else
-		put_frames(&p);
-	put_footer(&p, foot);
-	put_head(&p);
-	if (!empty)
-		cam_out_printf(out, "<script><![CDATA[%s]]></script>\n", cam_embedded_flame_js);
-	cam_out_str(out, "</svg>\n");
+	draw(&p);
+	int err = o->encoding.n ? cam_out_finish(&ascii.out) : out->error;
 	free(p.cursor);
-	return out->error;
+	cam_buf_free(&p.name);
+	return p.error ? p.error : err;
 }

@@ -123,12 +123,12 @@ static void test_windows_merge_by_name(void **state)
 			"  main:U 0/1\n"
 			"   lex:U 1/1\n"
 			" nginx:P 1/7\n"
-			"  main:K 1/1\n"
 			"  main:U 1/5\n"
-			"   read:U 4/4\n");
+			"   read:U 4/4\n"
+			"  main:K 1/1\n");
 	check_shape(&f);
 	/* main of nginx was seen in two files; main of cc1 in one. */
-	assert_int_equal(f.nodes[6].module, CAM_MODULE_SEVERAL);
+	assert_int_equal(f.nodes[5].module, CAM_MODULE_SEVERAL);
 	struct cam_text path = cam_flame_module_path(&f, f.nodes[2].module);
 	assert_true(cam_text_equal(path, CAM_TEXT("/usr/bin/cc1")));
 	assert_true(cam_text_equal(f.unit, CAM_TEXT("samples")));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/json_flame.h"
+
+static void open_node(struct cam_json *j, const char *key, const struct cam_flame *f, size_t i)
+{
+	static const char *const kinds[CAM_FRAME_KIND_MAX] = {"root", "process", "kernel", "user",
+							      "jit",  "inlined", "mark"};
+	const struct cam_flame_node *n = &f->nodes[i];
+	struct cam_text module = cam_flame_module_path(f, n->module);
+	cam_json_open(j, key, '{');
+	cam_json_text(j, "name", cam_flame_name(f, i));
+	cam_json_text(j, "kind", cam_text_of(kinds[cam_flame_frame_of(f, i)->kind]));
+	if (module.n)
+		cam_json_text(j, "module", module);
+	cam_json_u64(j, "value", n->total);
+	cam_json_u64(j, "self", n->self);
+	if (f->differential) {
+		cam_json_u64(j, "before", n->before_total);
+		cam_json_i64(j, "delta", (int64_t)(n->total - n->before_total));
+	}
+	cam_json_open(j, "children", '[');
+}
+
+static void close_node(struct cam_json *j)
+{
+	cam_json_close(j, ']');
+	cam_json_close(j, '}');
+}
+
+/* Nodes come depth first, so what is open is the path to the last one. */
+void cam_json_flame_put(struct cam_json *j, const char *key, const struct cam_flame *f,
+			double min_share)
+{
+	double least = min_share * (double)f->nodes[0].total;
+	uint32_t open = 0;
+	for (uint32_t i = 0; i < f->n_nodes;) {
+		const struct cam_flame_node *n = &f->nodes[i];
+		uint64_t most = n->total > n->before_total ? n->total : n->before_total;
+		if (i && (double)most < least) {
+			i = n->end;
+			continue;
+		}
+		for (; open > n->depth; open--)
+			close_node(j);
+		open_node(j, i ? NULL : key, f, i);
+		open = n->depth + 1;
+		i++;
+	}
+	for (; open; open--)
+		close_node(j);
+}

@@ -113,6 +113,12 @@ size_t cam_store_seal_waiting(const struct cam_store *s);
  * -EBADMSG: `better` could not be read wholly (its damage says so), the old one stays.
  */
 int cam_store_replace(struct cam_store *s, const char *name, struct cam_window *better);
+/* The same in two steps, for one who has not the lock: the first, which takes its time, writes, syncs and verifies
+ * a file beside it; the second, by the lock's holder, checks its head and renames it. */
+int cam_store_stage(struct cam_io *io, struct cam_window *better, char staged[CAM_NAME_BYTES]);
+int cam_store_adopt(struct cam_store *s, const char *staged, const char *name);
+/* A sealed window as its file is: without late events. */
+int cam_store_open_sealed(struct cam_io *io, const char *name, struct cam_window **out);
 /*
  * Deletes at most what the limits need, oldest first; never the newest 10 min, nor a pinned one
  * (but for free space). Journals count too; one that is being written stays.

@@ -365,6 +365,18 @@ static void test_generations(void **state)
 		refused += err != 0;
 	}
 	assert_true(refused > 20);
+	/* In two steps: whoever staged it has not the lock. Two of them do not meet. */
+	char staged[CAM_NAME_BYTES], twice[CAM_NAME_BYTES];
+	assert_int_equal(cam_store_stage(io, better, staged), 0);
+	assert_int_equal(cam_store_stage(io, better, twice), 0);
+	assert_string_not_equal(staged, twice);
+	assert_int_equal(cam_store_adopt(s, staged, "perfcam-h-20260415-03-00-01-1s.pcw"), -EINVAL);
+	assert_int_equal(cam_store_adopt(s, WINDOW, WINDOW), -EINVAL);
+	assert_int_equal(cam_store_adopt(s, staged, "pins"), -EINVAL);
+	assert_int_equal(cam_store_adopt(s, staged, "nobody.pcw"), -ENOENT);
+	assert_int_equal(cam_store_adopt(s, staged, WINDOW), 0);
+	assert_int_equal(cam_store_adopt(s, staged, WINDOW), -ENOENT);
+	assert_int_equal(cam_store_adopt(s, twice, WINDOW), 0);
 	assert_int_equal(cam_store_replace(s, WINDOW, better), 0);
 	better->ops->close(better);
 	other->ops->close(other);

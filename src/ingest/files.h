@@ -74,7 +74,7 @@ struct cam_files_row {
 	/* Its row in the tables of each open window, if window is that window's number. */
 	struct {
 		uint32_t window;
-		bool with_key;
+		bool with_key, with_id;
 		struct cam_module_id module;
 	} modules[2];
 };

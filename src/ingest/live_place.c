@@ -69,7 +69,10 @@ static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct 
 {
 	bool has_key = f->kind == CAM_MODULE_FILE &&
 		       (f->state == CAM_FILES_HELD || f->state == CAM_FILES_CHANGED);
-	if (f->modules[w->slot].window == w->number && f->modules[w->slot].with_key == has_key) {
+	/* The build-id comes with the first names. By it debug files are found when the file is gone. */
+	bool has_id = f->kind == CAM_MODULE_FILE && f->build_id;
+	if (f->modules[w->slot].window == w->number && f->modules[w->slot].with_key == has_key &&
+	    f->modules[w->slot].with_id == has_id) {
 		*out = f->modules[w->slot].module;
 		return 0;
 	}
@@ -80,6 +83,7 @@ static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct 
 		return err;
 	f->modules[w->slot].window = w->number;
 	f->modules[w->slot].with_key = has_key;
+	f->modules[w->slot].with_id = has_id;
 	f->modules[w->slot].module = *out;
 	return 0;
 }

@@ -17,6 +17,7 @@ int cam_cmd_snapshot(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_status(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_unpin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv);

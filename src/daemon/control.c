@@ -192,6 +192,8 @@ static cam_control_fn *handler_of(const struct cam_control_ops *ops, enum cam_co
 		return ops->status;
 	case CAM_CONTROL_RELOAD:
 		return ops->reload;
+	case CAM_CONTROL_REPLACE:
+		return ops->replace;
 	}
 	return NULL;
 }

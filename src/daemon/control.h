@@ -51,7 +51,7 @@ struct cam_control_ticket {
 struct cam_control_request {
 	struct cam_control_peer peer;
 	struct cam_control_ticket ticket;
-	struct cam_text text;	/* of a mark; the note of a pin */
+	struct cam_text text;	/* of a mark; the note of a pin; names of files */
 	int64_t from_ns, to_ns; /* wall clock; of a mark from_ns only, or CAM_CONTROL_NOW */
 };
 
@@ -68,6 +68,7 @@ struct cam_control_ops {
 	cam_control_fn *snapshot; /* reply: the name of the window that was sealed */
 	cam_control_fn *status;	  /* reply: JSON, status.h */
 	cam_control_fn *reload;	  /* reply: what was applied, what needs a restart */
+	cam_control_fn *replace;  /* text: "STAGED WINDOW", store.h's cam_store_adopt() */
 };
 
 struct cam_control_counts {
@@ -107,6 +108,7 @@ enum cam_control_verb {
 	CAM_CONTROL_SNAPSHOT,
 	CAM_CONTROL_STATUS,
 	CAM_CONTROL_RELOAD,
+	CAM_CONTROL_REPLACE,
 };
 
 /*

@@ -83,32 +83,35 @@ static int keep_segments(struct cam_book *b, const struct cam_book_outline *o)
 	return 0;
 }
 
-/* Adds the file at one place, if it is the module. */
-static int try_place(struct cam_librarian *l, struct cam_book *b, const struct cam_shelf_place *p)
+/* Adds the file at one place, if it is the module. The very file tells what build-id others must have. */
+static int try_place(struct cam_librarian *l, struct cam_book *b, struct cam_namer_module *m,
+		     const struct cam_shelf_place *p, struct cam_book_outline *o)
 {
-	struct cam_book_outline o;
 	struct cam_file_key key;
 	int fd CAM_AUTOCLOSE = p->path[0] ? cam_shelf_open(p->path, &key) : -1;
 	if (fd < 0)
 		return 0;
-	int err = cam_librarian_outline(l, CAM_FILE_FIRST, fd, &o);
+	int err = cam_librarian_outline(l, CAM_FILE_FIRST, fd, o);
 	/* What a file's bytes cause is its own affair: it is not the module. */
 	if (err)
 		return err == -ENOMEM || err == -EAGAIN || err == -ENOBUFS ? err : 0;
-	if (!is_module(&b->module, &o, &key, p->origin))
+	if (!is_module(m, o, &key, p->origin))
 		return 0;
-	err = o.has_code ? keep_segments(b, &o) : 0;
-	return err ? err : add_copy(b, p, &key, o.has_code ? CAM_FORMAT_ELF : CAM_FORMAT_DEBUG);
+	if (!m->build_id.n && o->id_bytes)
+		m->build_id = (struct cam_text){(const char *)o->build_id, o->id_bytes};
+	err = o->has_code ? keep_segments(b, o) : 0;
+	return err ? err : add_copy(b, p, &key, o->has_code ? CAM_FORMAT_ELF : CAM_FORMAT_DEBUG);
 }
 
 static int find_file(struct cam_librarian *l, struct cam_book *b)
 {
+	struct cam_namer_module m = b->module;
+	struct cam_book_outline first, more;
 	struct cam_shelf_place p;
 	int err = 0;
-	for (unsigned i = 0; !err && b->n_copies < CAM_BOOK_COPIES &&
-			     cam_shelf_place(&l->options, &b->module, i, &p);
-	     i++)
-		err = try_place(l, b, &p);
+	for (unsigned i = 0;
+	     !err && b->n_copies < CAM_BOOK_COPIES && cam_shelf_place(&l->options, &m, i, &p); i++)
+		err = try_place(l, b, &m, &p, i ? &more : &first);
 	return err;
 }
 

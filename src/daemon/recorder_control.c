@@ -60,6 +60,26 @@ static int take_unpin(void *self, const struct cam_control_request *q, struct ca
 	return s ? cam_store_unpin(s, q->from_ns, q->to_ns) : no_store(r, reply);
 }
 
+/* Somebody has staged better names for a window. */
+static int take_replace(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	struct cam_store *s = cam_keeper_store(r->keeper);
+	char names[2 * CAM_NAME_BYTES];
+	if (!s)
+		return no_store(r, reply);
+	if (q->text.n >= sizeof(names) || memchr(q->text.p, 0, q->text.n))
+		return -EINVAL;
+	memcpy(names, q->text.p, q->text.n);
+	names[q->text.n] = 0;
+	char *space = strchr(names, ' ');
+	/* Names of files only: nothing outside the store. */
+	if (!space || strchr(names, '/') || names[0] == '.' || space[1] == '.')
+		return -EINVAL;
+	*space = 0;
+	return cam_store_adopt(s, names, space + 1);
+}
+
 void cam_recorder_snapshot(struct cam_recorder *r)
 {
 	r->snapshot_due = true;
@@ -193,6 +213,7 @@ void cam_recorder_open_control(struct cam_recorder *r)
 		.snapshot = take_snapshot,
 		.status = take_status,
 		.reload = take_reload,
+		.replace = take_replace,
 	};
 	int err = cam_control_open(r->settings->store, r->settings->control, &ops, r, &r->control,
 				   r->control_path, sizeof(r->control_path));

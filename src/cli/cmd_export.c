@@ -6,6 +6,7 @@
 #include "interop/firefox_out.h"
 #include "interop/folded_out.h"
 #include "interop/json_out.h"
+#include "interop/perf_data_out.h"
 #include "interop/perf_script_out.h"
 #include "interop/pprof_out.h"
 #include "interop/speedscope_out.h"
@@ -13,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define FORMATS "folded, perf-script, pprof, speedscope, firefox, csv, json"
+#define FORMATS "folded, perf-script, pprof, speedscope, firefox, perf-data, csv, json"
 
 struct export_arguments {
 	struct cam_exporting_options what;
@@ -154,6 +155,7 @@ static const struct format {
 	{"pprof", cam_pprof_out_new, NULL, true},
 	{"speedscope", cam_speedscope_out_new, NULL, false},
 	{"firefox", cam_firefox_out_new, "the Firefox Profiler shows samples in time", false},
+	{"perf-data", cam_perf_data_out_new, "perf.data holds one sample after the other", false},
 	{"csv", cam_csv_out_new, NULL, false},
 	{"json", cam_json_out_new, NULL, false},
 };

@@ -31,7 +31,7 @@ static const struct cam_verb verbs[] = {
 	 cam_cmd_heatmap},
 	{"export", "FORMAT [-i FILE | --store DIR] [--last 60s …] [--pid PID …] [-o OUT]",
 	 "Writes samples as other tools read them; FORMAT is folded, perf-script, pprof, speedscope, "
-	 "firefox, csv or json.",
+	 "firefox, perf-data, csv or json.",
 	 cam_cmd_export},
 	{"verify", "[--store DIR | -i FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",

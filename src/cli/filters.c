@@ -37,7 +37,8 @@ int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *
 		{"pid", &o->pid},     {"tid", &o->tid},		{"uid", &o->uid},
 		{"user", &o->user},   {"cgroup", &o->cgroup},	{"exe", &o->exe},
 		{"cpu", &o->cpu},     {"comm", &o->comm},	{"event-type", &o->event_type},
-		{"match", &o->match}, {"exclude", &o->exclude},
+		{"match", &o->match}, {"exclude", &o->exclude}, {"container", &o->container},
+		{"pod", &o->pod},
 	};
 	int status = CAM_EXIT_OK;
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {

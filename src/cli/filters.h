@@ -5,8 +5,8 @@
 #include "query/select.h"
 
 struct cam_filter_options {
-	struct cam_option_list pid, tid, uid, user, cpu, comm, exe, cgroup, event_type, match,
-		exclude;
+	struct cam_option_list pid, tid, uid, user, cpu, comm, exe, cgroup, container, pod,
+		event_type, match, exclude;
 	bool user_only, kernel_only, idle, no_idle;
 };
 
@@ -18,6 +18,8 @@ struct cam_filter_options {
 	{"user", 0, CAM_OPTION_LIST, &(o).user, "NAME", "only this user, by name or number"},             \
 	{"uid", 0, CAM_OPTION_LIST, &(o).uid, "UID", "the same"},                                         \
 	{"cgroup", 0, CAM_OPTION_LIST, &(o).cgroup, "PATH", "only this cgroup and those below it"},       \
+	{"container", 0, CAM_OPTION_LIST, &(o).container, "ID", "only this container, by the beginning of its id"},\
+	{"pod", 0, CAM_OPTION_LIST, &(o).pod, "UID", "only this pod, by the beginning of its uid"},       \
 	{"exe", 0, CAM_OPTION_LIST, &(o).exe, "PATH", "only this program: a path, or its last part"},     \
 	{"cpu", 0, CAM_OPTION_LIST, &(o).cpu, "LIST", "only these CPUs: 0-3,8"},                          \
 	{"event-type", 0, CAM_OPTION_LIST, &(o).event_type, "EV", event_help},                            \

@@ -57,8 +57,8 @@ static bool only_times(const struct cam_selection *s)
 {
 	bool every_event = s->etypes.n == 1 && !strcmp(s->etypes.v[0], "*");
 	return !s->pids.n && !s->tids.n && !s->uids.n && !s->comms.n && !s->exes.n &&
-	       !s->cgroups.n && !s->match.n && !s->exclude.n && !s->cpus && s->with_idle &&
-	       every_event && s->mode == CAM_SELECT_ANY_MODE;
+	       !s->cgroups.n && !s->containers.n && !s->pods.n && !s->match.n && !s->exclude.n &&
+	       !s->cpus && s->with_idle && every_event && s->mode == CAM_SELECT_ANY_MODE;
 }
 
 int cam_picking_open(struct cam_picking *p, const struct cam_selection *s, struct cam_window *w)

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "interop/stamp.h"
+#include "model/container.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -83,8 +84,9 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 	int64_t wall;
 	cam_buf_clear(&c->line);
 	if (!x->st.samples)
-		cam_buf_printf(&c->line, "time,clock_ns,cpu,pid,tid,comm,exe,cgroup,uid,event,"
-					 "weight,stack\n");
+		cam_buf_printf(&c->line,
+			       "time,clock_ns,cpu,pid,tid,comm,exe,cgroup,container,pod,uid,"
+			       "event,weight,stack\n");
 	if (cam_exporter_wall(x, r->time_ns, &wall))
 		cam_stamp_put(&c->line, wall);
 	cam_buf_put_u8(&c->line, ',');
@@ -95,6 +97,9 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 	put_text(c, cam_string(x->t, k->comm));
 	put_text(c, cam_string(x->t, k->exe));
 	put_text(c, cam_string(x->t, k->cgroup));
+	struct cam_container in = cam_container_of(cam_string(x->t, k->cgroup));
+	put_text(c, in.id);
+	put_text(c, cam_text_of(in.pod));
 	put_number(c, k->uid != CAM_UID_NONE, k->uid);
 	put_text(c, cam_string(x->t, x->t->etypes[r->etype].name));
 	put_number(c, true, r->weight);

@@ -6,6 +6,7 @@
  *	time       wall clock, 2026-04-15T03:14:07.250001234Z; empty: not known
  *	clock_ns   the window's clock; empty: the window has no times
  *	cpu pid tid comm exe cgroup uid      empty: not known
+ *	container pod                        by the cgroup (model/container.h); empty: in none
  *	event      its name
  *	weight     its period where it has one; of folded stacks the count; else 1
  *	stack      names, root;…;leaf

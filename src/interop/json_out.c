@@ -3,6 +3,7 @@
 
 #include "interop/json_name.h"
 #include "interop/stamp.h"
+#include "model/container.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,6 +71,9 @@ static void put_task(struct rows *o, struct cam_json *j, const struct cam_task *
 	put_known(j, o, "comm", cam_string(t, k->comm));
 	put_known(j, o, "exe", cam_string(t, k->exe));
 	put_known(j, o, "cgroup", cam_string(t, k->cgroup));
+	struct cam_container in = cam_container_of(cam_string(t, k->cgroup));
+	put_known(j, o, "container", in.id);
+	put_known(j, o, "pod", cam_text_of(in.pod));
 	if (k->uid != CAM_UID_NONE)
 		cam_json_u64(j, "uid", k->uid);
 }

@@ -8,6 +8,7 @@
  *	host        of the window
  *	cpu pid tid uid                      numbers
  *	comm exe cgroup event                texts
+ *	container pod                        by the cgroup (model/container.h)
  *	detail      the text of a tracepoint
  *	weight      the period of the sample where it has one; of folded stacks the count; else 1
  *	period_ns   the nominal time between two samples of a busy CPU

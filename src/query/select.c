@@ -36,6 +36,8 @@ void cam_selection_free(struct cam_selection *s)
 	free_patterns(&s->etypes);
 	free_patterns(&s->exes);
 	free_patterns(&s->cgroups);
+	free_patterns(&s->containers);
+	free_patterns(&s->pods);
 	cam_select_expressions_free(&s->match);
 	cam_select_expressions_free(&s->exclude);
 	free(s->cpus);
@@ -195,6 +197,12 @@ int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct ca
 		break;
 	case CAM_FILTER_CGROUP:
 		err = add_pattern(&s->cgroups, value);
+		break;
+	case CAM_FILTER_CONTAINER:
+		err = add_pattern(&s->containers, value);
+		break;
+	case CAM_FILTER_POD:
+		err = add_pattern(&s->pods, value);
 		break;
 	case CAM_FILTER_MATCH:
 		err = cam_select_expression_add(&s->match, value, why, why_bytes);

@@ -27,7 +27,9 @@ enum cam_filter {
 	CAM_FILTER_ETYPE,
 	CAM_FILTER_EXE,
 	CAM_FILTER_CGROUP,
-	CAM_FILTER_MATCH, /* one expression */
+	CAM_FILTER_CONTAINER, /* the beginning of an id, or of a name (model/container.h) */
+	CAM_FILTER_POD,	      /* the beginning of a uid */
+	CAM_FILTER_MATCH,     /* one expression */
 	CAM_FILTER_EXCLUDE,
 	CAM_FILTER_MAX,
 };
@@ -84,7 +86,7 @@ struct cam_selection {
 	bool idle_given, no_idle_given, user_given, kernel_given;
 	/* Only through cam_selection_add(). */
 	struct cam_select_values pids, tids, uids;
-	struct cam_select_patterns comms, etypes, exes, cgroups;
+	struct cam_select_patterns comms, etypes, exes, cgroups, containers, pods;
 	struct cam_select_expressions match, exclude;
 	uint64_t *cpus; /* bits; NULL: all */
 };
@@ -108,7 +110,7 @@ void cam_select_expressions_free(struct cam_select_expressions *e);
 /*
  * The grammar: one key and its value, the same in options (--comm nginx), in a quoted selection and in a
  * URL (comm=nginx). Keys are those of enum cam_filter ("pid", "tid", "uid", "user", "cpu", "comm",
- * "event-type", "exe", "cgroup", "match", "exclude"), of when.h ("at", …) and the flags "user-only",
+ * "event-type", "exe", "cgroup", "container", "pod", "match", "exclude"), of when.h ("at", …) and the flags "user-only",
  * "kernel-only", "idle", "no-idle", whose value is empty, 1 or 0. The world must be set before.
  *
  * -ENOENT: no such key; -EINVAL, -ERANGE, -E2BIG, -ENOMEM as above. `why` quotes the value and says

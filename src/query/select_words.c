@@ -47,6 +47,8 @@ static const struct key {
 	{"comm", FILTER, CAM_FILTER_COMM},
 	{"exe", FILTER, CAM_FILTER_EXE},
 	{"cgroup", FILTER, CAM_FILTER_CGROUP},
+	{"container", FILTER, CAM_FILTER_CONTAINER},
+	{"pod", FILTER, CAM_FILTER_POD},
 	{"event-type", FILTER, CAM_FILTER_ETYPE},
 	{"match", FILTER, CAM_FILTER_MATCH},
 	{"exclude", FILTER, CAM_FILTER_EXCLUDE},

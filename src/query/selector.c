@@ -2,6 +2,7 @@
 #include "query/selector.h"
 
 #include "base/vec.h"
+#include "model/container.h"
 #include "query/idle.h"
 
 #include <fnmatch.h>
@@ -251,6 +252,17 @@ static int cgroup_taken(struct cam_selector *x, struct cam_text cgroup)
 	return 0;
 }
 
+static bool container_taken(const struct cam_selection *s, struct cam_text cgroup)
+{
+	struct cam_container c = cam_container_of(cgroup);
+	bool of_container = !s->containers.n, of_pod = !s->pods.n;
+	for (size_t i = 0; i < s->containers.n; i++)
+		of_container |= cam_container_is(&c, cam_text_of(s->containers.v[i]));
+	for (size_t i = 0; i < s->pods.n; i++)
+		of_pod |= cam_container_is_in_pod(&c, cam_text_of(s->pods.v[i]));
+	return of_container && of_pod;
+}
+
 static int task_taken(struct cam_selector *x, const struct cam_task *k)
 {
 	const struct cam_selection *s = x->selection;
@@ -260,6 +272,8 @@ static int task_taken(struct cam_selector *x, const struct cam_task *k)
 	int taken = s->exes.n ? exe_taken(x, cam_string(x->tables, k->exe)) : 1;
 	if (taken > 0 && s->cgroups.n)
 		taken = cgroup_taken(x, cam_string(x->tables, k->cgroup));
+	if (taken > 0 && (s->containers.n || s->pods.n))
+		taken = container_taken(s, cam_string(x->tables, k->cgroup));
 	return taken;
 }
 
@@ -493,7 +507,8 @@ int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, str
 	x->by_stack = s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE;
 	if (!s->with_idle)
 		find_idle_comms(x);
-	x->by_task |= s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n;
+	x->by_task |= s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n ||
+		      s->containers.n || s->pods.n;
 	return 0;
 }
 

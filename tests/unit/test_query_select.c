@@ -89,12 +89,10 @@ static void test_filters(void **state)
 }
 
 /* The task of each sample gets a program and a cgroup. */
-static struct cam_source *placed_source(void)
+static struct cam_source *placed_source(const char *const cgroups[3])
 {
 	struct fake_window *w = mixed_window();
 	static const char *const exes[] = {"/usr/sbin/web", "/usr/bin/cc1", "/opt/cc1plus"};
-	static const char *const cgroups[] = {"/system.slice/web.service/worker",
-					      "/system.slice/web.services", "/"};
 	for (size_t i = 0; i < 3; i++) {
 		struct cam_task *k = &w->t.tasks[w->t.n_tasks - 3 + i];
 		assert_int_equal(cam_string_intern(&w->t, cam_text_of(exes[i]), &k->exe), 0);
@@ -106,7 +104,9 @@ static struct cam_source *placed_source(void)
 static void test_programs_and_cgroups(void **state)
 {
 	(void)state;
-	struct cam_source *src = placed_source();
+	static const char *const cgroups[] = {"/system.slice/web.service/worker",
+					      "/system.slice/web.services", "/"};
+	struct cam_source *src = placed_source(cgroups);
 	assert_int_equal(with(src, CAM_FILTER_EXE, "/usr/bin/cc1"), 4);
 	assert_int_equal(with(src, CAM_FILTER_EXE, "cc1"), 4);
 	assert_int_equal(with(src, CAM_FILTER_EXE, "cc1*"), 5);
@@ -124,6 +124,27 @@ static void test_programs_and_cgroups(void **state)
 	add(&s, CAM_FILTER_EXE, "cc1*");
 	add(&s, CAM_FILTER_CGROUP, "/system.slice");
 	assert_int_equal(taken(src, &s, NULL), 4);
+	src->ops->close(src);
+}
+
+static void test_containers_and_pods(void **state)
+{
+	(void)state;
+#define ID "4d5fa1b9f4b1c8f3a6b0d2c9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a4b3c2d1e"
+	static const char *const cgroups[] = {
+		"/docker/7ed" ID, "/kubepods/pod8d3e2c1b-4a5f-4e6d-9c8b-7a6f5e4d3c2b/7ef" ID, "/"};
+	struct cam_source *src = placed_source(cgroups);
+	assert_int_equal(with(src, CAM_FILTER_CONTAINER, "7ed4d5f"), 3);
+	assert_int_equal(with(src, CAM_FILTER_CONTAINER, "7ef" ID), 4);
+	assert_int_equal(with(src, CAM_FILTER_CONTAINER, "7e"), 7);
+	assert_int_equal(with(src, CAM_FILTER_CONTAINER, "docker"), 0);
+	assert_int_equal(with(src, CAM_FILTER_POD, "8d3e2c1b"), 4);
+	assert_int_equal(with(src, CAM_FILTER_POD, "7e"), 0);
+	struct cam_selection s;
+	cam_selection_init(&s);
+	add(&s, CAM_FILTER_POD, "8d3e2c1b_4a5f");
+	add(&s, CAM_FILTER_CONTAINER, "7ed");
+	assert_int_equal(taken(src, &s, NULL), 0);
 	src->ops->close(src);
 }
 
@@ -417,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_programs_and_cgroups),
+		cmocka_unit_test(test_containers_and_pods),
 		cmocka_unit_test(test_windows_that_cannot_matter),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_expressions),

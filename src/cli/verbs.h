@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/options.h"
 
+int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
@@ -15,6 +16,7 @@ int cam_cmd_mark(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_pin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_snapshot(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_status(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_unpin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv);

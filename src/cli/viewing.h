@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What verbs that show a view have in common: where they read, what they select, where they write. */
+#pragma once
+#include "cli/output.h"
+#include "cli/picking.h"
+#include "cli/progress_bar.h"
+#include "query/flame.h"
+
+struct cam_viewing {
+	/* From the command line. */
+	struct cam_reading_options from;
+	struct cam_range_options range;
+	struct cam_filter_options filters;
+	const char *out, *weight;
+	bool json;
+	/* Once open. */
+	struct cam_selection selection;
+	struct cam_reading in;
+	enum cam_weight weigh;
+	struct cam_progress_bar bar;
+	int read_status;
+};
+
+// clang-format off
+#define CAM_VIEWING_OPTIONS(v)                                                                            \
+	CAM_READING_OPTIONS((v).from),                                                                    \
+	{"output", 'o', CAM_OPTION_TEXT, &(v).out, "FILE", "write here (.gz and .zst compress)"},         \
+	{"weight", 0, CAM_OPTION_TEXT, &(v).weight, "samples|period",                                     \
+	 "what shares are of (default: period in other tools' files, else samples)"},                     \
+	{"json", 0, CAM_OPTION_FLAG, &(v).json, NULL, "as JSON"},                                         \
+	CAM_RANGE_OPTIONS((v).range),                                                                     \
+	CAM_FILTER_OPTIONS((v).filters, "idle CPUs, too", "without them (the default)",                   \
+			   "only this event (default: the first one met; * is all)")
+// clang-format on
+
+/*
+ * Reads what was asked for and opens it. argument: a time or a window's name, or NULL. OK: to be
+ * closed. Other exit statuses: said, and nothing is open.
+ */
+int cam_viewing_open(struct cam_viewing *v, const char *argument);
+/* Closes; the worse of a verb's status and of what reading had to say. */
+int cam_viewing_close(struct cam_viewing *v, int status);
+/* Says that there are no samples, and why: an exit status. */
+int cam_viewing_nothing(const struct cam_viewing *v, const struct cam_seen *seen);
+/* An error of a query: an exit status. */
+int cam_viewing_failed(const struct cam_viewing *v, int err);

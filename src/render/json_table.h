@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A table as JSON: numbers as they are, texts as they are. */
+#pragma once
+#include "base/json.h"
+#include "query/view_table.h"
+
+/* An array of rows, under a key or NULL. */
+void cam_json_table_rows(struct cam_json *j, const char *key, const struct cam_table *t);
+/* What a view looked at, as members of the object that is open. */
+void cam_json_seen(struct cam_json *j, const struct cam_seen *seen);
+/* The notes of a view, as words. */
+void cam_json_notes(struct cam_json *j, unsigned notes);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A moment as text: what a person at a terminal wants to know first. */
+#pragma once
+#include "query/view_moment.h"
+#include "render/text_table.h"
+
+/* "61.5 % busy · 37.9 % idle · 0.6 % lost (ring full 0.6 %)", without an end of line; nothing where it is
+ * not known. */
+void cam_text_coverage_write(const struct cam_coverage *c, const struct cam_seen *seen,
+			     struct cam_out *out);
+/* The stream's error, or 0. */
+int cam_text_moment_write(const struct cam_moment *m, const struct cam_text_table_options *o,
+			  struct cam_out *out);
+/* "run queue", …; NULL: not one of those that moments have. */
+const char *cam_text_counter_words(enum cam_counter_kind kind);

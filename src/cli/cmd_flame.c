@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/flame_look.h"
+#include "cli/flame_series.h"
 #include "cli/flame_show.h"
 #include "cli/heading.h"
 #include "cli/picking.h"
@@ -9,6 +10,8 @@
 #include "cli/verbs.h"
 #include "query/flame.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FEW 100 /* samples: below that shares are rough */
@@ -19,7 +22,7 @@ struct flame_arguments {
 	struct cam_filter_options filters;
 	struct cam_reshape_options shape;
 	struct cam_flame_look look;
-	const char *out, *weight, *color;
+	const char *out, *weight, *color, *every;
 	unsigned top;
 	bool json, text, flamechart;
 };
@@ -77,10 +80,17 @@ static int build(struct work *w, struct cam_flame *f)
 	return err;
 }
 
-static int show(struct work *w, const struct cam_flame *f)
+static bool is_empty(const struct cam_flame *f)
+{
+	return f->nodes[0].total == 0 && f->nodes[0].before_total == 0;
+}
+
+/* stamp: which one of a series; empty: there is only this. */
+static int show(struct work *w, const struct cam_flame *f, const char *stamp)
 {
 	const struct flame_arguments *a = w->a;
 	char when[400] = "", scope[400] = "";
+	snprintf(when, sizeof(when), "%s", stamp);
 	if (!w->in.foreign) {
 		cam_heading_when(&f->seen, when, sizeof(when));
 		cam_heading_scope(&a->filters, scope, sizeof(scope));
@@ -94,7 +104,7 @@ static int show(struct work *w, const struct cam_flame *f)
 		if (!w->show.svg.count_name.n)
 			w->show.svg.count_name = CAM_TEXT("samples");
 	}
-	if (f->nodes[0].total == 0 && f->nodes[0].before_total == 0)
+	if (is_empty(f))
 		return show_nothing(w, f);
 	int status = cam_flame_show(&w->show, f);
 	if (status)
@@ -102,7 +112,7 @@ static int show(struct work *w, const struct cam_flame *f)
 	if (a->look.total > 0 && w->show.svg.total < (double)f->nodes[0].total * 0.98)
 		cam_note("--total %g is less than all there is, so it changes nothing",
 			 a->look.total);
-	if (f->seen.samples < FEW && w->show.form != CAM_FLAME_JSON && !w->in.foreign)
+	if (f->seen.samples < FEW && w->show.form != CAM_FLAME_JSON && !w->in.foreign && !a->every)
 		cam_note("only %llu samples: shares are rough",
 			 (unsigned long long)f->seen.samples);
 	return cam_heading_judge(&f->seen);
@@ -114,9 +124,48 @@ static int build_and_show(struct work *w)
 	int err = build(w, &f);
 	if (err)
 		return cam_failed("flame graph: %s", cam_errno_words(err));
-	int status = show(w, &f);
+	int status = show(w, &f, "");
 	cam_flame_free(&f);
 	return status;
+}
+
+static int show_stretch(struct work *w, const struct cam_flame_series *series, size_t i,
+			bool *drawn)
+{
+	char stamp[64], path[PATH_MAX];
+	struct cam_flame f;
+	cam_flame_series_select(series, i, &w->selection);
+	int err = build(w, &f);
+	if (err)
+		return cam_failed("flame graph: %s", cam_errno_words(err));
+	cam_flame_series_stamp(series, i, stamp, sizeof(stamp));
+	if (w->a->out && strcmp(w->a->out, "-") != 0) {
+		cam_flame_series_path(w->a->out, stamp, path, sizeof(path));
+		w->show.path = path;
+	}
+	*drawn = !is_empty(&f);
+	int status = *drawn ? show(w, &f, stamp) : CAM_EXIT_OK;
+	cam_flame_free(&f);
+	return status;
+}
+
+/* One picture after the other; a stretch in which nothing ran has none. */
+static int show_series(struct work *w)
+{
+	struct cam_flame_series series = {0};
+	int worst = cam_flame_series_find(w->a->every, w->in.source, &w->selection, &series);
+	size_t n = 0;
+	w->show.series = true;
+	for (size_t i = 0; i < series.n && (worst == CAM_EXIT_OK || worst == CAM_EXIT_INCOMPLETE);
+	     i++) {
+		bool drawn = false;
+		int status = show_stretch(w, &series, i, &drawn);
+		worst = status ? status : worst;
+		n += drawn;
+	}
+	if (!worst && !n)
+		return cam_failed("%s: no samples in the selection", w->in.name);
+	return worst;
 }
 
 /* Where it goes, and in which form. */
@@ -140,6 +189,8 @@ static int check_output(const struct flame_arguments *a, struct cam_flame_show *
 	if (show->form == CAM_FLAME_SVG && to_stdout && show->terminal.is)
 		return cam_usage(
 			"a picture needs a file: -o X.svg or X.html (--text draws it here)");
+	if (to_stdout && a->every && show->form == CAM_FLAME_SVG)
+		return cam_usage("--every makes several pictures: they need -o X.svg");
 	if (to_stdout && a->top && show->form == CAM_FLAME_SVG)
 		return cam_usage("--top prints to standard output: the picture needs -o X.svg");
 	if (show->form == CAM_FLAME_TEXT && a->out && !to_stdout)
@@ -175,7 +226,7 @@ static int flame(struct flame_arguments *a)
 		w.build.weight = period ? CAM_WEIGHT_PERIOD : CAM_WEIGHT_SAMPLES;
 		status = cam_picking_settle(&w.selection, &w.in);
 		if (!status)
-			status = build_and_show(&w);
+			status = a->every ? show_series(&w) : build_and_show(&w);
 		cam_reading_close(&w.in);
 		if (!status || status == CAM_EXIT_INCOMPLETE) {
 			int kept = cam_flame_look_keep(&a->look);
@@ -197,6 +248,7 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		"  perfcam flame --last 60s --pid 2997 -o x.html  one process, as a page\n"
 		"  perfcam flame --last 60s --reverse --text      who calls what is hot\n"
 		"  perfcam flame --by cgroup --hide '^\\[unknown' -o x.svg\n"
+		"  perfcam flame --last 10m --every 30s -o x.svg  x-20260415-031400.svg, …\n"
 		"  perfcam flame -i out.folded --colors java --cp -o x.svg";
 	struct flame_arguments a = {0};
 	const struct cam_option options[] = {
@@ -215,6 +267,8 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE("Where to:"),
 		{"output", 'o', CAM_OPTION_TEXT, &a.out, "FILE",
 		 ".svg, .html, .json, .txt (.gz, .zst compress); its path is printed"},
+		{"every", 0, CAM_OPTION_TEXT, &a.every, "5s",
+		 "one picture for each such stretch: X-TIME.svg, …"},
 		{"text", 0, CAM_OPTION_FLAG, &a.text, NULL,
 		 "with characters (without -o the default in a terminal)"},
 		{"color", 0, CAM_OPTION_TEXT, &a.color, "auto|always|never", "of that text"},

@@ -108,6 +108,11 @@ static int process_label(struct cam_grouping *g, const struct cam_tables *t, uin
 {
 	const struct cam_task *k = &t->tasks[task];
 	struct cam_text name = last_part(cam_string(t, k->exe));
+	/* A text that gives only threads: nobody can tell which belong together. */
+	if (k->pid == CAM_PID_NONE) {
+		*out = numbered(or_unknown(cam_string(t, k->comm)), k->tid, room, room_bytes);
+		return 0;
+	}
 	int err = name.n || g->known ? 0 : find_leaders(g, t);
 	if (err)
 		return err;

@@ -169,8 +169,17 @@ static void put_page_head(struct cam_svg_picture *p)
 		       "<meta name=\"color-scheme\" content=\"%s\">\n<title>",
 		       cam_embedded_flame_js_sha256, p->o->background.n ? "light" : "light dark");
 	cam_svg_text(p, title_of(p), 200);
-	cam_out_str(p->out, "</title>\n<style>body { margin: 0; } svg { display: block; }</style>\n"
-			    "</head>\n<body>\n");
+	cam_out_str(p->out, "</title>\n<style>body { margin: 0; } svg { display: block; } ");
+	/* Below a picture that is lower than the window. */
+	struct cam_rgb top, bottom;
+	if (p->o->background.n && cam_background_find(p->o->background, &top, &bottom))
+		cam_out_printf(p->out, "body { background: #%02x%02x%02x; }", bottom.r, bottom.g,
+			       bottom.b);
+	else
+		cam_out_str(p->out,
+			    "body { background: #fff; } @media (prefers-color-scheme: dark) "
+			    "{ body { background: #101319; } }");
+	cam_out_str(p->out, "</style>\n</head>\n<body>\n");
 }
 
 void cam_svg_sheet_open(struct cam_svg_picture *p, int height)

@@ -372,27 +372,29 @@ static void put_amount(struct drawing *d)
 					 : "");
 }
 
-static void put_missing(struct drawing *d, const char *what, uint64_t n)
+/* One part of the last line; nothing for 0. */
+static void put_missing(struct drawing *d, const char **between, uint64_t n, const char *what)
 {
-	if (n)
-		cam_out_printf(d->screen.out, " · %s %s", cam_figure_count(n).s, what);
+	if (!n)
+		return;
+	cam_out_printf(d->screen.out, "%s%s %s", *between, cam_figure_count(n).s, what);
+	*between = " · ";
 }
 
-/* Legend, amount, and what is not in the picture. */
+/* Legend and amount; what is not in the picture. */
 static void put_foot(struct drawing *d, uint32_t left_out, uint32_t cut)
 {
 	const struct cam_seen *seen = &d->f->seen;
+	const char *between = "\n";
 	put_legend(d);
 	put_amount(d);
-	put_missing(d, "lost", seen->lost);
-	put_missing(d, "damaged", seen->damaged);
-	put_missing(d, "idle, hidden", seen->idle);
-	put_missing(d, "frames too narrow", d->narrow);
-	put_missing(d, "levels left out that only call the next", left_out);
-	if (cut)
-		cam_out_printf(d->screen.out,
-			       " · %u levels more: --focus NAME, a higher terminal, or -o X.svg",
-			       cut);
+	put_missing(d, &between, seen->lost, "samples lost");
+	put_missing(d, &between, seen->damaged, "damaged");
+	put_missing(d, &between, seen->unreadable, "windows unreadable");
+	put_missing(d, &between, seen->idle, "idle, hidden");
+	put_missing(d, &between, left_out, "levels that only call the next left out");
+	put_missing(d, &between, cut, "more below (--focus RE, -o X.svg)");
+	put_missing(d, &between, d->narrow, "frames too narrow");
 	cam_out_str(d->screen.out, "\n");
 	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
 		if (d->f->notes >> i & 1)
@@ -402,8 +404,8 @@ static void put_foot(struct drawing *d, uint32_t left_out, uint32_t cut)
 
 static void put_all(struct drawing *d)
 {
-	/* Title, two lines below, the prompt, and notes. */
-	uint32_t taken = 4 + (uint32_t)__builtin_popcount(d->f->notes), rows = d->o->rows;
+	/* Title, two lines below that may wrap, the prompt, and notes. */
+	uint32_t taken = 5 + (uint32_t)__builtin_popcount(d->f->notes), rows = d->o->rows;
 	uint32_t room = !rows ? UINT32_MAX : rows > taken + 5 ? rows - taken : 5;
 	uint32_t left_out = leave_out(d, room), drawn = 0, cut = 0;
 	if (d->o->title.n) {

@@ -60,7 +60,7 @@ def picture(name, folded, *options):
         source = os.path.join(folder, name + ".folded")
         with open(source, "wb") as f:
             f.write(folded)
-    target = os.path.join(folder, name + ".svg")
+    target = os.path.join(folder, name if "." in name else name + ".svg")
     done = tap.perfcam("flame", "-i", source, "-o", target, *options)
     if done.returncode:
         raise AssertionError(f"perfcam flame: {done.returncode} {done.stderr!r}")
@@ -231,6 +231,64 @@ class Flame(unittest.TestCase):
         self.assertLess(self.box(icicle, "all")[1], self.box(icicle, "read")[1])
         flame.key("i", text="i")
         self.assertEqual(self.geometry(flame), self.geometry(icicle))
+
+    def test_page(self):
+        """The same picture inside a page, under the policy that the page itself declares."""
+        page = self.open(picture("page.html", SMALL))
+        self.assertEqual(page.evaluate("document.documentElement.tagName"), "HTML")
+        self.assertTrue(page.evaluate("document.querySelector('svg').classList.contains('ready')"))
+        self.assertEqual(len(self.geometry(page)), FRAMES)
+        self.click(page, "serve")
+        self.assertAlmostEqual(self.box(page, "serve")[2], INNER - 1, delta=0.1)
+        self.assertIn("Matched 30.0", self.search(page, "^read$"))
+        self.assertIn("s=%5Eread%24", page.evaluate("location.hash"))
+        page.reload()
+        self.assertAlmostEqual(self.box(page, "serve")[2], INNER - 1, delta=0.1)
+        # Whatever else would run is refused, and says so.
+        page.evaluate("(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; "
+                      "document.body.append(s); document.body.setAttribute('onclick', 'window.ran = 2'); "
+                      "document.body.click(); })()")
+        self.assertIsNone(page.evaluate("window.ran"))
+        refused = [p for p in page.problems() if "Content Security Policy" in p]
+        self.assertEqual(len(refused), 2)
+        browser.events.clear()
+
+    def test_links_are_followed_by_ctrl_click_alone(self):
+        attributes = os.path.join(folder, "attributes")
+        with open(attributes, "w", encoding="utf-8") as f:
+            f.write("serve\thref=#linked\ttarget=_self\tclass=mine\n")
+        page = self.open(picture("links", SMALL, "--nameattr", attributes))
+        self.click(page, "serve")
+        self.assertAlmostEqual(self.box(page, "serve")[2], INNER - 1, delta=0.1)
+        self.assertNotIn("linked", page.evaluate("location.href"))
+        follow = page.evaluate("(() => { const a = document.querySelector('.f a'); let taken; "
+                               "document.addEventListener('click', e => { taken = e.defaultPrevented; e.preventDefault(); }); "
+                               "const click = o => { a.firstChild.dispatchEvent(new MouseEvent('click', "
+                               "{ bubbles: true, cancelable: true, ...o })); return taken; }; "
+                               "return [click({}), click({ ctrlKey: true })]; })()")
+        self.assertEqual(follow, [True, False]) # the script takes a plain click, and leaves the other to the browser
+
+    def test_palette_and_sizes(self):
+        page = self.open(picture("hot", SMALL, "--colors", "hot", "--hash", "--height", "30", "--fontsize", "16",
+                                 "--bgcolors", "#102030", "--fonttype", "monospace"), scheme="dark")
+        colour = "getComputedStyle(document.querySelector('.f g:nth-of-type(%d) rect')).fill"
+        fills = {page.evaluate(colour % i) for i in range(1, FRAMES)}
+        self.assertGreater(len(fills), 5)
+        for fill in fills:
+            red, _, blue = (int(v) for v in re.findall(r"\d+", fill))
+            self.assertTrue(red >= 205 and blue <= 55, fill)
+        self.assertEqual(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"), "rgb(16, 32, 48)")
+        self.assertEqual(self.box(page, "serve")[3], 29)
+        label = "getComputedStyle([...document.querySelectorAll('.f text')].find(t => t.textContent === 'serve'))"
+        self.assertEqual(page.evaluate(f"{label}.fontSize + ' ' + {label}.fontFamily"), "16px monospace")
+        text = page.evaluate("[...document.querySelectorAll('.f text')].find(t => t.textContent === 'serve').getBBox().height")
+        self.assertLess(text, 29)
+
+    def test_wider_than_the_window(self):
+        page = self.open(picture("wide", SMALL, "--width", "3000"))
+        self.assertAlmostEqual(self.box(page, "all")[2], 3000 - 32 - 1, delta=0.1)
+        narrow = self.open(picture("narrow", SMALL, "--width", "300"))
+        self.assertAlmostEqual(self.box(narrow, "all")[2], INNER - 1, delta=0.1)
 
     def test_own_samples_come_first_then_the_children(self):
         """As flamegraph.pl places them: the children of a frame fill it from the right, in order."""

@@ -84,16 +84,18 @@ static void test_every_line_is_as_wide_as_the_terminal(void **state)
 						   .rows = k % 2 ? 24 : 0,
 						   .colours = (enum cam_text_colours)(k % 3)};
 		char *text = draw(&f, &o);
-		unsigned lines = 0, last = 0;
-		for (char *p = text, *end; (end = strchr(p, '\n')); p = end + 1) {
-			/* The note below the picture may be longer. */
-			last = (unsigned)plain_columns(p, (size_t)(end - p));
-			if (end[1] && k % 3)
-				assert_int_equal(last, widths[k / 3]);
-			else if (end[1])
-				assert_true(last <= widths[k / 3]);
-			lines++;
+		unsigned lines = 0;
+		bool picture = true;
+		for (char *p = text, *end; (end = strchr(p, '\n')); p = end + 1, lines++) {
+			size_t columns = plain_columns(p, (size_t)(end - p));
+			/* What is said below the picture may be longer. */
+			picture = picture && !memmem(p, (size_t)(end - p), " of cpu-clock", 13);
+			if (picture && k % 3)
+				assert_int_equal(columns, widths[k / 3]);
+			else if (picture)
+				assert_true(columns <= widths[k / 3]);
 		}
+		assert_false(picture);
 		if (o.rows)
 			assert_true(lines + 1 <= o.rows);
 		else
@@ -135,8 +137,8 @@ static void test_levels_that_say_little_go_first(void **state)
 	char *text = draw(&f, &o);
 	assert_non_null(strstr(text, "left"));
 	assert_non_null(strstr(text, "right"));
-	assert_non_null(strstr(text, "levels left out that only call the next"));
-	assert_null(strstr(text, "levels more"));
+	assert_non_null(strstr(text, "levels that only call the next left out"));
+	assert_null(strstr(text, "more below"));
 	free(text);
 	cam_flame_free(&f);
 	/* Where each level is different nothing but the leaves can go. */
@@ -149,7 +151,7 @@ static void test_levels_that_say_little_go_first(void **state)
 	}
 	f = flame_of(folded_window(many, 1));
 	text = draw(&f, &o);
-	assert_non_null(strstr(text, "levels more"));
+	assert_non_null(strstr(text, "more below"));
 	free(text);
 	cam_flame_free(&f);
 }

@@ -47,12 +47,11 @@ struct cam_perf_event {
 	 * (any other); 0: nowhere. */
 	uint16_t time_at, time_before_end;
 	uint16_t id_at, id_before_end;
-	uint64_t period_ns;    /* nominal time between two samples; 0: not known */
-	bool tracepoint;       /* its samples carry fields */
-	uint32_t sink_id;      /* for who delivers samples */
-	uint32_t generation;   /* of sink_id */
-	const void *format;    /* of its fields, for who prints them; NULL: not known */
-	uint64_t throttled_ns; /* since when; 0: is not */
+	uint64_t period_ns;  /* nominal time between two samples; 0: not known */
+	bool tracepoint;     /* its samples carry fields */
+	uint32_t sink_id;    /* for who delivers samples */
+	uint32_t generation; /* of sink_id */
+	uint32_t format;     /* the number of its format + 1; 0: not known */
 };
 
 struct cam_perf_events {

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "interop/frame.h"
 #include "interop/perf_data_reader.h"
+#include "interop/trace_print.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -123,6 +124,38 @@ static int define_task(struct cam_perf_reader *r, struct cam_perf_task *k, struc
 	return err;
 }
 
+/* A pointer in a tracepoint to a function of the kernel's: few, but each is asked for by itself. */
+static bool find_symbol(void *arg, uint64_t address, struct cam_text *name, uint64_t *offset)
+{
+	struct cam_perf_reader *r = arg;
+	uint32_t row;
+	if (!cam_perf_space_find(&r->spaces.kernel, address) ||
+	    cam_perf_stacks_find(&r->stacks, &r->spaces.kernel, true, address, &row) ||
+	    cam_perf_stacks_name(&r->stacks) || !r->stacks.rows[row].name.v)
+		return false;
+	*name = cam_perf_stacks_text(&r->stacks, row);
+	*offset = r->stacks.rows[row].func_offset;
+	return true;
+}
+
+/* The text of a tracepoint's fields, as perf prints it. */
+static int define_detail(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+			 struct cam_str_id *out)
+{
+	const struct cam_perf_event *e = &r->events.rows[p->event];
+	if (!e->format || !p->raw)
+		return 0;
+	cam_buf_clear(&r->detail);
+	cam_trace_print(&r->meta.formats.rows[e->format - 1], p->raw, p->raw_bytes, r->swap,
+			&(struct cam_trace_symbols){r, find_symbol}, &r->detail);
+	size_t n = r->detail.len;
+	struct cam_text text = {(const char *)r->detail.data, n};
+	/* One that ends like a head, "a: 5 cycles:", is read as one by stackcollapse. */
+	if (r->options->drop_details && (!n || text.p[n - 1] != ':'))
+		text = CAM_TEXT(CAM_IMPORT_TEXT_DROPPED);
+	return n ? r->sink->string(r->sink, text, out) : 0;
+}
+
 static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 		   struct cam_loc_id *frames)
 {
@@ -138,6 +171,8 @@ static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 		err = define_event(r, &r->events.rows[p->event], &s.etype);
 	if (!err)
 		err = define_task(r, &r->tasks[p->task], &s.task);
+	if (!err)
+		err = define_detail(r, p, &s.detail);
 	for (size_t i = 0; i < s.n_frames && !err; i++)
 		err = cam_perf_stacks_define(&r->stacks, r->frames[p->first + i], &frames[i]);
 	if (!err && p->truncated)

@@ -19,6 +19,7 @@
 
 /* Numbers of features, as perf counts them. */
 enum {
+	TRACING_DATA = 1,
 	BUILD_ID = 2,
 	HOSTNAME = 3,
 	OSRELEASE = 4,
@@ -237,12 +238,45 @@ static void take_clock(const struct cam_perf_features *to, struct cam_perf_bytes
 	to->meta->clock_ns = clock;
 }
 
+static bool is_wanted(void *arg, uint64_t id)
+{
+	const struct cam_perf_events *events = arg;
+	for (size_t i = 0; i < events->n; i++) {
+		if (events->rows[i].tracepoint && events->rows[i].attr.config == id)
+			return true;
+	}
+	return false;
+}
+
+/* The format of each tracepoint, and where nothing better is known its name. */
+static int take_formats(const struct cam_perf_features *to, const void *p, size_t bytes)
+{
+	struct cam_perf_events *events = to->events;
+	int err = cam_trace_formats_read(&to->meta->formats, p, bytes, is_wanted, events);
+	for (size_t i = 0; i < events->n && !err; i++) {
+		struct cam_perf_event *e = &events->rows[i];
+		const struct cam_trace_format *f =
+			cam_trace_formats_find(&to->meta->formats, e->attr.config);
+		if (!e->tracepoint || !f)
+			continue;
+		e->format = (uint32_t)(f - to->meta->formats.rows) + 1;
+		if (cam_text_starts((struct cam_text){e->name, e->name_n}, CAM_TEXT("unknown "))) {
+			int n = snprintf(e->name, sizeof(e->name), "%.*s:%.*s", (int)f->system.n,
+					 f->system.p, (int)f->name.n, f->name.p);
+			e->name_n = (size_t)n < sizeof(e->name) ? (size_t)n : sizeof(e->name) - 1;
+		}
+	}
+	return err;
+}
+
 int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, const void *p,
 			   size_t bytes)
 {
 	struct cam_perf_bytes b = cam_perf_bytes_make(p, bytes, to->swap);
 	int err;
 	switch (number) {
+	case TRACING_DATA:
+		return take_formats(to, p, bytes);
 	case BUILD_ID:
 		return take_build_ids(to, &b);
 	case HOSTNAME:

@@ -10,6 +10,7 @@
 #pragma once
 #include "interop/perf_data_attr.h"
 #include "interop/perf_data_stacks.h"
+#include "interop/trace_format.h"
 #include "model/sink.h"
 
 #include <sys/types.h>
@@ -45,6 +46,7 @@ struct cam_perf_meta_data {
 	uint64_t first_ns, last_ns; /* of the samples; 0: not said */
 	bool missing;		    /* features that should be there are not */
 	uint32_t compressed;	    /* by: 1 is zstd */
+	struct cam_trace_formats formats;
 };
 
 /* `first`: the first bytes of the file, at least 104 where it has them. */

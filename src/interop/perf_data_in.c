@@ -22,8 +22,11 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
+#define DETAIL_BYTES  65536u
 #define BATCH_BYTES   (2u << 20)
 #define TURN_BYTES    (1u << 20)
+#define TRACING_DATA  1 /* its number among the features */
+#define MAX_TRACING   (64u << 20)
 #define MAX_KERNEL    32u /* types of records the kernel may have one day */
 #define LONG_RECORD   8192u
 #define SUSPECT_BYTES 2048u
@@ -135,6 +138,29 @@ static int on_compressed(struct stream *s, const uint8_t *p, size_t bytes, bool 
 	int err = s->unpack ? 0 : cam_perf_unpack_new(on_unpacked, s, r->swap, &s->unpack);
 	if (!err)
 		err = cam_perf_unpack_take(s->unpack, p + skip, n);
+	return err;
+}
+
+/* Takes the formats of tracepoints, which follow their record; padded to a multiple of 8. */
+static int take_tracing_data(struct stream *s, uint64_t n)
+{
+	struct cam_input *in = s->in;
+	const struct cam_perf_features to = features_of(s->r);
+	struct cam_buf all = CAM_BUF(MAX_TRACING);
+	while (all.len < n && !cam_buf_error(&all)) {
+		uint64_t there = (uint64_t)(in->end - in->p), want = n - all.len;
+		if (!there && !cam_input_more(in))
+			break;
+		there = (uint64_t)(in->end - in->p);
+		there = there < want ? there : want;
+		cam_buf_put(&all, in->p, there);
+		in->p += there;
+	}
+	int err = cam_buf_error(&all);
+	if (!err)
+		err = cam_perf_features_take(&to, TRACING_DATA, all.data, all.len);
+	s->r->st->missing_bytes += n - all.len;
+	cam_buf_free(&all);
 	return err;
 }
 
@@ -267,7 +293,7 @@ static uint64_t payload_of(const uint8_t *p, size_t bytes, bool swap)
 {
 	uint32_t type = cam_perf_load_u32(p, swap);
 	if (type == HEADER_TRACING_DATA && bytes >= 12)
-		return cam_perf_load_u32(p + 8, swap);
+		return (cam_perf_load_u32(p + 8, swap) + 7ull) & ~7ull;
 	if (type == AUXTRACE && bytes >= 16)
 		return cam_perf_load_u64(p + 8, swap);
 	return 0;
@@ -301,9 +327,12 @@ static bool step(struct stream *s, int *err)
 	}
 	const uint8_t *p = (const uint8_t *)in->p;
 	uint64_t payload = payload_of(p, bytes, swap);
+	uint32_t type = cam_perf_load_u32(p, swap);
 	in->p += bytes;
 	*err = take_record(s, p, bytes);
-	if (!*err && payload)
+	if (!*err && payload && type == HEADER_TRACING_DATA && payload <= MAX_TRACING)
+		*err = take_tracing_data(s, payload);
+	else if (!*err && payload)
 		*err = skip_payload(s, payload);
 	in->useful = in->bytes;
 	return !*err;
@@ -384,6 +413,8 @@ static void free_reader(struct cam_perf_reader *r)
 	free(r->tasks);
 	cam_index_free(&r->task_index);
 	free(r->cgroups);
+	cam_buf_free(&r->detail);
+	cam_trace_formats_free(&r->meta.formats);
 	cam_index_free(&r->cgroup_index);
 	free(r);
 }
@@ -395,7 +426,12 @@ static struct cam_perf_reader *new_reader(struct cam_sink *sink, const struct ca
 	struct cam_perf_reader *r = calloc(1, sizeof(*r));
 	*st = (struct cam_import_stats){0};
 	if (r)
-		*r = (struct cam_perf_reader){.sink = sink, .options = o ? o : &none, .st = st};
+		*r = (struct cam_perf_reader){
+			.sink = sink,
+			.options = o ? o : &none,
+			.st = st,
+			.detail = CAM_BUF(DETAIL_BYTES),
+		};
 	return r;
 }
 

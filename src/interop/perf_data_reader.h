@@ -4,6 +4,7 @@
  * perf_data_records.c (what each record means), perf_data_deliver.c (from samples to the sink).
  */
 #pragma once
+#include "base/buf.h"
 #include "interop/perf_data_in.h"
 #include "interop/perf_data_order.h"
 #include "interop/perf_data_sample.h"
@@ -53,6 +54,8 @@ struct cam_perf_reader {
 	struct cam_perf_task *tasks;
 	size_t n_tasks, cap_tasks;
 	struct cam_index task_index;
+
+	struct cam_buf detail; /* the text of one tracepoint */
 
 	struct cam_perf_cgroup *cgroups;
 	size_t n_cgroups, cap_cgroups;

@@ -348,7 +348,7 @@ static int on_sample(struct record *x)
 	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s.pid);
 	if (!err && s.has_chain)
 		err = push_chain(r, &s, user, p);
-	else if (!err && e->attr.sample_type & PERF_SAMPLE_IP)
+	else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP)
 		err = push_address(r, user, mode_of(s.misc), s.ip);
 	p->n_frames = (uint32_t)r->n_frames - p->first;
 	if (!err)

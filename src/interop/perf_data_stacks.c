@@ -257,8 +257,9 @@ static int define_module(struct cam_perf_stacks *k, const struct cam_perf_object
 	return err ? err : k->sink->module(k->sink, &m, out);
 }
 
-static struct cam_text name_of(const struct cam_perf_stacks *k, const struct cam_perf_location *l)
+struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t row)
 {
+	const struct cam_perf_location *l = &k->rows[row];
 	bool own = l->object != CAM_NONE && k->spaces->objects[l->object].name.v;
 	return cam_string(own ? &k->spaces->texts : &k->names, l->name);
 }
@@ -282,7 +283,7 @@ int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_l
 	func.kind = l->kernel ? CAM_FUNC_KERNEL
 			      : cam_frame_func_kind(o ? o->kind : CAM_MODULE_UNKNOWN, l->offset);
 	if (!err && l->name.v)
-		err = k->sink->string(k->sink, name_of(k, l), &func.name);
+		err = k->sink->string(k->sink, cam_perf_stacks_text(k, row), &func.name);
 	if (!err)
 		err = k->sink->function(k->sink, &func, &loc.func);
 	if (!err)

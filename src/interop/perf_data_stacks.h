@@ -62,5 +62,7 @@ int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space 
 			 uint64_t address, uint32_t *out);
 /* Asks for the names of all that are new. Errors are the namer's, and of the caller's making. */
 int cam_perf_stacks_name(struct cam_perf_stacks *k);
+/* The name that it got; empty: none. */
+struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t row);
 /* The sink's id of a location, of its current generation. Errors are the sink's. */
 int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out);

@@ -4,13 +4,14 @@
 import gzip
 import json
 import os
+import re
 
 import perf_text
 import support
 import tap
 from support import Case
 
-NAMES = ("nginx-997", "gcc-compile", "java", "redis-pid", "tmpl")
+NAMES = ("nginx-997", "gcc-compile", "java", "redis-pid", "tmpl", "pg-sched")
 
 
 def packed(name):
@@ -64,6 +65,17 @@ class Recordings(Case):
                 path = self.path(name + ".data", recording(name))
                 got = stacks(self.good("export", "perf-script", "-i", path))
                 self.assertTrue(got == stacks(support.fixture(name)), name)
+
+    def test_texts_of_tracepoints_are_perfs(self):
+        def texts(text):
+            heads = [perf_text.HEAD.match(h.decode()) for h in support.heads(text)]
+            return sorted((m["tid"], m["time"][:11], m["event"], m["text"].strip()) for m in heads)
+
+        # perf printed the text fixture without pids.
+        want = re.sub(rb"(?m)^(\S.*?\S) +(\d+) +(\[\d+\])", rb"\1 \2/\2 \3", support.fixture("pg-sched"))
+        got = self.good("export", "perf-script", "-i", packed("pg-sched"))
+        self.assertTrue(texts(got) == texts(want))
+        self.assertGreater(len(texts(got)), 10000)
 
     def test_a_store_keeps_it(self):
         store = self.path("store")

@@ -76,6 +76,25 @@ class Beside(Case):
     def test_build_ids_in_the_mappings(self):
         self.same(self.record("a", "--buildid-mmap", "-F", "1999", "-g"))
 
+    def test_fields_of_tracepoints(self):
+        """Flags, symbols, strings, addresses of functions: what perf prints of them."""
+        events = ("sched:sched_switch", "sched:sched_process_exec", "sched:sched_process_fork", "irq:*",
+                  "kmem:mm_page_alloc", "raw_syscalls:*", "timer:hrtimer_start", "workqueue:*",
+                  "signal:*", "filemap:*", "syscalls:sys_enter_openat", "exceptions:*", "task:*")
+        path = self.record("a", *[w for e in events for w in ("-e", e)],
+                           work="ls -R /usr/include/linux | head -500 | sort")
+        r = perf("script", "--ns", "-F", "comm,pid,tid,cpu,time,event,trace", "-i", path)
+        out = self.good("export", "perf-script", "-i", path)
+
+        def lines(text):
+            return sorted(b" ".join(l.split()) for l in text.split(b"\n") if l and l[:1] not in b"\t#")
+
+        want, got = lines(r.stdout), lines(out)
+        self.assertGreater(len({l.split(b": ")[1] for l in want}), 10)
+        self.assertEqual(len(want), len(got))
+        for a, b in zip(want, got):
+            self.assertEqual(a, b)
+
 
 if __name__ == "__main__":
     tap.main()

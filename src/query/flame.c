@@ -56,6 +56,7 @@
 
 #define DEFAULT_MAX_BYTES (1ull << 30)
 #define NULL_ID		  UINT32_MAX
+#define SEVERAL_IDS	  (UINT32_MAX - 1) /* of a function that is several frames */
 
 /* The window being added. */
 struct window_step {
@@ -163,6 +164,34 @@ static int module_id(struct window_step *s, uint32_t module, uint32_t *out)
 	return err;
 }
 
+/* "a->b->c": how JVM agents name code into which other methods were inlined. */
+static const char *find_arrow(struct cam_text label)
+{
+	const char *arrow = label.n > 2 ? memmem(label.p + 1, label.n - 1, "->", 2) : NULL;
+	return arrow && arrow + 2 < label.p + label.n ? arrow : NULL;
+}
+
+/* One step down for each of them, those behind an arrow as inlined. */
+static int place_several(struct window_step *s, struct cam_text label, uint32_t *node)
+{
+	enum cam_frame_kind kind = CAM_FRAME_JIT;
+	char tidy[512];
+	int err = 0;
+	while (label.n && !err) {
+		const char *arrow = find_arrow(label);
+		struct cam_text part = {label.p, arrow ? (size_t)(arrow - label.p) : label.n};
+		uint32_t frame;
+		label = arrow ? (struct cam_text){arrow + 2, label.n - part.n - 2}
+			      : (struct cam_text){label.p, 0};
+		err = cam_merge_frame(&s->b->merge, cam_package_tidy(part, tidy, sizeof(tidy)),
+				      kind, &frame);
+		if (!err)
+			err = cam_merge_node(&s->b->merge, *node, frame, node);
+		kind = CAM_FRAME_INLINED;
+	}
+	return err;
+}
+
 static int frame_id(struct window_step *s, uint32_t function, uint32_t *out)
 {
 	const struct cam_tables *t = s->x->tables;
@@ -174,8 +203,12 @@ static int frame_id(struct window_step *s, uint32_t function, uint32_t *out)
 	if (!err && s->frame_of[function] == NULL_ID) {
 		struct cam_text label =
 			cam_function_label(t, (struct cam_func_id){function}, room, sizeof(room));
-		err = cam_merge_frame(m, cam_package_tidy(label, tidy, sizeof(tidy)),
-				      kind_of(t->functions[function].kind), &s->frame_of[function]);
+		if (t->functions[function].kind == CAM_FUNC_JIT && find_arrow(label))
+			s->frame_of[function] = SEVERAL_IDS;
+		else
+			err = cam_merge_frame(m, cam_package_tidy(label, tidy, sizeof(tidy)),
+					      kind_of(t->functions[function].kind),
+					      &s->frame_of[function]);
 	}
 	if (!err)
 		*out = s->frame_of[function];
@@ -187,8 +220,14 @@ static int place_frame(struct window_step *s, uint32_t function, uint32_t *node)
 {
 	const struct cam_tables *t = s->x->tables;
 	uint32_t frame, module = 0;
+	char room[512];
 	int err = frame_id(s, function, &frame);
-	if (!err)
+	if (!err && frame == SEVERAL_IDS)
+		err = place_several(s,
+				    cam_function_label(t, (struct cam_func_id){function}, room,
+						       sizeof(room)),
+				    node);
+	else if (!err)
 		err = cam_merge_node(&s->b->merge, *node, frame, node);
 	if (!err && function < t->n_functions)
 		err = module_id(s, t->functions[function].module.v, &module);

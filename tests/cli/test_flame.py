@@ -195,6 +195,19 @@ class Frames(Case):
         names = self.titles(self.svg("-i", self.path("x.txt", synth.text_of([sample]))))
         self.assertIn("java/util/HashMap::get", names)
 
+    def test_names_of_inlined_code_are_taken_apart(self):
+        """How an agent of the JVM names compiled code with what was inlined into it; not operators of C++."""
+        text = (b"java  100 [000]  10.000000:    1000 cpu-clock: \n"
+                b"\t          401000 LA/b;::outer->Lx/Y;::mid->leaf+0x10 (/tmp/perf-100.map)\n"
+                b"\t          401010 ptr::operator->+0x1 (/usr/bin/x)\n\n")
+        tree = json.loads(self.good("flame", "-i", self.path("x.txt", text), "--json"))["root"]
+        path = []
+        while tree["children"]:
+            tree = tree["children"][0]
+            path.append((tree["name"], tree["kind"]))
+        self.assertEqual(path, [("java", "process"), ("ptr::operator->", "user"), ("A/b::outer", "jit"),
+                                ("x/Y::mid", "inlined"), ("leaf", "inlined")])
+
 
 class Groups(Case):
     def setUp(self):

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void put_string(struct cam_out *out, struct cam_text s)
 {
@@ -74,6 +75,16 @@ void cam_json_number(struct cam_json *j, const char *key, uint64_t whole, uint32
 {
 	lead_in(j, key);
 	cam_out_printf(j->out, "%" PRIu64 ".%0*" PRIu32, whole, digits, fraction);
+}
+
+void cam_json_double(struct cam_json *j, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		cam_json_null(j, key);
+		return;
+	}
+	lead_in(j, key);
+	cam_out_printf(j->out, "%.9g", value);
 }
 
 void cam_json_bool(struct cam_json *j, const char *key, bool value)

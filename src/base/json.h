@@ -23,5 +23,7 @@ void cam_json_i64(struct cam_json *j, const char *key, int64_t value);
 /* whole.fraction, the fraction with this many digits (1 to 9): 3, 70, 3 is 3.070 */
 void cam_json_number(struct cam_json *j, const char *key, uint64_t whole, uint32_t fraction,
 		     int digits);
+/* Nine digits; what is not finite is null. */
+void cam_json_double(struct cam_json *j, const char *key, double value);
 void cam_json_bool(struct cam_json *j, const char *key, bool value);
 void cam_json_null(struct cam_json *j, const char *key);

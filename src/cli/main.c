@@ -36,6 +36,9 @@ static const struct cam_verb verbs[] = {
 	 "[-i FILE | --store DIR] [--last 10m | --from T | --at T] [--mode cores] [-o X.svg|X.png]",
 	 "Shows when CPUs were busy: second by second, or CPU by CPU; here, or as a picture.",
 	 cam_cmd_heatmap},
+	{"diff", "A B [-o X.svg] [--normalise time|total|none] [--fail-above 5%] [--json]",
+	 "Says what changed from A to B (files, or quoted selections), and what may be chance.",
+	 cam_cmd_diff},
 	{"export", "FORMAT [-i FILE | --store DIR] [--last 60s …] [--pid PID …] [-o OUT]",
 	 "Writes samples as other tools read them; FORMAT is folded, perf-script, pprof, speedscope, "
 	 "firefox, perf-data, csv or json.",

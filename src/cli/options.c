@@ -116,9 +116,18 @@ static bool takes_value(const struct cam_option *o)
 	       o->kind == CAM_OPTION_NUMBER || o->kind == CAM_OPTION_LIST;
 }
 
+/* "--at 03:14 --pid 7" in one argument is a quoted selection: no option's name has a space. */
+static bool is_quoted(const char *arg)
+{
+	size_t name = strcspn(arg, "= ");
+	return arg[name] == ' ' || strstr(arg, " --");
+}
+
 /* "-" alone is a file name: standard input or output. "-90s" is a time: 90 seconds ago. */
 static bool is_option(const char *arg)
 {
+	if (arg[0] == '-' && arg[1] == '-' && is_quoted(arg))
+		return false;
 	return arg[0] == '-' && arg[1] && !(arg[1] >= '0' && arg[1] <= '9');
 }
 

@@ -3,7 +3,8 @@
  * Command lines: a table of what a verb takes, one parser for all verbs.
  *
  * `--name value`, `--name=value`, `-n value`, `-nvalue`; `--` ends the options. Options and other
- * arguments may be mixed; `-` and `-90s` (a time) are other arguments. Errors are said on stderr, in one line that names the argument.
+ * arguments may be mixed; `-`, `-90s` (a time) and
+ * '--at 03:14 --pid 7' (a quoted selection) are other arguments. Errors are said on stderr, in one line that names the argument.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whole packets over a SOCK_SEQPACKET socket, with at most one descriptor beside each.
+ * Whole packets over a SOCK_SEQPACKET socket, with at most one descriptor beside each; or two.
  *
  * Both ends of a helper's socket use it (helper.h, the opener, the symboliser), and after
  * confinement it needs no system calls but sendmsg() and recvmsg(). Whether a call waits is the
@@ -19,3 +19,7 @@ int cam_packet_send(int socket, const void *bytes, size_t n, int fd);
  * a descriptor that is the caller's (close-on-exec).
  */
 ssize_t cam_packet_receive(int socket, void *bytes, size_t room, int *fd);
+
+/* The same with up to two descriptors; -1: none, but a second one needs a first. */
+int cam_packet_send_two(int socket, const void *bytes, size_t n, int fd, int second);
+ssize_t cam_packet_receive_two(int socket, void *bytes, size_t room, int fds[2]);

@@ -141,7 +141,7 @@ static uint64_t files_of(struct cam_json_value status, const char *key)
 static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 {
 	uint64_t large = files_of(status, "left_out_files");
-	uint64_t bad = files_of(status, "poisoned_files");
+	uint64_t bad = files_of(status, "poisoned_files") + files_of(status, "symbols_only_files");
 	if (large) {
 		struct cam_finding *f = cam_findings_add(&d->found);
 		snprintf(f->missing, sizeof(f->missing),
@@ -154,9 +154,12 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 	}
 	if (bad) {
 		struct cam_finding *f = cam_findings_add(&d->found);
-		snprintf(f->missing, sizeof(f->missing), "%llu files could not be read.",
+		snprintf(f->missing, sizeof(f->missing),
+			 "%llu files could not be read, or their debug information.",
 			 (unsigned long long)bad);
-		snprintf(f->cost, sizeof(f->cost), "Their code has no names.");
+		snprintf(
+			f->cost, sizeof(f->cost),
+			"The symboliser died or hung; their code has no names, or no inlined frames.");
 		snprintf(f->remedy, sizeof(f->remedy),
 			 "Look for damaged programs; report a file that others can read.");
 	}

@@ -181,22 +181,32 @@ static void put_stacks(struct cam_out *out, struct cam_json_value v)
 		       (unsigned long long)number(s, "copies"));
 }
 
-/* "names    of 31 files; the debug information of 1 was too large"; nothing where all is well. */
+/* "names    of 31 files, 4 with a debug file; the debug information of 1 was too large" */
 static void put_names(struct cam_out *out, struct cam_json_value v)
 {
+	static const struct {
+		const char *key, *says;
+	} troubles[] = {
+		{"left_out_files",
+		 "; the debug information of %llu was too large, or a part of it"},
+		{"symbols_only_files",
+		 "; that of %llu could not be read: the symboliser died or hung"},
+		{"poisoned_files", "; %llu could not be read at all: the symboliser died or hung"},
+	};
 	struct cam_json_value s;
-	if (!cam_json_value_get(v, "names", &s) ||
-	    (!number(s, "left_out_files") && !number(s, "poisoned_files")))
+	if (!cam_json_value_get(v, "names", &s))
 		return;
-	cam_out_printf(out, "  names    of %llu files",
-		       (unsigned long long)number(s, "held_files"));
-	if (number(s, "left_out_files"))
-		cam_out_printf(out,
-			       "; the debug information of %llu was too large, or a part of it",
-			       (unsigned long long)number(s, "left_out_files"));
-	if (number(s, "poisoned_files"))
-		cam_out_printf(out, "; %llu could not be read: the symboliser died or hung",
-			       (unsigned long long)number(s, "poisoned_files"));
+	cam_out_printf(out, "  names    of %llu files, %llu with a debug file",
+		       (unsigned long long)number(s, "held_files"),
+		       (unsigned long long)number(s, "debug_files"));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
+		if (number(s, troubles[i].key))
+			cam_out_printf(out, troubles[i].says,
+				       (unsigned long long)number(s, troubles[i].key));
+	}
+#pragma GCC diagnostic pop
 	cam_out_str(out, "\n");
 }
 

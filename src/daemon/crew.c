@@ -6,7 +6,8 @@
  *  1. An errand that send() accepted is in `under_way` until it is answered, exactly once.
  *  2. A descriptor that arrives is either put into `files` (its errand is under way) or closed.
  *  3. The symboliser works in the order of arrival. When it dies or hangs, the file of its oldest
- *     errand is poisoned: no symboliser gets it again.
+ *     errand is asked about without DWARF from then on; if that kills, too, it is poisoned: no symboliser gets it
+ *     again. One that has ended by itself (it had used much of its CPU time) blames nobody.
  *  4. The kernel's symbols go to a symboliser once in its life, and again when they changed:
  *     errands for kernel names wait in the table (`sent` false) until the opener has opened them. Old
  *     symbols name nothing once they may be wrong: a BPF program can lie where another was.
@@ -16,84 +17,31 @@
  *     made at run time are there to grow.
  *  6. No errand lies at under_way[top] or behind it; n_under_way of those before are used. Most of the
  *     time there is none, and nothing is looked at but once a second.
+ *  7. Until a file's debug file is found, or known not to be there, errands for its names keep their offsets: the
+ *     symboliser may answer that it wants one. Then they wait (`sent` false) until the opener has looked.
  */
-#include "daemon/crew.h"
+#include "daemon/crew_parts.h"
 
 #include "base/units.h"
-#include "helper/helper.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_UNDER_WAY	  1024u
-#define MAX_FILE_NUMBERS  32768u
 #define OPENER_TIMEOUT_NS (2 * CAM_NS_PER_SEC)
 #define NAMES_TIMEOUT_NS  (10 * CAM_NS_PER_SEC)
 #define KERNEL_RENEW_NS	  (10 * CAM_NS_PER_SEC) /* reading them takes 45 ms */
 #define KERNEL_RENEWALS	  3u			/* …but some may follow each other */
 #define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
 #define KALLSYMS_TICKET	  UINT32_MAX
-#define CHECK_S		  2u /* each second a part of what is held is looked at */
-
-struct errand {
-	bool used, sent;
-	bool grows; /* what it brings is written to while it is held */
-	bool part;  /* another one has the rest of what was asked for, under the same ticket */
-	enum cam_errand_type type;
-	uint32_t ticket, file;
-	int32_t pid, tid;
-	uint64_t order; /* of arrival */
-	uint64_t deadline_ns;
-	uint64_t *offsets; /* only while it waits for the kernel's symbols */
-	uint32_t n_offsets;
-};
-
-struct held {
-	int fd; /* -1: none */
-	bool poisoned;
-	bool grows;
-	bool left_out; /* as the symboliser said */
-	struct cam_file_key key;
-	struct timespec written; /* when it was last, as of when it came */
-	int64_t bytes;
-};
-
-struct worker {
-	struct cam_helper helper;
-	enum cam_helper_role role;
-	uint32_t starts;
-	uint64_t started_ns, backoff_ns, not_before_ns;
-};
-
-struct cam_crew {
-	struct cam_errands door;
-	cam_tidings_fn *deliver;
-	void *arg;
-	int epoll_fd;
-	struct worker opener, symboliser;
-	struct errand under_way[MAX_UNDER_WAY];
-	size_t top, n_under_way, n_with_opener;
-	uint64_t order;
-	uint64_t looked_s; /* when helpers and held files were looked at */
-	bool look_now;	   /* a helper seems to be gone */
-	struct held *files;
-	size_t n_files, max_files, next_check;
-	bool java_maps;
-	uint32_t held_files;
-	/* The kernel's symbols. */
-	bool kernel_asked, kernel_sent;
-	uint64_t stale_from, stale_to; /* what changed since; none: from >= to */
-	unsigned kernel_renewals;      /* that may still follow at once */
-	uint64_t kernel_refilled_ns;
-	struct cam_crew_stats stats;
-	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];
-	uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
-};
+#define KILLED		  SIGKILL /* as waitpid() tells it */
+#define CHECK_S		  2u	  /* each second a part of what is held is looked at */
 
 static uint64_t now_ns(void)
 {
@@ -107,7 +55,7 @@ static bool is_symbolisers(enum cam_errand_type type)
 	return type == CAM_ERRAND_NAMES || type == CAM_ERRAND_TABLE || type == CAM_ERRAND_UNWIND;
 }
 
-static struct worker *worker_of(struct cam_crew *c, enum cam_errand_type type)
+static struct cam_crew_worker *worker_of(struct cam_crew *c, enum cam_errand_type type)
 {
 	return is_symbolisers(type) ? &c->symboliser : &c->opener;
 }
@@ -118,7 +66,7 @@ static bool brings_file(enum cam_errand_type type)
 	return type == CAM_ERRAND_FILE || type == CAM_ERRAND_JIT;
 }
 
-static int start_worker(struct cam_crew *c, struct worker *w)
+int cam_crew_start(struct cam_crew *c, struct cam_crew_worker *w)
 {
 	if (w->helper.pid)
 		return 0;
@@ -146,18 +94,18 @@ static int start_worker(struct cam_crew *c, struct worker *w)
 	return err;
 }
 
-static void forget_errand(struct cam_crew *c, struct errand *e)
+void cam_crew_forget(struct cam_crew *c, struct cam_crew_errand *e)
 {
 	c->n_under_way--;
 	c->n_with_opener -= worker_of(c, e->type) == &c->opener;
 	free(e->offsets);
-	*e = (struct errand){0};
+	*e = (struct cam_crew_errand){0};
 	while (c->top && !c->under_way[c->top - 1].used)
 		c->top--;
 }
 
 /* Answers with an error what was accepted and cannot be done. */
-static void fail_errand(struct cam_crew *c, struct errand *e, int error)
+void cam_crew_fail(struct cam_crew *c, struct cam_crew_errand *e, int error)
 {
 	struct cam_tidings t = {
 		.type = e->type,
@@ -167,61 +115,18 @@ static void fail_errand(struct cam_crew *c, struct errand *e, int error)
 		.file = e->file,
 		.error = error,
 	};
-	forget_errand(c, e);
+	cam_crew_forget(c, e);
 	c->stats.failed++;
-	if (t.type != CAM_ERRAND_KALLSYMS)
-		c->deliver(c->arg, &t);
-	else
+	if (t.type == CAM_ERRAND_KALLSYMS)
 		c->kernel_asked = false;
-}
-
-static struct held *held_file(struct cam_crew *c, uint32_t file)
-{
-	return file >= CAM_FILE_FIRST && file - CAM_FILE_FIRST < c->n_files
-		       ? &c->files[file - CAM_FILE_FIRST]
-		       : NULL;
-}
-
-/* Numbers are ingest's and small: a plain array, grown as they come. */
-static struct held *make_held(struct cam_crew *c, uint32_t file)
-{
-	size_t at = file - CAM_FILE_FIRST;
-	if (file < CAM_FILE_FIRST || at >= MAX_FILE_NUMBERS)
-		return NULL;
-	if (at >= c->n_files) {
-		size_t n = at + 64;
-		struct held *files = realloc(c->files, n * sizeof(*files));
-		if (!files)
-			return NULL;
-		for (size_t i = c->n_files; i < n; i++)
-			files[i] = (struct held){.fd = -1};
-		c->files = files;
-		c->n_files = n;
-	}
-	return &c->files[at];
-}
-
-static void release_file(struct cam_crew *c, uint32_t file)
-{
-	struct held *h = held_file(c, file);
-	if (!h)
-		return;
-	if (h->fd >= 0) {
-		close(h->fd);
-		c->held_files--;
-	}
-	*h = (struct held){.fd = -1};
-}
-
-static bool was_written(const struct held *h, struct stat *now)
-{
-	return !h->grows && !fstat(h->fd, now) &&
-	       (now->st_mtim.tv_sec != h->written.tv_sec ||
-		now->st_mtim.tv_nsec != h->written.tv_nsec || now->st_size != h->bytes);
+	else if (t.type == CAM_ERRAND_DEBUG)
+		cam_crew_settle_debug(c, t.file, -1);
+	else
+		c->deliver(c->arg, &t);
 }
 
 /* Not asked for: ingest forgets the file when it hears another key. */
-static void tell_written(struct cam_crew *c, uint32_t file, const struct held *h,
+static void tell_written(struct cam_crew *c, uint32_t file, const struct cam_hold *h,
 			 const struct stat *now)
 {
 	struct cam_tidings t = {.type = CAM_ERRAND_FILE, .file = file, .held.key = h->key};
@@ -236,44 +141,58 @@ static void tell_written(struct cam_crew *c, uint32_t file, const struct held *h
 static void check_files(struct cam_crew *c)
 {
 	struct stat now;
-	for (size_t n = (c->n_files + CHECK_S - 1) / CHECK_S; n; n--) {
-		size_t at = c->next_check++ % c->n_files;
-		const struct held *h = &c->files[at];
-		if (h->fd >= 0 && was_written(h, &now))
+	struct cam_holds *all = &c->holds;
+	for (size_t n = (all->n + CHECK_S - 1) / CHECK_S; n; n--) {
+		size_t at = all->next_check++ % all->n;
+		const struct cam_hold *h = &all->rows[at];
+		if (h->fd >= 0 && cam_hold_was_written(h, &now))
 			tell_written(c, (uint32_t)at + CAM_FILE_FIRST, h, &now);
 	}
 }
 
-/* A worker is gone: what it had is answered here. */
-static void lose_worker(struct cam_crew *c, struct worker *w, int error)
+/* The symboliser died on it, or hung: what it has not survived it is not given again. */
+static void blame(struct cam_crew *c, const struct cam_crew_errand *e)
 {
-	struct errand *oldest = NULL;
+	struct cam_hold *h = cam_holds_find(&c->holds, e->file);
+	if (!h || h->poisoned)
+		return;
+	if (e->type == CAM_ERRAND_NAMES && !e->grows && !h->symbols_only) {
+		h->symbols_only = true;
+		c->stats.symbols_only_files++;
+		return;
+	}
+	h->poisoned = true;
+	c->stats.poisoned_files++;
+}
+
+/* A worker is gone: what it had is answered here. status: as it has ended, where that is known already. */
+static void lose_worker(struct cam_crew *c, struct cam_crew_worker *w, int error, int status)
+{
+	struct cam_crew_errand *oldest = NULL;
 	epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, w->helper.socket, NULL);
-	cam_helper_stop(&w->helper, NULL);
+	cam_helper_stop(&w->helper, &status);
 	for (size_t i = 0; i < c->top; i++) {
-		struct errand *e = &c->under_way[i];
+		struct cam_crew_errand *e = &c->under_way[i];
 		if (e->used && e->sent && worker_of(c, e->type) == w &&
 		    (!oldest || e->order < oldest->order))
 			oldest = e;
 	}
 	if (w == &c->symboliser) {
-		struct held *h = oldest ? held_file(c, oldest->file) : NULL;
-		if (h && !h->poisoned) {
-			h->poisoned = true;
-			c->stats.poisoned_files++;
-		}
+		bool by_itself = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		if (oldest && !by_itself)
+			blame(c, oldest);
 		c->kernel_sent = false;
 	}
 	/* Whoever is told may ask anew at once: that is not among what was lost. */
 	uint64_t limit = c->order;
 	for (size_t i = 0; i < c->top; i++) {
-		struct errand *e = &c->under_way[i];
+		struct cam_crew_errand *e = &c->under_way[i];
 		if (e->used && e->sent && e->order < limit && worker_of(c, e->type) == w)
-			fail_errand(c, e, error);
+			cam_crew_fail(c, e, error);
 	}
 }
 
-static int pack_and_send(struct cam_crew *c, struct worker *w, const struct cam_errand *e, int fd)
+int cam_crew_pack(struct cam_crew *c, struct cam_crew_worker *w, const struct cam_errand *e, int fd)
 {
 	int n = cam_errand_pack(e, c->packet, sizeof(c->packet));
 	if (n < 0)
@@ -281,9 +200,9 @@ static int pack_and_send(struct cam_crew *c, struct worker *w, const struct cam_
 	return cam_packet_send(w->helper.socket, c->packet, (size_t)n, fd);
 }
 
-static struct errand *free_slot(struct cam_crew *c)
+static struct cam_crew_errand *free_slot(struct cam_crew *c)
 {
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++) {
+	for (size_t i = 0; i < CAM_CREW_UNDER_WAY; i++) {
 		if (!c->under_way[i].used) {
 			c->top = i < c->top ? c->top : i + 1;
 			return &c->under_way[i];
@@ -292,14 +211,14 @@ static struct errand *free_slot(struct cam_crew *c)
 	return NULL;
 }
 
-static struct errand *note_errand(struct cam_crew *c, const struct cam_errand *in)
+struct cam_crew_errand *cam_crew_note(struct cam_crew *c, const struct cam_errand *in)
 {
-	struct errand *e = free_slot(c);
+	struct cam_crew_errand *e = free_slot(c);
 	if (!e)
 		return NULL;
 	c->n_under_way++;
 	c->n_with_opener += worker_of(c, in->type) == &c->opener;
-	*e = (struct errand){
+	*e = (struct cam_crew_errand){
 		.used = true,
 		.grows = in->type == CAM_ERRAND_JIT || in->format != CAM_FORMAT_ELF,
 		.type = in->type,
@@ -335,12 +254,12 @@ static int ask_kallsyms(struct cam_crew *c)
 	if (c->kernel_asked || !may_renew(c))
 		return 0;
 	struct cam_errand ask = {.type = CAM_ERRAND_KALLSYMS, .ticket = KALLSYMS_TICKET};
-	struct errand *e = note_errand(c, &ask);
+	struct cam_crew_errand *e = cam_crew_note(c, &ask);
 	if (!e)
 		return -EAGAIN;
-	int err = pack_and_send(c, &c->opener, &ask, -1);
+	int err = cam_crew_pack(c, &c->opener, &ask, -1);
 	if (err) {
-		forget_errand(c, e);
+		cam_crew_forget(c, e);
 		return err;
 	}
 	e->sent = c->kernel_asked = true;
@@ -351,13 +270,13 @@ static int ask_kallsyms(struct cam_crew *c)
 /* Kernel names wait until the symboliser has the kernel's symbols. */
 static int queue_kernel_names(struct cam_crew *c, const struct cam_errand *in)
 {
-	int err = start_worker(c, &c->opener);
+	int err = cam_crew_start(c, &c->opener);
 	if (!err)
 		err = ask_kallsyms(c);
 	if (err)
 		return err;
 	uint64_t *offsets = malloc(in->n_offsets * sizeof(*offsets));
-	struct errand *e = offsets ? note_errand(c, in) : NULL;
+	struct cam_crew_errand *e = offsets ? cam_crew_note(c, in) : NULL;
 	if (!e) {
 		free(offsets);
 		return -EAGAIN;
@@ -390,12 +309,12 @@ static int send_kernel_names(struct cam_crew *c, const struct cam_errand *in)
 	}
 	if (!now.n_offsets)
 		return queue_kernel_names(c, &later);
-	struct errand *e = note_errand(c, &now);
+	struct cam_crew_errand *e = cam_crew_note(c, &now);
 	if (!e)
 		return -EAGAIN;
-	int err = pack_and_send(c, &c->symboliser, &now, -1);
+	int err = cam_crew_pack(c, &c->symboliser, &now, -1);
 	if (err) {
-		forget_errand(c, e);
+		cam_crew_forget(c, e);
 		return err;
 	}
 	e->sent = true;
@@ -407,26 +326,29 @@ static int send_kernel_names(struct cam_crew *c, const struct cam_errand *in)
 static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 {
 	int fd = -1;
+	struct cam_hold *h = NULL;
 	if (in->type != CAM_ERRAND_UNWIND && in->file >= CAM_FILE_FIRST) {
-		struct held *h = held_file(c, in->file);
 		struct stat now;
+		h = cam_holds_find(&c->holds, in->file);
 		if (!h || h->fd < 0 || h->poisoned)
 			return -EBADF;
-		if (was_written(h, &now))
+		if (cam_hold_was_written(h, &now))
 			return -EAGAIN; /* ingest hears why from the tick */
 		fd = h->fd;
 	}
-	int err = start_worker(c, &c->symboliser);
+	int err = cam_crew_start(c, &c->symboliser);
 	if (err)
 		return err;
 	if (in->type == CAM_ERRAND_NAMES && in->file == CAM_FILE_KERNEL)
 		return send_kernel_names(c, in);
-	struct errand *e = note_errand(c, in);
+	if (in->type == CAM_ERRAND_NAMES && in->format == CAM_FORMAT_ELF && h)
+		return cam_crew_send_names(c, in, h);
+	struct cam_crew_errand *e = cam_crew_note(c, in);
 	if (!e)
 		return -EAGAIN;
-	err = pack_and_send(c, &c->symboliser, in, fd);
+	err = cam_crew_pack(c, &c->symboliser, in, fd);
 	if (err)
-		forget_errand(c, e);
+		cam_crew_forget(c, e);
 	else
 		e->sent = true;
 	return err;
@@ -434,17 +356,25 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 
 static int send_to_opener(struct cam_crew *c, const struct cam_errand *in)
 {
-	if (brings_file(in->type) && (c->held_files >= c->max_files || !make_held(c, in->file)))
+	if (brings_file(in->type) &&
+	    (c->holds.count >= c->holds.max_files || !cam_holds_make(&c->holds, in->file)))
 		return -EMFILE;
-	int err = start_worker(c, &c->opener);
+	int err = cam_crew_start(c, &c->opener);
 	if (err)
 		return err;
-	struct errand *e = note_errand(c, in);
+	struct cam_hold *h =
+		in->type == CAM_ERRAND_FILE ? cam_holds_find(&c->holds, in->file) : NULL;
+	if (h) {
+		h->pid = in->pid;
+		free(h->path);
+		h->path = strndup(in->mapping.path.p, in->mapping.path.n);
+	}
+	struct cam_crew_errand *e = cam_crew_note(c, in);
 	if (!e)
 		return -EAGAIN;
-	err = pack_and_send(c, &c->opener, in, -1);
+	err = cam_crew_pack(c, &c->opener, in, -1);
 	if (err)
-		forget_errand(c, e);
+		cam_crew_forget(c, e);
 	else
 		e->sent = true;
 	return err;
@@ -456,10 +386,10 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 	int err;
 	switch (in->type) {
 	case CAM_ERRAND_FORGET:
-		release_file(c, in->file);
+		cam_holds_release(&c->holds, in->file);
 		/* The number will mean another file: its table must not be taken for that one's. */
 		if (c->symboliser.helper.pid)
-			(void)pack_and_send(c, &c->symboliser, in, -1);
+			(void)cam_crew_pack(c, &c->symboliser, in, -1);
 		return 0;
 	case CAM_ERRAND_NAMES:
 	case CAM_ERRAND_TABLE:
@@ -484,9 +414,9 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 
 static bool crew_is_written(struct cam_errands *door, uint32_t file)
 {
-	const struct held *h = held_file(door->self, file);
+	const struct cam_hold *h = cam_holds_find(&((struct cam_crew *)door->self)->holds, file);
 	struct stat now;
-	return h && h->fd >= 0 && was_written(h, &now);
+	return h && h->fd >= 0 && cam_hold_was_written(h, &now);
 }
 
 /* The kernel's symbols are open: to the symboliser, with the first errand that waits for them. */
@@ -494,8 +424,8 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 {
 	c->kernel_asked = false;
 	for (size_t i = 0; i < c->top; i++) {
-		struct errand *e = &c->under_way[i];
-		if (!e->used || e->sent || e->type != CAM_ERRAND_NAMES)
+		struct cam_crew_errand *e = &c->under_way[i];
+		if (!cam_crew_waits(e, CAM_FILE_KERNEL))
 			continue;
 		struct cam_errand out = {
 			.type = CAM_ERRAND_NAMES,
@@ -504,11 +434,11 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 			.offsets = e->offsets,
 			.n_offsets = e->n_offsets,
 		};
-		int err = start_worker(c, &c->symboliser);
+		int err = cam_crew_start(c, &c->symboliser);
 		if (!err)
-			err = pack_and_send(c, &c->symboliser, &out, fd);
+			err = cam_crew_pack(c, &c->symboliser, &out, fd);
 		if (err) {
-			fail_errand(c, e, err);
+			cam_crew_fail(c, e, err);
 			continue;
 		}
 		e->sent = true;
@@ -526,12 +456,12 @@ static void pass_kallsyms(struct cam_crew *c, int fd)
 }
 
 /* Of two parts the first: the symboliser answers in order. */
-static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
-				  const struct cam_tidings *t)
+static struct cam_crew_errand *find_errand(struct cam_crew *c, const struct cam_crew_worker *w,
+					   const struct cam_tidings *t)
 {
-	struct errand *found = NULL;
+	struct cam_crew_errand *found = NULL;
 	for (size_t i = 0; i < c->top; i++) {
-		struct errand *e = &c->under_way[i];
+		struct cam_crew_errand *e = &c->under_way[i];
 		if (e->used && e->sent && e->type == t->type && e->ticket == t->ticket &&
 		    worker_of(c, e->type) == w && (!found || e->order < found->order))
 			found = e;
@@ -539,45 +469,13 @@ static struct errand *find_errand(struct cam_crew *c, const struct worker *w,
 	return found;
 }
 
-static int keep_file(struct cam_crew *c, const struct errand *e, const struct cam_file_key *key,
-		     int fd)
-{
-	struct stat now;
-	struct held *h = held_file(c, e->file);
-	if (!h || fd < 0)
-		return -EBADMSG;
-	if (fstat(fd, &now))
-		return -errno;
-	/* Several were under way when the last place was free. */
-	if (h->fd < 0 && c->held_files >= c->max_files)
-		return -EMFILE;
-	if (h->fd >= 0)
-		close(h->fd);
-	else
-		c->held_files++;
-	h->fd = fd;
-	h->grows = e->grows;
-	h->key = *key;
-	h->written = now.st_mtim;
-	h->bytes = now.st_size;
-	return 0;
-}
-
-static void note_left_out(struct cam_crew *c, uint32_t file)
-{
-	struct held *h = held_file(c, file);
-	if (h && !h->left_out) {
-		h->left_out = true;
-		c->stats.left_out_files++;
-	}
-}
-
 /* Takes fd over. What a helper says about who asked is not believed: that is ours to know. */
-static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tidings *t, int fd)
+static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct cam_tidings *t,
+			 int fd)
 {
 	if (e->type == CAM_ERRAND_KALLSYMS) {
 		int error = t->error;
-		forget_errand(c, e);
+		cam_crew_forget(c, e);
 		if (!error && fd >= 0) {
 			pass_kallsyms(c, fd);
 			return;
@@ -585,13 +483,22 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		c->kernel_asked = false;
 		uint64_t limit = c->order;
 		for (size_t i = 0; i < c->top; i++) {
-			struct errand *waiting = &c->under_way[i];
-			if (waiting->used && !waiting->sent && waiting->order < limit)
-				fail_errand(c, waiting, error ? error : -EBADMSG);
+			struct cam_crew_errand *waiting = &c->under_way[i];
+			if (cam_crew_waits(waiting, CAM_FILE_KERNEL) && waiting->order < limit)
+				cam_crew_fail(c, waiting, error ? error : -EBADMSG);
 		}
+	} else if (e->type == CAM_ERRAND_DEBUG) {
+		uint32_t file = e->file;
+		cam_crew_forget(c, e);
+		if (t->error && fd >= 0)
+			close(fd);
+		cam_crew_settle_debug(c, file, t->error ? -1 : fd);
+		return;
+	} else if (e->type == CAM_ERRAND_NAMES && !t->error && t->names.wants_debug && e->offsets) {
+		cam_crew_want_debug(c, e, &t->names);
 	} else {
 		if (brings_file(e->type) && !t->error) {
-			t->error = keep_file(c, e, &t->held.key, fd);
+			t->error = cam_holds_keep(&c->holds, e->file, &t->held.key, e->grows, fd);
 			fd = t->error ? fd : -1;
 		}
 		bool more = !t->error && ((e->type == CAM_ERRAND_PROCESS && t->process.more) ||
@@ -600,12 +507,12 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		t->pid = e->pid;
 		t->tid = e->tid;
 		t->file = e->file;
-		if (!t->error && e->type == CAM_ERRAND_NAMES && t->names.left_out)
-			note_left_out(c, e->file);
+		if (!t->error && e->type == CAM_ERRAND_NAMES)
+			cam_crew_note_names(c, e, &t->names);
 		if (!more && e->part && !t->error)
 			t->names.more = true;
 		if (!more) {
-			forget_errand(c, e);
+			cam_crew_forget(c, e);
 			c->stats.answered++;
 		}
 		c->deliver(c->arg, t);
@@ -614,7 +521,7 @@ static void take_tidings(struct cam_crew *c, struct errand *e, struct cam_tiding
 		close(fd);
 }
 
-static void receive_from(struct cam_crew *c, struct worker *w)
+static void receive_from(struct cam_crew *c, struct cam_crew_worker *w)
 {
 	/* Bounded, so that one helper's flood cannot keep the ingest thread. */
 	for (int i = 0; i < 256 && w->helper.pid; i++) {
@@ -623,7 +530,7 @@ static void receive_from(struct cam_crew *c, struct worker *w)
 		if (n == -EAGAIN)
 			return;
 		struct cam_tidings t;
-		struct errand *e = NULL;
+		struct cam_crew_errand *e = NULL;
 		if (n > 0 &&
 		    !cam_tidings_unpack(c->packet, (size_t)n, c->scratch, sizeof(c->scratch), &t))
 			e = find_errand(c, w, &t);
@@ -636,7 +543,7 @@ static void receive_from(struct cam_crew *c, struct worker *w)
 		/* It ended (0), or says what nobody asked: it is not to be trusted any more. A late
 		 * answer to an errand that timed out is no crime. */
 		if (n == 0 || (n < 0 && n != -EMSGSIZE)) {
-			lose_worker(c, w, -EIO);
+			lose_worker(c, w, -EIO, KILLED);
 			return;
 		}
 	}
@@ -654,7 +561,7 @@ void cam_crew_receive(struct cam_crew *c)
 static bool waits_for_kernel(const struct cam_crew *c)
 {
 	for (size_t i = 0; i < c->top; i++) {
-		if (c->under_way[i].used && !c->under_way[i].sent)
+		if (cam_crew_waits(&c->under_way[i], CAM_FILE_KERNEL))
 			return true;
 	}
 	return false;
@@ -662,20 +569,20 @@ static bool waits_for_kernel(const struct cam_crew *c)
 
 static void look_after_helpers(struct cam_crew *c)
 {
-	struct worker *workers[] = {&c->opener, &c->symboliser};
+	struct cam_crew_worker *workers[] = {&c->opener, &c->symboliser};
 	for (size_t i = 0; i < 2; i++) {
 		int status;
 		if (workers[i]->helper.pid && cam_helper_poll(&workers[i]->helper, &status) == 1)
-			lose_worker(c, workers[i], -EIO);
+			lose_worker(c, workers[i], -EIO, status);
 	}
-	start_worker(c, &c->opener);
+	cam_crew_start(c, &c->opener);
 }
 
 void cam_crew_tick(struct cam_crew *c, uint64_t now)
 {
 	bool hung = false;
 	for (size_t i = 0; i < c->top; i++) {
-		struct errand *e = &c->under_way[i];
+		struct cam_crew_errand *e = &c->under_way[i];
 		if (!e->used || now < e->deadline_ns)
 			continue;
 		c->stats.timed_out++;
@@ -683,10 +590,10 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 		if (e->sent && is_symbolisers(e->type))
 			hung = true;
 		else
-			fail_errand(c, e, -ETIMEDOUT);
+			cam_crew_fail(c, e, -ETIMEDOUT);
 	}
 	if (hung)
-		lose_worker(c, &c->symboliser, -ETIMEDOUT);
+		lose_worker(c, &c->symboliser, -ETIMEDOUT, KILLED);
 	if (waits_for_kernel(c) && !c->kernel_asked && c->opener.helper.pid)
 		ask_kallsyms(c);
 	bool another_second = now / CAM_NS_PER_SEC != c->looked_s;
@@ -715,14 +622,15 @@ int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg
 	c->door = (struct cam_errands){.self = c, .send = crew_send, .is_written = crew_is_written};
 	c->deliver = fn;
 	c->arg = arg;
-	c->max_files = max_files;
+	c->holds.max_files = max_files;
 	c->java_maps = java_maps;
 	c->kernel_renewals = KERNEL_RENEWALS;
 	c->kernel_refilled_ns = now_ns();
-	c->opener = (struct worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};
-	c->symboliser = (struct worker){.role = CAM_HELPER_SYMBOLISER, .helper = {.socket = -1}};
+	c->opener = (struct cam_crew_worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};
+	c->symboliser =
+		(struct cam_crew_worker){.role = CAM_HELPER_SYMBOLISER, .helper = {.socket = -1}};
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	int err = c->epoll_fd < 0 ? -errno : start_worker(c, &c->opener);
+	int err = c->epoll_fd < 0 ? -errno : cam_crew_start(c, &c->opener);
 	if (err) {
 		cam_crew_free(c);
 		return err;
@@ -739,13 +647,9 @@ void cam_crew_free(struct cam_crew *c)
 		cam_helper_stop(&c->opener.helper, NULL);
 	if (c->symboliser.helper.pid)
 		cam_helper_stop(&c->symboliser.helper, NULL);
-	for (size_t i = 0; i < MAX_UNDER_WAY; i++)
+	for (size_t i = 0; i < CAM_CREW_UNDER_WAY; i++)
 		free(c->under_way[i].offsets);
-	for (size_t i = 0; i < c->n_files; i++) {
-		if (c->files[i].fd >= 0)
-			close(c->files[i].fd);
-	}
-	free(c->files);
+	cam_holds_free(&c->holds);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);
 	free(c);
@@ -768,7 +672,7 @@ struct cam_crew_stats cam_crew_stats(const struct cam_crew *c)
 	s.symboliser_starts = c->symboliser.starts;
 	s.opener_pid = (int)c->opener.helper.pid;
 	s.symboliser_pid = (int)c->symboliser.helper.pid;
-	s.held_files = c->held_files;
+	s.held_files = c->holds.count;
 	s.under_way = (uint32_t)c->n_under_way;
 	s.with_opener = (uint32_t)c->n_with_opener;
 	return s;

@@ -4,8 +4,8 @@
  *
  * Ingest thread. Every errand is answered once: by its helper, or, when the helper died or took too
  * long, here, with an error. A helper that dies is started again, less and less often if it keeps
- * dying; the file it was working on is not given to another. Descriptors of profiled files are held
- * here, by ingest's numbers.
+ * dying; the file it was working on is given to another once more, without DWARF, and then to none. Descriptors of
+ * profiled files, and of debug files that the symboliser asks for, are held here, by ingest's numbers.
  */
 #pragma once
 #include "model/errand.h"
@@ -20,6 +20,8 @@ struct cam_crew_stats {
 	uint32_t with_opener; /* of these: samples wait for the answer */
 	uint32_t held_files;
 	uint32_t poisoned_files;	/* a symboliser died or hung on them */
+	uint32_t symbols_only_files;	/* …on their DWARF: they still have symbols */
+	uint32_t debug_files;		/* found, and used */
 	uint32_t written_files;		/* while they were held */
 	uint32_t left_out_files;	/* whose DWARF, or a part of it, was too large */
 	int opener_pid, symboliser_pid; /* 0: not running */

@@ -176,8 +176,13 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 	memcpy(s.by_cause, l.by_cause, sizeof(s.by_cause));
 	fill_stacks(r, &l, &s.stacks);
 	struct cam_crew_stats crew = cam_crew_stats(r->crew);
-	s.names = (struct cam_status_names){crew.held_files, crew.left_out_files,
-					    crew.poisoned_files};
+	s.names = (struct cam_status_names){
+		.held = crew.held_files,
+		.left_out = crew.left_out_files,
+		.poisoned = crew.poisoned_files,
+		.symbols_only = crew.symbols_only_files,
+		.debug = crew.debug_files,
+	};
 	fill_processes(r, processes);
 	fill_budgets(r, &l, budgets);
 	fill_store(r, &s);

@@ -103,6 +103,22 @@ static void get_mapping(struct cam_rd *r, struct cam_mapping *m)
 		r->error = -EBADMSG;
 }
 
+static void put_debug(struct cam_buf *b, const struct cam_errand *e)
+{
+	put_text(b, e->mapping.path, CAM_RAW_MAX_TEXT);
+	put_text(b, e->build_id, CAM_ERRAND_MAX_BUILD_ID);
+	put_text(b, e->link, CAM_ERRAND_MAX_LINK);
+	cam_buf_put_u32(b, e->skip);
+}
+
+static void get_debug(struct cam_rd *r, struct cam_errand *e)
+{
+	e->mapping.path = get_text(r, CAM_RAW_MAX_TEXT);
+	e->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
+	e->link = get_text(r, CAM_ERRAND_MAX_LINK);
+	e->skip = cam_rd_u32(r);
+}
+
 /* The sources a symboliser can have; the others are not its to claim. */
 static bool valid_source(enum cam_name_source s)
 {
@@ -253,6 +269,8 @@ static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 	cam_buf_put_u8(b, t->more);
 	cam_buf_put_u8(b, t->behind);
 	cam_buf_put_u8(b, t->left_out);
+	cam_buf_put_u8(b, t->wants_debug);
+	put_text(b, t->link, CAM_ERRAND_MAX_LINK);
 	cam_buf_put_u64(b, t->turn);
 	put_text(b, keep_id ? t->build_id : (struct cam_text){"", 0}, CAM_ERRAND_MAX_BUILD_ID);
 	cam_buf_put_u32(b, t->n_names);
@@ -273,6 +291,8 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 	t->more = get_bool(r);
 	t->behind = get_bool(r);
 	t->left_out = get_bool(r);
+	t->wants_debug = get_bool(r);
+	t->link = get_text(r, CAM_ERRAND_MAX_LINK);
 	t->turn = cam_rd_u64(r);
 	t->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
 	t->n_names = cam_rd_u32(r);
@@ -541,8 +561,12 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 	}
 	if (e->type == CAM_ERRAND_UNWIND)
 		put_unwind(&b, e);
+	if (e->type == CAM_ERRAND_DEBUG)
+		put_debug(&b, e);
 	if (e->type == CAM_ERRAND_NAMES) {
 		cam_buf_put_u8(&b, (uint8_t)e->format);
+		cam_buf_put_u8(&b, e->search);
+		cam_buf_put_u8(&b, e->symbols_only);
 		cam_buf_put_u32(&b, e->n_offsets);
 		for (uint32_t i = 0; i < e->n_offsets; i++)
 			cam_buf_put_u64(&b, e->offsets[i]);
@@ -574,8 +598,12 @@ int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scra
 	}
 	if (out->type == CAM_ERRAND_UNWIND)
 		get_unwind(&r, &s, out);
+	if (out->type == CAM_ERRAND_DEBUG)
+		get_debug(&r, out);
 	if (out->type == CAM_ERRAND_NAMES) {
 		out->format = (enum cam_file_format)cam_rd_u8(&r);
+		out->search = get_bool(&r);
+		out->symbols_only = get_bool(&r);
 		out->n_offsets = cam_rd_u32(&r);
 		if (out->n_offsets > CAM_ERRAND_MAX_OFFSETS || (unsigned)out->format >= CAM_FORMATS)
 			return -EBADMSG;

@@ -5,8 +5,8 @@
  * Sides: ingest/live asks (through struct cam_errands, which daemon implements over sockets and
  * tests over nothing); the opener (room proc) and the symboliser (room symbol) answer.
  * Handed over: an errand; later its tidings, with the same ticket. A file descriptor travels
- * beside the packet: opener → daemon with FILE, JIT and KALLSYMS, daemon → symboliser with NAMES,
- * TABLE and OUTLINE. ingest never sees descriptors: it knows files by number.
+ * beside the packet: opener → daemon with FILE, JIT, DEBUG and KALLSYMS, daemon → symboliser with NAMES
+ * (and a second one, of its debug file), TABLE and OUTLINE. ingest never sees descriptors: it knows files by number.
  * Ownership: pointers inside are borrowed for the call; packed forms are self-contained.
  * Thread: send() and the delivery of tidings on ingest's thread.
  * Refusals: send(): -EAGAIN, too much is under way (ask again later). No answer is promised: an
@@ -31,6 +31,7 @@ enum cam_errand_type {
 	CAM_ERRAND_TABLE,    /* → symboliser: the unwind table of that file; it keeps it, too */
 	CAM_ERRAND_UNWIND,   /* → symboliser: walk this copy of a stack, with the tables it has */
 	CAM_ERRAND_OUTLINE,  /* → symboliser: what kind of file is this? */
+	CAM_ERRAND_DEBUG,    /* → opener: take hold of a debug file (asked by daemon itself) */
 	CAM_ERRAND_TYPES,
 };
 
@@ -48,6 +49,7 @@ enum {
  * maker of tidings knows how many fit before it packs. */
 #define CAM_ERRAND_MAX_COMM	 64u /* a kernel worker's is longer than CAM_COMM_BYTES */
 #define CAM_ERRAND_MAX_BUILD_ID	 64u /* a longer one is left out */
+#define CAM_ERRAND_MAX_LINK	 255u
 #define CAM_ERRAND_MAPPING_BYTES 50u
 #define CAM_ERRAND_NAME_BYTES	 28u
 #define CAM_ERRAND_INLINED_BYTES 8u
@@ -75,7 +77,13 @@ struct cam_errand {
 	bool wake;		     /* JIT: a JVM, which is to be asked to write it */
 	enum cam_file_format format; /* NAMES */
 	struct cam_mapping mapping;  /* FILE: which mapping of pid; all of it must match */
-	const uint64_t *offsets;     /* NAMES: into the file (not addresses of its segments) */
+	struct cam_text
+		build_id; /* DEBUG: of the file that mapping.path names, raw bytes; may be empty */
+	struct cam_text link; /* DEBUG: what its .gnu_debuglink says; may be empty */
+	uint32_t skip;	      /* DEBUG: how many of those that are there were none */
+	bool search;	      /* NAMES: who asks can look for a debug file: see cam_names_tidings */
+	bool symbols_only;    /* NAMES: without DWARF, which a symboliser has died of */
+	const uint64_t *offsets; /* NAMES: into the file (not addresses of its segments) */
 	uint32_t n_offsets;
 	struct cam_raw_copy copy;	       /* UNWIND */
 	const struct cam_unwind_mapping *maps; /* UNWIND: ascending */
@@ -106,17 +114,6 @@ struct cam_process_tidings {
 
 struct cam_file_tidings {
 	struct cam_file_key key;
-};
-
-struct cam_names_tidings {
-	const struct cam_name *names; /* those asked for that fit, in any order */
-	uint32_t n_names;
-	bool more;		  /* further packets of the same ticket follow */
-	struct cam_text build_id; /* raw bytes */
-	bool left_out;		  /* its DWARF was too large: without what it would have told */
-	/* PERF_MAP, JITDUMP: */
-	uint64_t turn; /* another one: names told in the one before may be wrong from now on */
-	bool behind;   /* the file has more than was read by now: ask again soon */
 };
 
 /* TABLE. The rules of all packets make one list; rows ascend over all packets. */

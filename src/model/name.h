@@ -35,3 +35,20 @@ struct cam_name {
 	uint32_t n_inlined;		   /* only of what has a name */
 	const struct cam_inlined *inlined; /* the outermost first */
 };
+
+/* The answer to CAM_ERRAND_NAMES. */
+struct cam_names_tidings {
+	const struct cam_name *names; /* those asked for that fit, in any order */
+	uint32_t n_names;
+	bool more;		  /* further packets of the same ticket follow */
+	struct cam_text build_id; /* raw bytes */
+	bool left_out;		  /* its DWARF was too large: without what it would have told */
+	/* A debug file would tell more, and the errand says that it can be looked for: then there are no names, and
+	 * the errand is to be sent again, with that file or without `search`. One that was sent along is not
+	 * the file's if this is said again. */
+	bool wants_debug;
+	struct cam_text link; /* what .gnu_debuglink says: a file's name; may be empty */
+	/* PERF_MAP, JITDUMP: */
+	uint64_t turn; /* another one: names told in the one before may be wrong from now on */
+	bool behind;   /* the file has more than was read by now: ask again soon */
+};

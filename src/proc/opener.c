@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/packet.h"
 #include "base/units.h"
+#include "proc/debugfile.h"
 #include "proc/file.h"
 #include "proc/java.h"
 #include "proc/perfmap.h"
@@ -56,7 +57,7 @@ struct job {
 	struct job *next;
 	struct cam_errand errand;
 	uint64_t arrived_ns;
-	char path[];
+	char text[]; /* what the errand's texts borrow */
 };
 
 struct worker {
@@ -182,6 +183,9 @@ static void work(struct worker *w, const struct cam_errand *e, struct result *r)
 		if (e->wake)
 			wake_java(w->opener, e);
 		t->error = cam_perfmap_hold(e->pid, e->start_ns, &t->held.key, &r->fd);
+		break;
+	case CAM_ERRAND_DEBUG:
+		t->error = cam_debugfile_hold(e, &w->stage, &r->fd);
 		break;
 	case CAM_ERRAND_KALLSYMS:
 		t->error = cam_file_kallsyms(&r->fd);
@@ -480,15 +484,22 @@ static void *be_watcher(void *arg)
 
 /* ---- the receiver ---- */
 
+static char *move_text(struct cam_text *t, char *to)
+{
+	if (t->n)
+		memcpy(to, t->p, t->n);
+	t->p = to;
+	return to + t->n;
+}
+
 static struct job *make_job(const struct cam_errand *e)
 {
-	struct job *j = malloc(sizeof(*j) + e->mapping.path.n);
+	struct job *j = malloc(sizeof(*j) + e->mapping.path.n + e->build_id.n + e->link.n);
 	if (!j)
 		return NULL;
 	*j = (struct job){.errand = *e, .arrived_ns = now_ns()};
-	if (e->mapping.path.n)
-		memcpy(j->path, e->mapping.path.p, e->mapping.path.n);
-	j->errand.mapping.path.p = j->path;
+	char *to = move_text(&j->errand.mapping.path, j->text);
+	move_text(&j->errand.link, move_text(&j->errand.build_id, to));
 	j->errand.offsets = NULL;
 	return j;
 }

@@ -6,9 +6,9 @@
  *	err = cam_confine(CAM_CONFINE_OPENER);	-EOPNOTSUPP: may go on, any other: stop
  *	err = cam_opener_run(3, -1);
  *	_exit(err ? 1 : 0);			not exit(): a thread may be stuck for ever
- * The recorder then sends packed errands (PROCESS, THREAD, FILE, KALLSYMS) and gets packed tidings, in
+ * The recorder then sends packed errands (PROCESS, THREAD, FILE, JIT, DEBUG, KALLSYMS) and gets packed tidings, in
  * any order, each errand answered exactly once (a PROCESS by several packets, `more` in all but the
- * last), within CAM_OPENER_GIVE_UP_MS and a little. A FILE or KALLSYMS without an error comes with its
+ * last), within CAM_OPENER_GIVE_UP_MS and a little. A FILE, JIT, DEBUG or KALLSYMS without an error comes with its
  * descriptor. Nothing is sent that was not asked for.
  *
  * An errand can hang for ever. It delays others by at most about CAM_OPENER_SLOW_MS, is answered with

@@ -28,6 +28,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/plt.h"
 #include "symbol/sort.h"
+#include "symbol/xz.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -62,6 +63,9 @@ struct side {
 struct cam_elf {
 	struct cam_elf_file file;
 	struct side sides[CAM_ELF_KINDS];
+	struct cam_elf *mini; /* NULL: none */
+	uint8_t *mini_memory; /* what it was read from */
+	size_t mini_bytes;
 };
 
 /* What finding needs and forgets. */
@@ -257,9 +261,41 @@ static int load_as(int (*read)(struct cam_elf_file *, const struct cam_bytes *),
 	return 0;
 }
 
+/* Only where it is needed. What cannot be read is left out: the file has its other symbols. */
+static int load_mini(struct cam_elf *e, const struct cam_bytes *b)
+{
+	const struct cam_elf_part *part = &e->file.debug[CAM_ELF_DEBUG_DATA];
+	if (!part->bytes || part->compressed || e->file.symbols[CAM_ELF_SYMTAB].rows)
+		return 0;
+	int error = cam_xz_inflate(b, part->offset, part->bytes, CAM_ELF_MAX_MINI, &e->mini_memory,
+				   &e->mini_bytes);
+	struct cam_bytes inside = cam_bytes_of_memory(e->mini_memory, e->mini_bytes);
+	if (!error)
+		error = cam_elf_load_debug(&inside, &e->mini);
+	if (!error &&
+	    (e->mini->file.is_64 != e->file.is_64 || e->mini->file.machine != e->file.machine)) {
+		cam_elf_free(e->mini);
+		e->mini = NULL;
+	}
+	return error == -ENOMEM ? error : 0;
+}
+
 int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out)
 {
-	return load_as(cam_elf_file_read, b, out);
+	int error = load_as(cam_elf_file_read, b, out);
+	if (!error)
+		error = load_mini(*out, b);
+	if (error == -ENOMEM && *out) {
+		cam_elf_free(*out);
+		*out = NULL;
+	}
+	return error;
+}
+
+const struct cam_elf *cam_elf_mini(const struct cam_elf *e, struct cam_bytes *b)
+{
+	*b = cam_bytes_of_memory(e->mini_memory, e->mini_bytes);
+	return e->mini;
 }
 
 int cam_elf_load_debug(const struct cam_bytes *b, struct cam_elf **out)
@@ -273,6 +309,10 @@ void cam_elf_free(struct cam_elf *e)
 		free(e->sides[kind].sized.rows);
 		free(e->sides[kind].unsized.rows);
 	}
+	if (e) {
+		cam_elf_free(e->mini);
+		free(e->mini_memory);
+	}
 	free(e);
 }
 
@@ -281,7 +321,8 @@ size_t cam_elf_memory(const struct cam_elf *e)
 	size_t rows = 0;
 	for (int kind = 0; kind < CAM_ELF_KINDS; kind++)
 		rows += e->sides[kind].sized.n + e->sides[kind].unsized.n;
-	return sizeof(*e) + rows * sizeof(struct row);
+	return sizeof(*e) + rows * sizeof(struct row) + e->mini_bytes +
+	       (e->mini ? cam_elf_memory(e->mini) : 0);
 }
 
 const struct cam_elf_file *cam_elf_outline(const struct cam_elf *e)

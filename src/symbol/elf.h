@@ -28,6 +28,7 @@
 #define CAM_ELF_MAX_SYMBOLS   (8u << 20) /* rows of a table that are looked at; more is -E2BIG */
 #define CAM_ELF_MAX_FUNCTIONS (2u << 20) /* kept of one file, 24 bytes each; more is -E2BIG */
 #define CAM_ELF_MAX_NAME      4096u
+#define CAM_ELF_MAX_MINI      (32u << 20) /* bytes of .gnu_debugdata once inflated; more is left out */
 
 struct cam_elf;
 
@@ -38,6 +39,9 @@ int cam_elf_load(const struct cam_bytes *b, struct cam_elf **out);
 int cam_elf_load_debug(const struct cam_bytes *b, struct cam_elf **out);
 void cam_elf_free(struct cam_elf *e);
 size_t cam_elf_memory(const struct cam_elf *e);
+/* The symbols that a stripped file carries along (.gnu_debugdata), and how to read them, by addresses as those of
+ * cam_elf_load_debug(); NULL: it has none. Borrowed from e. */
+const struct cam_elf *cam_elf_mini(const struct cam_elf *e, struct cam_bytes *b);
 /* Borrowed from e. */
 const struct cam_elf_file *cam_elf_outline(const struct cam_elf *e);
 /* Raw bytes, borrowed from e; empty: it has none. */

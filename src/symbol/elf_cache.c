@@ -16,6 +16,7 @@ struct entry {
 struct cam_elf_cache {
 	size_t max_bytes, held_bytes;
 	uint64_t clock;
+	const struct cam_elf *pinned;
 	struct entry entries[CAM_ELF_CACHE_FILES];
 };
 
@@ -54,7 +55,8 @@ static void make_fit(struct cam_elf_cache *c, const struct entry *kept, size_t m
 		struct entry *oldest = NULL;
 		for (size_t i = 0; i < CAM_ELF_CACHE_FILES; i++) {
 			struct entry *e = &c->entries[i];
-			if (e->elf && e != kept && (!oldest || e->used < oldest->used))
+			if (e->elf && e != kept && e->elf != c->pinned &&
+			    (!oldest || e->used < oldest->used))
 				oldest = e;
 		}
 		if (!oldest)
@@ -71,7 +73,9 @@ static struct entry *entry_of(struct cam_elf_cache *c, const struct cam_identity
 		struct entry *e = &c->entries[i];
 		if (e->used && e->debug == debug && cam_identity_equal(&e->file, file))
 			return e;
-		if (e->used < least->used)
+		if (least->elf && least->elf == c->pinned)
+			least = e;
+		if (e->used < least->used && (!e->elf || e->elf != c->pinned))
 			least = e;
 	}
 	if (least->used)
@@ -125,4 +129,14 @@ int cam_elf_cache_get_debug(struct cam_elf_cache *c, int fd, struct cam_bytes *b
 			    const struct cam_elf **e)
 {
 	return get(c, fd, true, b, e);
+}
+
+void cam_elf_cache_pin(struct cam_elf_cache *c, const struct cam_elf *e)
+{
+	c->pinned = e;
+}
+
+void cam_elf_cache_empty(struct cam_elf_cache *c)
+{
+	make_fit(c, NULL, 0);
 }

@@ -24,6 +24,10 @@ size_t cam_elf_cache_memory(const struct cam_elf_cache *c);
  */
 int cam_elf_cache_get(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
 		      const struct cam_elf **e);
+/* That one stays until the next pin, whatever else is asked for; NULL: none does. */
+void cam_elf_cache_pin(struct cam_elf_cache *c, const struct cam_elf *e);
+/* All but what is pinned, for whoever needs the memory more. */
+void cam_elf_cache_empty(struct cam_elf_cache *c);
 /* The same, read as a file with debug information only: cam_elf_load_debug(). */
 int cam_elf_cache_get_debug(struct cam_elf_cache *c, int fd, struct cam_bytes *b,
 			    const struct cam_elf **e);

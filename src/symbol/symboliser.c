@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/packet.h"
+#include "symbol/companion.h"
 #include "symbol/dwarf_cache.h"
 #include "symbol/elf_cache.h"
 #include "symbol/frame_index.h"
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <time.h>
 
 #define WORK_BYTES   (64u << 20)  /* of tables and names, an errand */
 #define DWARF_BYTES  (256u << 20) /* …of DWARF */
@@ -21,10 +23,13 @@
 #define CHAIN_BYTES  (2u << 20) /* texts of what is inlined; more is left out */
 #define MAX_INLINED  16384u	/* as well */
 #define SEND_WAIT_MS 10000
+#define CPU_SECONDS \
+	20 /* then it ends, when there is nothing to do: at 60 it would be killed (helper.h) */
 
 struct cam_symboliser {
 	struct cam_elf_cache *files;
 	struct cam_dwarf_cache *dwarfs;
+	struct cam_companions *companions;
 	struct cam_jit_cache *jits;
 	struct cam_kallsyms *kernel; /* NULL: not given, or it could not be read */
 	int kernel_error;
@@ -52,16 +57,20 @@ struct answer {
 	uint64_t turn;
 	bool behind;
 	bool left_out; /* DWARF was too large */
-	bool sent;     /* a packet went out */
+	bool wants_debug;
+	struct cam_companion_link link;
+	bool sent; /* a packet went out */
 	cam_symboliser_send_fn *send;
 	void *arg;
 };
 
-/* Where lines and what is inlined are looked up. */
+/* Where names are looked up: the file, its debug file or what it carries along (by addresses), DWARF. */
 struct naming {
-	const struct cam_elf_file *f; /* of the file that the offsets are of */
-	struct cam_bytes b;	      /* of the one that has the DWARF */
-	struct cam_dwarf *dwarf;      /* NULL: there is none */
+	const struct cam_elf *own, *debug; /* debug: NULL: there is none */
+	const struct cam_elf_file *f;	   /* outline of own */
+	struct cam_bytes own_bytes, debug_bytes, dwarf_bytes;
+	struct cam_dwarf *dwarf; /* NULL: there is none */
+	uint64_t work, dwarf_work;
 };
 
 struct cam_symboliser *cam_symboliser_new(void)
@@ -72,10 +81,11 @@ struct cam_symboliser *cam_symboliser_new(void)
 	s->kernel_error = -ENODATA;
 	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
 	s->dwarfs = cam_dwarf_cache_new(CAM_SYMBOLISER_DWARF_BYTES);
+	s->companions = cam_companions_new();
 	s->jits = cam_jit_cache_new(CAM_JIT_CACHE_BYTES);
 	s->tables = cam_table_cache_new(CAM_SYMBOLISER_TABLE_BYTES);
 	s->walk = cam_stack_walk_new();
-	if (!s->files || !s->dwarfs || !s->jits || !s->tables || !s->walk) {
+	if (!s->files || !s->dwarfs || !s->companions || !s->jits || !s->tables || !s->walk) {
 		cam_symboliser_free(s);
 		return NULL;
 	}
@@ -91,6 +101,7 @@ void cam_symboliser_free(struct cam_symboliser *s)
 		return;
 	cam_elf_cache_free(s->files);
 	cam_dwarf_cache_free(s->dwarfs);
+	cam_companions_free(s->companions);
 	cam_jit_cache_free(s->jits);
 	cam_kallsyms_free(s->kernel);
 	cam_elf_free(s->vdso_elf);
@@ -142,15 +153,15 @@ static void keep_levels(struct cam_symboliser *s, struct cam_dwarf_hit *hit, str
 }
 
 /* Lines, what is inlined, and the name where the symbols had none. */
-static void ask_dwarf(struct answer *a, const struct naming *from, uint64_t *work,
-		      struct cam_name *n)
+static void ask_dwarf(struct answer *a, struct naming *from, struct cam_name *n)
 {
 	struct cam_symboliser *s = a->s;
 	struct cam_dwarf_hit *hit = &s->dwarf_hit;
 	uint64_t address, start, follow;
 	if (!from->dwarf || !cam_elf_file_address(from->f, n->offset, &address))
 		return;
-	int found = cam_dwarf_find(from->dwarf, &from->b, address, work, hit);
+	int found =
+		cam_dwarf_find(from->dwarf, &from->dwarf_bytes, address, &from->dwarf_work, hit);
 	if (found == -E2BIG || found == -ENOMEM || found == -EBUSY)
 		a->left_out = true;
 	if (found <= 0)
@@ -164,27 +175,93 @@ static void ask_dwarf(struct answer *a, const struct naming *from, uint64_t *wor
 	keep_levels(s, hit, n);
 }
 
-static int name_from_elf(struct answer *a, const struct cam_elf *e, const struct cam_bytes *b)
+/* 1: s->hit is of the debug file, in the terms of the file itself. */
+static int ask_debug_file(struct cam_symboliser *s, struct naming *from, uint64_t offset)
+{
+	uint64_t address, start, follow;
+	if (!from->debug || !cam_elf_file_address(from->f, offset, &address) ||
+	    cam_elf_find(from->debug, &from->debug_bytes, address, &from->work, &s->hit) <= 0 ||
+	    !cam_elf_file_offset(from->f, s->hit.start, &start, &follow) || start > offset)
+		return 0;
+	s->hit.start = start;
+	return 1;
+}
+
+/* The file's own .symtab knows best; its .dynsym knows a part. */
+static int ask_symbols(struct cam_symboliser *s, struct naming *from, uint64_t offset)
+{
+	int found = cam_elf_find(from->own, &from->own_bytes, offset, &from->work, &s->hit);
+	if (found == 1 && s->hit.source == CAM_NAME_SYMTAB)
+		return 1;
+	if (ask_debug_file(s, from, offset))
+		return 1;
+	/* What was found before is overwritten. */
+	return from->debug ? cam_elf_find(from->own, &from->own_bytes, offset, &from->work, &s->hit)
+			   : found;
+}
+
+static int name_from_elf(struct answer *a, struct naming *from)
 {
 	struct cam_symboliser *s = a->s;
 	const struct cam_errand *errand = a->errand;
-	uint64_t work = WORK_BYTES, dwarf_work = DWARF_BYTES;
-	struct naming from = {.f = cam_elf_outline(e), .b = *b};
-	int error = cam_dwarf_cache_get(s->dwarfs, b, from.f, &dwarf_work, &from.dwarf);
-	a->left_out |= error == -E2BIG || error == -ENOMEM || error == -EBUSY;
 	for (uint32_t i = 0; i < errand->n_offsets; i++) {
 		struct cam_name *n = &s->names[i];
 		/* A name that cannot be read is one name missing, not the file's others. */
-		if (cam_elf_find(e, b, errand->offsets[i], &work, &s->hit) <= 0) {
-			n->start = cam_frame_index_start(cam_elf_outline(e), b, n->offset);
+		if (ask_symbols(s, from, errand->offsets[i]) <= 0) {
+			n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset);
 		} else {
 			n->start = s->hit.start;
 			n->source = s->hit.source;
 			n->name = keep_text(s, s->hit.name);
 		}
-		ask_dwarf(a, &from, &dwarf_work, n);
+		ask_dwarf(a, from, n);
 	}
 	return 0;
+}
+
+/* Takes the debug file, if it is the file's own. */
+static bool take_debug_file(struct answer *a, struct naming *from, int fd)
+{
+	struct cam_symboliser *s = a->s;
+	const struct cam_elf *debug;
+	struct cam_bytes b;
+	cam_elf_cache_pin(s->files, from->own);
+	bool good = fd >= 0 && !cam_elf_cache_get_debug(s->files, fd, &b, &debug) &&
+		    cam_companion_is(s->companions, from->f, &a->link, cam_elf_outline(debug), &b);
+	cam_elf_cache_pin(s->files, NULL);
+	if (good) {
+		from->debug = debug;
+		from->debug_bytes = b;
+	}
+	return good;
+}
+
+/* The DWARF of the file itself, or of its debug file. */
+static void open_dwarf(struct answer *a, struct naming *from, bool own)
+{
+	struct cam_symboliser *s = a->s;
+	const struct cam_elf *e = own ? from->own : from->debug;
+	from->dwarf_bytes = own ? from->own_bytes : from->debug_bytes;
+	if (!e || a->errand->symbols_only)
+		return;
+	int error = cam_dwarf_cache_get(s->dwarfs, &from->dwarf_bytes, cam_elf_outline(e),
+					&from->dwarf_work, &from->dwarf);
+	a->left_out |= error == -E2BIG || error == -ENOMEM || error == -EBUSY;
+}
+
+static int name_file(struct answer *a, struct naming *from, int debug_fd)
+{
+	bool own = from->f->debug[CAM_ELF_DEBUG_INFO].bytes != 0;
+	cam_companion_link(from->f, &from->own_bytes, &a->link);
+	bool may_have = !own && (from->f->build_id_bytes >= 2 || a->link.name.n);
+	if (!take_debug_file(a, from, may_have ? debug_fd : -1) && may_have && a->errand->search) {
+		a->wants_debug = true;
+		return 0;
+	}
+	if (!from->debug)
+		from->debug = cam_elf_mini(from->own, &from->debug_bytes);
+	open_dwarf(a, from, own);
+	return name_from_elf(a, from);
 }
 
 static int name_from_kallsyms(struct cam_symboliser *s, const struct cam_errand *errand, int fd)
@@ -234,31 +311,33 @@ static int name_from_jit(struct answer *a, int fd)
 	return 0;
 }
 
-static int find_names(struct answer *a, int fd)
+static int find_names(struct answer *a, const int fds[2])
 {
 	struct cam_symboliser *s = a->s;
 	const struct cam_errand *errand = a->errand;
-	struct cam_bytes b;
-	const struct cam_elf *e = s->vdso_elf;
+	struct naming from = {.own = s->vdso_elf, .work = WORK_BYTES, .dwarf_work = DWARF_BYTES};
+	int fd = fds[0];
 	if (errand->file == CAM_FILE_KERNEL)
 		return name_from_kallsyms(s, errand, fd);
 	if (errand->format == CAM_FORMAT_PERF_MAP || errand->format == CAM_FORMAT_JITDUMP)
 		return name_from_jit(a, fd);
 	if (errand->file == CAM_FILE_VDSO) {
-		if (!e)
+		if (!from.own)
 			return -ENOENT;
-		b = s->vdso;
+		from.own_bytes = s->vdso;
 	} else {
 		if (fd < 0)
 			return -EBADF;
-		int error = errand->format == CAM_FORMAT_DEBUG
-				    ? cam_elf_cache_get_debug(s->files, fd, &b, &e)
-				    : cam_elf_cache_get(s->files, fd, &b, &e);
+		int error =
+			errand->format == CAM_FORMAT_DEBUG
+				? cam_elf_cache_get_debug(s->files, fd, &from.own_bytes, &from.own)
+				: cam_elf_cache_get(s->files, fd, &from.own_bytes, &from.own);
 		if (error)
 			return error;
 	}
-	a->build_id = cam_elf_build_id(e);
-	return name_from_elf(a, e, &b);
+	a->build_id = cam_elf_build_id(from.own);
+	from.f = cam_elf_outline(from.own);
+	return name_file(a, &from, fds[1]);
 }
 
 static int send_tidings(const struct answer *a, struct cam_tidings *t)
@@ -285,6 +364,8 @@ static int send_packet(const struct answer *a, int error, uint32_t first, uint32
 			.turn = a->turn,
 			.behind = a->behind,
 			.left_out = a->left_out,
+			.wants_debug = a->wants_debug,
+			.link = a->link.name,
 		};
 	return send_tidings(a, &t);
 }
@@ -310,14 +391,20 @@ static int send_names(const struct answer *a)
 	return error;
 }
 
-static int answer_names(struct answer *a, int fd)
+static int answer_names(struct answer *a, const int fds[2])
 {
 	for (uint32_t i = 0; i < a->errand->n_offsets; i++) {
 		uint64_t offset = a->errand->offsets[i];
 		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
 	}
 	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
-	int error = find_names(a, fd);
+	int error = find_names(a, fds);
+	if (!error && a->wants_debug) {
+		struct cam_tidings t = {.names = {.build_id = a->build_id,
+						  .wants_debug = true,
+						  .link = a->link.name}};
+		return send_tidings(a, &t);
+	}
 	return error ? send_packet(a, error, 0, 0) : send_names(a);
 }
 
@@ -400,6 +487,14 @@ static int answer_outline(struct answer *a, int fd)
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg)
 {
+	const int fds[2] = {fd, -1};
+	return cam_symboliser_answer_with(s, packet, bytes, fds, send, arg);
+}
+
+int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, size_t bytes,
+			       const int fds[2], cam_symboliser_send_fn *send, void *arg)
+{
+	int fd = fds[0];
 	struct cam_errand errand;
 	int error = cam_errand_unpack(packet, bytes, s->scratch, sizeof(s->scratch), &errand);
 	if (error)
@@ -407,7 +502,7 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 	struct answer a = {.s = s, .errand = &errand, .send = send, .arg = arg};
 	switch (errand.type) {
 	case CAM_ERRAND_NAMES:
-		return answer_names(&a, fd);
+		return answer_names(&a, fds);
 	case CAM_ERRAND_TABLE:
 		return answer_table(&a, fd);
 	case CAM_ERRAND_UNWIND:
@@ -444,20 +539,30 @@ static int send_to_socket(void *arg, const void *packet, size_t bytes)
 	return error;
 }
 
+/* The limit on CPU time counts from the start: it is there for one that does not come back. */
+static bool has_worked_long(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 && t.tv_sec >= CPU_SECONDS;
+}
+
 static int serve(struct cam_symboliser *s, int socket, int idle_ms)
 {
 	for (;;) {
-		int fd CAM_AUTOCLOSE = -1;
-		int ready = wait_for(socket, POLLIN, idle_ms);
+		int fds[2] = {-1, -1};
+		int ready = wait_for(socket, POLLIN, has_worked_long() ? 0 : idle_ms);
 		if (ready <= 0)
 			return ready;
-		ssize_t got = cam_packet_receive(socket, s->received, sizeof(s->received), &fd);
+		ssize_t got = cam_packet_receive_two(socket, s->received, sizeof(s->received), fds);
+		int fd CAM_AUTOCLOSE = fds[0], debug_fd CAM_AUTOCLOSE = fds[1];
 		if (got == -EAGAIN || got == -EMSGSIZE)
 			continue;
 		if (got <= 0)
 			return (int)got;
-		int error = cam_symboliser_answer(s, s->received, (size_t)got, fd, send_to_socket,
-						  &socket);
+		(void)fd;
+		(void)debug_fd;
+		int error = cam_symboliser_answer_with(s, s->received, (size_t)got, fds,
+						       send_to_socket, &socket);
 		if (error == -EPIPE)
 			return 0;
 		if (error && error != -EBADMSG)

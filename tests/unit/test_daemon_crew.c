@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,12 @@
 #define DIE    0xdeadu
 #define HANG   0xbeefu
 #define LIE    0x11e5u
+#define LEAVE  0x1eafu /* ends by itself, without an answer */
 #define SOCKET 3
+
+/* Offsets whose file's debug file is there; is not; is there, but only the third is it; belongs to another user. */
+enum { WANT = 0x1000, WANT_NONE, WANT_THIRD, WANT_OTHERS };
+static const char *const links[] = {"there", "nowhere", "third", "others"};
 
 static uint64_t now_ns(void)
 {
@@ -36,6 +42,8 @@ static void misbehave(uint64_t how)
 {
 	if (how == DIE)
 		_exit(9);
+	if (how == LEAVE)
+		_exit(0);
 	while (how == HANG)
 		pause();
 	/* Not an answer at all, and one that nobody asked for. */
@@ -47,9 +55,44 @@ static void misbehave(uint64_t how)
 		_exit(8);
 }
 
-static int answer(const struct cam_errand *e, int fd, struct cam_tidings *t, struct cam_name *names)
+/* The symboliser's part; false: it has no names to give yet. */
+static bool has_debug_file(const struct cam_errand *e, int second, struct cam_names_tidings *t)
 {
-	int give = -1;
+	uint64_t at = e->offsets[0];
+	off_t bytes = second >= 0 ? lseek(second, 0, SEEK_END) : 0;
+	if (at < WANT || at > WANT_OTHERS || !e->search ||
+	    (second >= 0 && (at != WANT_THIRD || !bytes)))
+		return true;
+	t->wants_debug = true;
+	t->build_id = CAM_TEXT("\1\2\3");
+	t->link = cam_text_of(links[at - WANT]);
+	return false;
+}
+
+/* The opener's part: an empty file is the one. */
+static int find_debug_file(const struct cam_errand *e, struct cam_tidings *t)
+{
+	bool other = cam_text_equal(e->link, CAM_TEXT("others"));
+	t->error = !cam_text_equal(e->build_id, CAM_TEXT("\1\2\3")) ||
+				   !cam_text_equal(e->mapping.path, CAM_TEXT("/bin/a"))
+			   ? -EINVAL
+		   : cam_text_equal(e->link, CAM_TEXT("nowhere")) || (other && e->skip) ? -ENOENT
+											: 0;
+	if (t->error)
+		return -1;
+	if (!other)
+		return open(e->skip == 2 ? "/dev/shm" : "/proc/self/exe",
+			    e->skip == 2 ? O_TMPFILE | O_RDWR : O_RDONLY, 0600);
+	int fd = open("/dev/shm", O_TMPFILE | O_RDWR, 0600);
+	if (fd < 0 || fchmod(fd, 0666))
+		_exit(7);
+	return fd;
+}
+
+static int answer(const struct cam_errand *e, const int fds[2], struct cam_tidings *t,
+		  struct cam_name *names)
+{
+	int give = -1, fd = fds[0];
 	*t = (struct cam_tidings){.type = e->type, .ticket = e->ticket};
 	switch (e->type) {
 	case CAM_ERRAND_THREAD:
@@ -63,14 +106,22 @@ static int answer(const struct cam_errand *e, int fd, struct cam_tidings *t, str
 	case CAM_ERRAND_KALLSYMS:
 		give = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 		break;
+	case CAM_ERRAND_DEBUG:
+		give = find_debug_file(e, t);
+		break;
 	case CAM_ERRAND_NAMES:
 		misbehave(e->offsets[0]);
+		if (!has_debug_file(e, fds[1], &t->names))
+			break;
 		for (uint32_t i = 0; i < e->n_offsets; i++)
 			names[i] = (struct cam_name){
 				.offset = e->offsets[i],
 				.start = e->offsets[i],
 				.source = CAM_NAME_SYMTAB,
-				.name = fd >= 0 ? CAM_TEXT("with a file") : CAM_TEXT("without"),
+				.name = e->symbols_only ? CAM_TEXT("symbols only")
+					: fds[1] >= 0	? CAM_TEXT("with two files")
+					: fd >= 0	? CAM_TEXT("with a file")
+							: CAM_TEXT("without"),
 			};
 		t->names.names = names;
 		t->names.n_names = e->n_offsets;
@@ -86,18 +137,20 @@ static int run_helper(void)
 	static uint64_t packet[CAM_ERRAND_MAX_BYTES / 8], scratch[CAM_ERRAND_MAX_BYTES / 4];
 	static struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	for (;;) {
-		int fd;
-		ssize_t n = cam_packet_receive(SOCKET, packet, sizeof(packet), &fd);
+		int fds[2];
+		ssize_t n = cam_packet_receive_two(SOCKET, packet, sizeof(packet), fds);
 		struct cam_errand e;
 		struct cam_tidings t;
 		if (n <= 0 || cam_errand_unpack(packet, (size_t)n, scratch, sizeof(scratch), &e))
 			return 1;
-		int give = answer(&e, fd, &t, names);
+		int give = answer(&e, fds, &t, names);
 		int bytes = cam_tidings_pack(&t, packet, sizeof(packet));
 		if (bytes < 0 || cam_packet_send(SOCKET, packet, (size_t)bytes, give))
 			return 2;
-		if (fd >= 0)
-			close(fd);
+		for (int i = 0; i < 2; i++) {
+			if (fds[i] >= 0)
+				close(fds[i]);
+		}
 		if (give >= 0)
 			close(give);
 	}
@@ -191,7 +244,10 @@ static int ask_file(struct fixture *f, uint32_t ticket, uint32_t file)
 					   .ticket = ticket,
 					   .file = file,
 					   .pid = 1,
-					   .mapping = {.start = 4096, .end = 8192, .inode = 77}});
+					   .mapping = {.start = 4096,
+						       .end = 8192,
+						       .inode = 77,
+						       .path = CAM_TEXT("/bin/a")}});
 }
 
 static int ask_names(struct fixture *f, uint32_t ticket, uint32_t file, uint64_t offset)
@@ -298,6 +354,7 @@ static void unchanged_symbols_do_not_wait_for_changed_ones(void **state)
 	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
 }
 
+/* First without DWARF, then not at all. */
 static void a_file_that_kills_is_given_to_nobody_again(void **state)
 {
 	struct fixture *f = *state;
@@ -306,11 +363,69 @@ static void a_file_that_kills_is_given_to_nobody_again(void **state)
 	wait_for(f, 2);
 	assert_int_equal(ask_names(f, 3, CAM_FILE_FIRST, DIE), 0);
 	assert_true(wait_for(f, 3)->error < 0);
-	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), -EBADF);
-	assert_int_equal(ask_names(f, 5, CAM_FILE_FIRST + 1, 16), 0);
-	assert_string_equal(wait_for(f, 4)->text, "with a file");
+	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), 0);
+	assert_string_equal(wait_for(f, 4)->text, "symbols only");
+	assert_int_equal(cam_crew_stats(f->crew).symbols_only_files, 1);
+	assert_int_equal(cam_crew_stats(f->crew).poisoned_files, 0);
+	assert_int_equal(ask_names(f, 5, CAM_FILE_FIRST, DIE), 0);
+	assert_true(wait_for(f, 5)->error < 0);
+	assert_int_equal(ask_names(f, 6, CAM_FILE_FIRST, 16), -EBADF);
+	assert_int_equal(ask_names(f, 7, CAM_FILE_FIRST + 1, 16), 0);
+	assert_string_equal(wait_for(f, 6)->text, "with a file");
 	assert_int_equal(cam_crew_stats(f->crew).poisoned_files, 1);
-	assert_int_equal(cam_crew_stats(f->crew).symboliser_starts, 2);
+	assert_int_equal(cam_crew_stats(f->crew).symboliser_starts, 3);
+}
+
+/* One that ends because it has worked enough is nobody's fault. */
+static void a_symboliser_that_leaves_blames_no_file(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, CAM_FILE_FIRST), 0);
+	wait_for(f, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(ask_names(f, 2, CAM_FILE_FIRST, LEAVE), 0);
+		assert_true(wait_for(f, 2 + i)->error < 0);
+	}
+	assert_int_equal(ask_names(f, 3, CAM_FILE_FIRST, 16), 0);
+	assert_string_equal(wait_for(f, 4)->text, "with a file");
+	assert_int_equal(cam_crew_stats(f->crew).poisoned_files, 0);
+	assert_int_equal(cam_crew_stats(f->crew).symbols_only_files, 0);
+}
+
+/* Names wait until it was looked for, and come once, with it or without. */
+static void a_debug_file_is_looked_for_and_goes_along(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const expected[] = {"with two files", "with a file", "with two files",
+					       "with a file"};
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t file = CAM_FILE_FIRST + i;
+		size_t before = f->n;
+		assert_int_equal(ask_file(f, 1, file), 0);
+		wait_for(f, before + 1);
+		/* Two at a time: the second waits, too. */
+		assert_int_equal(ask_names(f, 2, file, WANT + i), 0);
+		assert_int_equal(ask_names(f, 3, file, WANT + i), 0);
+		wait_for(f, before + 3);
+		assert_string_equal(f->heard[before + 1].text, expected[i]);
+		assert_string_equal(f->heard[before + 2].text, expected[i]);
+		assert_int_equal(f->heard[before + 1].error, 0);
+		assert_int_equal(ask_names(f, 4, file, WANT + i), 0);
+		assert_string_equal(wait_for(f, before + 4)->text, expected[i]);
+		assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+	}
+	assert_int_equal(cam_crew_stats(f->crew).debug_files, 2);
+	/* Forgotten while it is looked for: answered all the same. */
+	size_t before = f->n;
+	f->door->send(f->door,
+		      &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST});
+	assert_int_equal(ask_file(f, 5, CAM_FILE_FIRST), 0);
+	wait_for(f, before + 1);
+	assert_int_equal(ask_names(f, 6, CAM_FILE_FIRST, WANT), 0);
+	f->door->send(f->door,
+		      &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST});
+	assert_int_equal(wait_for(f, before + 2)->ticket, 6);
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
 }
 
 static void a_helper_that_hangs_is_replaced(void **state)
@@ -375,6 +490,8 @@ int main(int argc, char **argv)
 		TEST(symbols_that_have_not_changed_are_good),
 		TEST(unchanged_symbols_do_not_wait_for_changed_ones),
 		TEST(a_file_that_kills_is_given_to_nobody_again),
+		TEST(a_symboliser_that_leaves_blames_no_file),
+		TEST(a_debug_file_is_looked_for_and_goes_along),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),
 		TEST(lies_are_not_delivered),

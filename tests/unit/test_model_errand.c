@@ -68,6 +68,10 @@ static const struct cam_errand errands[] = {
 	{CAM_ERRAND_NAMES, 5, .file = CAM_FILE_KERNEL, .offsets = offsets, .n_offsets = 3},
 	{CAM_ERRAND_NAMES, 6, .file = CAM_FILE_FIRST},
 	{CAM_ERRAND_NAMES, 6, .format = CAM_FORMAT_JITDUMP, .offsets = offsets, .n_offsets = 1},
+	{CAM_ERRAND_NAMES, 6, .search = true, .symbols_only = true},
+	{CAM_ERRAND_DEBUG, 6, 5, .file = 12, .mapping = {.path = CAM_TEXT("/bin/a\nb")},
+	 .build_id = CAM_TEXT("\1\0\2"), .link = CAM_TEXT("a.debug"), .skip = UINT32_MAX},
+	{CAM_ERRAND_DEBUG, 6},
 	{CAM_ERRAND_FORGET, 7, .file = UINT32_MAX},
 	{CAM_ERRAND_JIT, 8, 5, 5, 10, UINT64_MAX},
 	{CAM_ERRAND_TABLE, 9, .file = 11},
@@ -89,6 +93,8 @@ static const struct cam_tidings tidings[] = {
 	{CAM_ERRAND_KALLSYMS, 4},
 	{CAM_ERRAND_NAMES, 5, .names = {names, 3, true, CAM_TEXT("\1\2\3\0\5")}},
 	{CAM_ERRAND_NAMES, 5, .error = -EBADMSG},
+	{CAM_ERRAND_NAMES, 5, .names = {.wants_debug = true, .link = CAM_TEXT("x.debug")}},
+	{CAM_ERRAND_DEBUG, 5, .file = 12},
 	{CAM_ERRAND_JIT, 8, 5, 5, 10, .held = {{8, 1, 77, 5, -1, UINT64_MAX}}},
 	{CAM_ERRAND_TABLE, 9, .file = 11, .table = {rules, rows, 2, 3, true}},
 	{CAM_ERRAND_TABLE, 9, .file = 11},
@@ -142,6 +148,11 @@ static void errands_come_back(void **state)
 			assert_int_equal(got.offsets[k], e->offsets[k]);
 		assert_mapping(&got.mapping, &e->mapping);
 		assert_int_equal(got.format, e->format);
+		assert_int_equal(got.search, e->search);
+		assert_int_equal(got.symbols_only, e->symbols_only);
+		assert_text(got.build_id, e->build_id);
+		assert_text(got.link, e->link);
+		assert_int_equal(got.skip, e->skip);
 		assert_int_equal(got.start_ns, e->start_ns);
 		assert_int_equal(got.copy.ip, e->copy.ip);
 		assert_int_equal(got.copy.sp, e->copy.sp);
@@ -198,6 +209,8 @@ static void assert_names(const struct cam_names_tidings *a, const struct cam_nam
 {
 	assert_int_equal(a->more, b->more);
 	assert_text(a->build_id, b->build_id);
+	assert_int_equal(a->wants_debug, b->wants_debug);
+	assert_text(a->link, b->link);
 	assert_int_equal(a->n_names, b->n_names);
 	for (uint32_t i = 0; i < a->n_names; i++) {
 		assert_int_equal(a->names[i].offset, b->names[i].offset);

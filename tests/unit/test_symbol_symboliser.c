@@ -400,14 +400,29 @@ static void tables_are_answered_in_pieces_and_in_bounds(void **state)
 	cam_buf_free(&compiler);
 }
 
-/* The chain of an offset, "f>g>h"; "" where it has no name. */
-static const char *ask_chain(struct served *s, uint64_t offset, int fd)
+/* The chain of an offset, "f>g>h"; "" where it has no name; "wants LINK" where a debug file is to be looked for. */
+static const char *ask_chain(struct served *s, uint64_t offset, bool search, int fd, int debug_fd)
 {
 	static char text[1024];
 	struct cam_tidings t;
-	ask(s, CAM_FILE_FIRST, &offset, 1, fd);
+	struct cam_errand e = {
+		.type = CAM_ERRAND_NAMES,
+		.ticket = ++s->ticket,
+		.file = CAM_FILE_FIRST,
+		.search = search,
+		.offsets = &offset,
+		.n_offsets = 1,
+	};
+	int bytes = cam_errand_pack(&e, packet, sizeof(packet));
+	assert_true(bytes > 0);
+	assert_int_equal(cam_packet_send_two(s->socket, packet, (size_t)bytes, fd, debug_fd), 0);
 	receive(s, &t);
 	assert_int_equal(t.error, 0);
+	if (t.names.wants_debug) {
+		assert_int_equal(t.names.n_names, 0);
+		snprintf(text, sizeof(text), "wants %.*s", (int)t.names.link.n, t.names.link.p);
+		return text;
+	}
 	assert_int_equal(t.names.n_names, 1);
 	const struct cam_name *n = &t.names.names[0];
 	int used = snprintf(text, sizeof(text), "%.*s", (int)n->name.n, n->name.p);
@@ -419,36 +434,127 @@ static const char *ask_chain(struct served *s, uint64_t offset, int fd)
 	return text;
 }
 
+/* Where `spin` of inlines.c is, in the file. */
+static void find_spin(const char *path, uint64_t *from, uint64_t *bytes)
+{
+	struct oracle_symbols symbols = oracle_symbols(path);
+	*bytes = 0;
+	for (size_t i = 0; i < symbols.n; i++) {
+		if (!strcmp(symbols.rows[i].name, "spin")) {
+			*from = symbols.rows[i].start;
+			*bytes = symbols.rows[i].bytes;
+		}
+	}
+	assert_true(*bytes > 0);
+	oracle_symbols_free(&symbols);
+}
+
+/* How many offsets of spin have two functions inlined; all must be in it. */
+static unsigned count_deep(struct served *s, const char *path, const char *debug, uint64_t from,
+			   uint64_t bytes)
+{
+	unsigned deep = 0;
+	int fd CAM_AUTOCLOSE = open(path, O_RDONLY | O_CLOEXEC);
+	int debug_fd CAM_AUTOCLOSE = debug ? open(debug, O_RDONLY | O_CLOEXEC) : -1;
+	assert_true(fd >= 0 && (!debug || debug_fd >= 0));
+	for (uint64_t at = 0; at < bytes; at++) {
+		const char *chain = ask_chain(s, from + at, debug != NULL, fd, debug_fd);
+		if (strncmp(chain, "spin", 4))
+			fail_msg("%s: %s", path, chain);
+		deep += !strcmp(chain, "spin>mix>turn");
+	}
+	return deep;
+}
+
+static void run(const char *command, const char *path)
+{
+	struct cam_buf b =
+		oracle_run("cd %s && f=%s && { %s; } 2>/dev/null", oracle_dir(), path, command);
+	cam_buf_free(&b);
+}
+
 /* In the confined process, from the file itself, with and without symbols beside the DWARF. */
 static void what_is_inlined_is_told(void **state)
 {
 	(void)state;
 	const char *path = oracle_build("inlines.c", "gcc -g -O2 %s -o %s");
-	struct oracle_symbols symbols = oracle_symbols(path);
 	struct served s;
-	uint64_t from = 0, bytes = 0;
-	unsigned deep = 0;
+	uint64_t from, bytes;
+	find_spin(path, &from, &bytes);
 	start(&s, IDLE_MS);
-	for (size_t i = 0; i < symbols.n; i++) {
-		if (!strcmp(symbols.rows[i].name, "spin")) {
-			from = symbols.rows[i].start;
-			bytes = symbols.rows[i].bytes;
-		}
+	assert_in_range(count_deep(&s, path, NULL, from, bytes), 2, bytes);
+	run("objcopy -N spin $f", path);
+	assert_in_range(count_deep(&s, path, NULL, from, bytes), 2, bytes);
+	stop(&s);
+}
+
+static const char *ask_once(struct served *s, const char *path, const char *debug, bool search,
+			    uint64_t offset)
+{
+	int fd CAM_AUTOCLOSE = open(path, O_RDONLY | O_CLOEXEC);
+	int debug_fd CAM_AUTOCLOSE = debug ? open(debug, O_RDONLY | O_CLOEXEC) : -1;
+	return ask_chain(s, offset, search, fd, debug_fd);
+}
+
+/* By build-id, and by checksum where there is none; no other file counts. */
+static void a_debug_file_tells_what_was_stripped(void **state)
+{
+	(void)state;
+	static const char *const makers[] = {
+		"objcopy --only-keep-debug $f $f.debug; strip $f; objcopy --add-gnu-debuglink=$f.debug $f",
+		"eu-strip -f $f.debug $f",
+		"objcopy --only-keep-debug --compress-debug-sections $f $f.debug; strip $f;"
+		" objcopy --add-gnu-debuglink=$f.debug $f",
+	};
+	struct served s;
+	start(&s, IDLE_MS);
+	for (int i = 0; i < 6; i++) {
+		char path[128], debug[140], other[140], wants[160];
+		uint64_t from, bytes;
+		snprintf(path, sizeof(path), "%s",
+			 oracle_build("inlines.c",
+				      i % 2 ? "gcc -g -O2 -Wl,--build-id %s -o %s"
+					    : "gcc -g -O2 -Wl,--build-id=none %s -o %s"));
+		snprintf(debug, sizeof(debug), "%s.debug", path);
+		snprintf(other, sizeof(other), "%s.other", path);
+		snprintf(wants, sizeof(wants), "wants %s", strrchr(debug, '/') + 1);
+		find_spin(path, &from, &bytes);
+		run(makers[i / 2], path);
+		/* The same, but for a checksum or a build-id. */
+		run("cp $f.debug $f.other; echo >> $f.other;"
+		    " ! readelf -n $f | grep -q Build || objcopy -R .note.gnu.build-id $f.other",
+		    path);
+		assert_string_equal(ask_once(&s, path, NULL, true, from + bytes / 2), wants);
+		assert_string_equal(ask_once(&s, path, other, true, from + bytes / 2), wants);
+		assert_string_equal(ask_once(&s, path, path, true, from + bytes / 2),
+				    i % 2 ? "" : wants);
+		assert_string_equal(ask_once(&s, path, other, false, from + bytes / 2), "");
+		assert_in_range(count_deep(&s, path, debug, from, bytes), 2, bytes);
 	}
-	assert_true(bytes > 0);
-	for (int stripped = 0; stripped < 2; stripped++) {
-		CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_true(fd >= 0);
-		for (uint64_t at = 0; at < bytes; at++) {
-			const char *chain = ask_chain(&s, from + at, fd);
-			assert_int_equal(strncmp(chain, "spin", 4), 0);
-			deep += !strcmp(chain, "spin>mix>turn");
-		}
-		struct cam_buf b = oracle_run("objcopy -N spin %s", path);
-		cam_buf_free(&b);
-	}
-	assert_true(deep >= 4);
-	oracle_symbols_free(&symbols);
+	stop(&s);
+}
+
+/* Symbols that a stripped file carries along, as Fedora makes them. */
+static void mini_debug_information_names_functions(void **state)
+{
+	(void)state;
+	const char *path = oracle_build("inlines.c", "gcc -g -O2 %s -o %s");
+	struct served s;
+	uint64_t from, bytes;
+	find_spin(path, &from, &bytes);
+	start(&s, IDLE_MS);
+	run("objcopy --only-keep-debug $f $f.d && objcopy -S --keep-symbol=spin $f.d $f.mini && xz -k $f.mini"
+	    " && strip $f && cp $f $f.plain && objcopy --add-section .gnu_debugdata=$f.mini.xz $f",
+	    path);
+	char plain[140];
+	snprintf(plain, sizeof(plain), "%s.plain", path);
+	assert_string_equal(ask_once(&s, plain, NULL, false, from + bytes / 2), "");
+	assert_string_equal(ask_once(&s, path, NULL, false, from + bytes / 2), "spin");
+	assert_string_equal(ask_once(&s, path, NULL, false, from + bytes), "");
+	/* Damaged, it names nothing. */
+	run("head -c 200 $f.mini.xz > $f.cut && objcopy --update-section .gnu_debugdata=$f.cut $f",
+	    path);
+	assert_string_equal(ask_once(&s, path, NULL, false, from + bytes / 2), "");
 	stop(&s);
 }
 
@@ -456,6 +562,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_inlined_is_told),
+		cmocka_unit_test(a_debug_file_tells_what_was_stripped),
+		cmocka_unit_test(mini_debug_information_names_functions),
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),
 		cmocka_unit_test(the_vdso_is_named_as_readelf_says),

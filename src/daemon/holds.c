@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/holds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_NUMBERS 32768u
+
+static const struct cam_hold nothing = {.fd = -1, .debug_fd = -1};
+
+struct cam_hold *cam_holds_find(const struct cam_holds *h, uint32_t file)
+{
+	return file >= CAM_FILE_FIRST && file - CAM_FILE_FIRST < h->n
+		       ? &h->rows[file - CAM_FILE_FIRST]
+		       : NULL;
+}
+
+/* Numbers are ingest's and small: a plain array, grown as they come. */
+struct cam_hold *cam_holds_make(struct cam_holds *h, uint32_t file)
+{
+	size_t at = file - CAM_FILE_FIRST;
+	if (file < CAM_FILE_FIRST || at >= MAX_NUMBERS)
+		return NULL;
+	if (at >= h->n) {
+		size_t n = at + 64;
+		struct cam_hold *rows = realloc(h->rows, n * sizeof(*rows));
+		if (!rows)
+			return NULL;
+		for (size_t i = h->n; i < n; i++)
+			rows[i] = nothing;
+		h->rows = rows;
+		h->n = n;
+	}
+	return &h->rows[at];
+}
+
+int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key *key, bool grows,
+		   int fd)
+{
+	struct stat now;
+	struct cam_hold *row = cam_holds_find(h, file);
+	if (!row || fd < 0)
+		return -EBADMSG;
+	if (fstat(fd, &now))
+		return -errno;
+	/* Several were under way when the last place was free. */
+	if (row->fd < 0 && h->count >= h->max_files)
+		return -EMFILE;
+	if (row->fd >= 0)
+		close(row->fd);
+	else
+		h->count++;
+	cam_hold_drop_debug(row, CAM_HOLD_UNKNOWN);
+	row->skip = 0;
+	row->fd = fd;
+	row->grows = grows;
+	row->key = *key;
+	row->written = now.st_mtim;
+	row->bytes = now.st_size;
+	row->owner = now.st_uid;
+	row->group = now.st_gid;
+	row->mode = now.st_mode;
+	return 0;
+}
+
+static bool may_write_both(const struct cam_hold *row, const struct stat *debug)
+{
+	if (debug->st_uid != 0 && debug->st_uid != row->owner)
+		return false;
+	bool same_group = row->group == debug->st_gid && row->mode & S_IWGRP;
+	return !(debug->st_mode & S_IWOTH) && (same_group || !(debug->st_mode & S_IWGRP));
+}
+
+int cam_hold_keep_debug(struct cam_hold *row, int fd)
+{
+	struct stat s;
+	int error = fstat(fd, &s) ? -errno : 0;
+	if (!error && (!S_ISREG(s.st_mode) || !may_write_both(row, &s)))
+		error = -EPERM;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	cam_hold_drop_debug(row, CAM_HOLD_FOUND);
+	row->debug_fd = fd;
+	return 0;
+}
+
+void cam_hold_drop_debug(struct cam_hold *row, enum cam_hold_debug now)
+{
+	if (row->debug_fd >= 0)
+		close(row->debug_fd);
+	row->debug_fd = -1;
+	row->debug_sure = false;
+	row->debug = now;
+}
+
+void cam_holds_release(struct cam_holds *h, uint32_t file)
+{
+	struct cam_hold *row = cam_holds_find(h, file);
+	if (!row)
+		return;
+	if (row->fd >= 0) {
+		close(row->fd);
+		h->count--;
+	}
+	cam_hold_drop_debug(row, CAM_HOLD_UNKNOWN);
+	free(row->path);
+	*row = nothing;
+}
+
+void cam_holds_free(struct cam_holds *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		cam_holds_release(h, (uint32_t)i + CAM_FILE_FIRST);
+	free(h->rows);
+	*h = (struct cam_holds){0};
+}
+
+bool cam_hold_was_written(const struct cam_hold *row, struct stat *now)
+{
+	return !row->grows && !fstat(row->fd, now) &&
+	       (now->st_mtim.tv_sec != row->written.tv_sec ||
+		now->st_mtim.tv_nsec != row->written.tv_nsec || now->st_size != row->bytes);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whether a debug file is a file's own, and what that file says of it.
+ *
+ * By build-id, where the file has one: both are equal. Else by .gnu_debuglink, which has the CRC-32 of the debug file: that
+ * is read whole for it, once (at most CAM_COMPANION_MAX_BYTES; a larger one is not believed).
+ */
+#pragma once
+#include "base/text.h"
+#include "symbol/elf_file.h"
+
+#define CAM_COMPANION_MAX_BYTES (512ull << 20)
+#define CAM_COMPANION_LINK	256u
+
+struct cam_companion_link {
+	struct cam_text name; /* empty: there is none */
+	uint32_t crc;
+	char room[CAM_COMPANION_LINK];
+};
+
+/* What .gnu_debuglink says. */
+void cam_companion_link(const struct cam_elf_file *f, const struct cam_bytes *b,
+			struct cam_companion_link *out);
+
+/* Checksums of files that were read, so that one is read once. */
+struct cam_companions;
+struct cam_companions *cam_companions_new(void);
+void cam_companions_free(struct cam_companions *c);
+bool cam_companion_is(struct cam_companions *c, const struct cam_elf_file *f,
+		      const struct cam_companion_link *link, const struct cam_elf_file *debug,
+		      const struct cam_bytes *debug_bytes);

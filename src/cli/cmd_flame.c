@@ -4,6 +4,7 @@
 #include "cli/flame_show.h"
 #include "cli/heading.h"
 #include "cli/picking.h"
+#include "cli/progress_bar.h"
 #include "cli/reading.h"
 #include "cli/reshaping.h"
 #include "cli/say.h"
@@ -67,9 +68,15 @@ static int build(struct work *w, struct cam_flame *f)
 			  : svg->min_width > 0 ? svg->min_width / width
 					       : 0.1 / width;
 	o.chart = w->a->flamechart ? &chart : NULL;
+	struct cam_progress_bar bar;
+	cam_progress_bar_init(&bar);
+	o.progress = &bar.progress;
 	int err = cam_flame_build(w->in.source, &w->selection, &o, f);
-	if (err)
+	cam_progress_bar_end(&bar);
+	if (err) {
+		cam_chart_free(&chart);
 		return err;
+	}
 	if (cam_reshape_is_any(&w->shape))
 		err = cam_reshape_apply(&w->shape, f, o.chart);
 	if (!err && o.chart)
@@ -112,9 +119,11 @@ static int show(struct work *w, const struct cam_flame *f, const char *stamp)
 	if (a->look.total > 0 && w->show.svg.total < (double)f->nodes[0].total * 0.98)
 		cam_note("--total %g is less than all there is, so it changes nothing",
 			 a->look.total);
-	if (f->seen.samples < FEW && w->show.form != CAM_FLAME_JSON && !w->in.foreign && !a->every)
-		cam_note("only %llu samples: shares are rough",
-			 (unsigned long long)f->seen.samples);
+	/* Folded stacks have no samples but their counts. */
+	uint64_t n =
+		cam_text_equal(f->unit, CAM_TEXT("samples")) ? f->nodes[0].total : f->seen.samples;
+	if (n < FEW && w->show.form != CAM_FLAME_JSON && !a->every && !a->look.countname)
+		cam_note("only %llu samples: shares are rough", (unsigned long long)n);
 	return cam_heading_judge(&f->seen);
 }
 
@@ -155,7 +164,6 @@ static int show_series(struct work *w)
 	struct cam_flame_series series = {0};
 	int worst = cam_flame_series_find(w->a->every, w->in.source, &w->selection, &series);
 	size_t n = 0;
-	w->show.series = true;
 	for (size_t i = 0; i < series.n && (worst == CAM_EXIT_OK || worst == CAM_EXIT_INCOMPLETE);
 	     i++) {
 		bool drawn = false;

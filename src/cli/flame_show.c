@@ -96,7 +96,7 @@ static int put_text(const struct cam_flame_show *s, const struct cam_flame *f, s
 	struct cam_text_flame_options o = {
 		.title = given ? s->svg.title : cam_text_of(line),
 		.columns = s->terminal.columns,
-		.rows = s->terminal.is && !s->series ? s->terminal.rows : 0,
+		.rows = s->terminal.is ? s->terminal.rows : 0,
 		.colours = s->terminal.colours,
 		.chart = s->svg.chart,
 		.by_self = s->svg.by_self,

@@ -18,7 +18,6 @@ struct cam_flame_show {
 	bool json;	  /* JSON on standard output, too, beside a picture in a file */
 	unsigned top;	  /* and so many of the heaviest functions */
 	bool quiet;	  /* nothing beside the picture, nor its path */
-	bool series;	  /* one of several, so not to be fitted to the terminal's height */
 	struct cam_svg_flame_options svg;
 	struct cam_terminal terminal;
 };

@@ -45,7 +45,8 @@ int cam_reshaping_resolve(const struct cam_reshape_options *o, struct cam_reshap
 		return cam_usage("--per-thread is --by thread: one of the two");
 	if (o->by && !cam_grouping_find(cam_text_of(o->by), &build->by))
 		return cam_usage(
-			"--by takes comm, process, thread, exe, user, cgroup or cpu, not '%s'",
+			"--by takes comm, process, thread, exe, user, cgroup, container, pod or cpu, "
+			"not '%s'",
 			o->by);
 	if (o->per_thread)
 		build->by = CAM_BY_THREAD;

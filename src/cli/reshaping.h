@@ -13,7 +13,7 @@ struct cam_reshape_options {
 
 // clang-format off
 #define CAM_RESHAPE_OPTIONS(o)                                                                              \
-	{"by", 0, CAM_OPTION_TEXT, &(o).by, "KIND", "below the root: comm process thread exe user cgroup cpu"}, \
+	{"by", 0, CAM_OPTION_TEXT, &(o).by, "KIND", "below the root: comm process thread exe user cgroup container pod cpu"}, \
 	{"per-thread", 0, CAM_OPTION_FLAG, &(o).per_thread, NULL, "--by thread"},                           \
 	{"focus", 0, CAM_OPTION_LIST, &(o).focus, "RE", "start at frames that match"},                      \
 	{"hide", 0, CAM_OPTION_LIST, &(o).hide, "RE", "without frames that match: their callers have it"},  \

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/grouping.h"
 
+#include "model/container.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 bool cam_grouping_find(struct cam_text name, enum cam_flame_by *out)
 {
-	static const char *const names[CAM_BY_MAX] = {"comm", "process", "thread", "exe",
-						      "user", "cgroup",	 "cpu"};
+	static const char *const names[CAM_BY_MAX] = {
+		"comm", "process", "thread", "exe", "user", "cgroup", "container", "pod", "cpu"};
 	for (unsigned i = 0; i < CAM_BY_MAX; i++) {
 		if (cam_text_equal(name, cam_text_of(names[i]))) {
 			*out = (enum cam_flame_by)i;
@@ -27,7 +29,8 @@ enum cam_walk_extra cam_grouping_extra(enum cam_flame_by by)
 
 bool cam_grouping_has_comm(enum cam_flame_by by)
 {
-	return by == CAM_BY_USER || by == CAM_BY_CGROUP || by == CAM_BY_CPU;
+	return by == CAM_BY_USER || by == CAM_BY_CGROUP || by == CAM_BY_CONTAINER ||
+	       by == CAM_BY_POD || by == CAM_BY_CPU;
 }
 
 /* By process; its main thread first, then whoever was met first. */
@@ -122,9 +125,26 @@ static int process_label(struct cam_grouping *g, const struct cam_tables *t, uin
 	return 0;
 }
 
-static struct cam_text printed(int n, char *room)
+/* What snprintf() has written there. */
+static struct cam_text printed(int n, char *room, size_t room_bytes)
 {
-	return (struct cam_text){room, n > 0 ? (size_t)n : 0};
+	size_t most = room_bytes - 1, had = n > 0 ? (size_t)n : 0;
+	return (struct cam_text){room, had < most ? had : most};
+}
+
+/* Whose container or pod a cgroup is: what people know it by, the first 12 of an id. */
+static struct cam_text container_label(struct cam_text cgroup, bool pod, char *room,
+				       size_t room_bytes)
+{
+	struct cam_container c = cam_container_of(cgroup);
+	if (pod)
+		return c.pod[0] ? printed(snprintf(room, room_bytes, "%s", c.pod), room, room_bytes)
+				: CAM_TEXT("[no pod]");
+	if (!c.id.n)
+		return CAM_TEXT("[host]");
+	return printed(snprintf(room, room_bytes, "%.*s%s%.*s", (int)c.runtime.n, c.runtime.p,
+				c.runtime.n ? " " : "", c.id.n == 64 ? 12 : (int)c.id.n, c.id.p),
+		       room, room_bytes);
 }
 
 int cam_grouping_label(struct cam_grouping *g, enum cam_flame_by by, const struct cam_tables *t,
@@ -133,7 +153,8 @@ int cam_grouping_label(struct cam_grouping *g, enum cam_flame_by by, const struc
 	*out = CAM_TEXT("[unknown]");
 	if (by == CAM_BY_CPU) {
 		if (extra != CAM_CPU_NONE)
-			*out = printed(snprintf(room, room_bytes, "CPU %02u", extra), room);
+			*out = printed(snprintf(room, room_bytes, "CPU %02u", extra), room,
+				       room_bytes);
 		return 0;
 	}
 	if (extra >= t->n_tasks)
@@ -152,11 +173,17 @@ int cam_grouping_label(struct cam_grouping *g, enum cam_flame_by by, const struc
 		break;
 	case CAM_BY_USER:
 		if (k->uid != CAM_UID_NONE)
-			*out = printed(snprintf(room, room_bytes, "uid %u", k->uid), room);
+			*out = printed(snprintf(room, room_bytes, "uid %u", k->uid), room,
+				       room_bytes);
 		break;
 	case CAM_BY_CGROUP:
 		if (cam_string(t, k->cgroup).n)
 			*out = cam_string(t, k->cgroup);
+		break;
+	case CAM_BY_CONTAINER:
+	case CAM_BY_POD:
+		*out = container_label(cam_string(t, k->cgroup), by == CAM_BY_POD, room,
+				       room_bytes);
 		break;
 	case CAM_BY_COMM:
 	case CAM_BY_CPU:

@@ -5,13 +5,15 @@
 #include "query/walk.h"
 
 enum cam_flame_by {
-	CAM_BY_COMM,	/* the thread's name: threads of one name are one */
-	CAM_BY_PROCESS, /* "nginx (2997)": all threads of a process */
-	CAM_BY_THREAD,	/* "worker (3001)" */
-	CAM_BY_EXE,	/* the program's path */
-	CAM_BY_USER,	/* "uid 1000", then comm */
-	CAM_BY_CGROUP,	/* its path, then comm */
-	CAM_BY_CPU,	/* "CPU 03", then comm */
+	CAM_BY_COMM,	  /* the thread's name: threads of one name are one */
+	CAM_BY_PROCESS,	  /* "nginx (2997)": all threads of a process */
+	CAM_BY_THREAD,	  /* "worker (3001)" */
+	CAM_BY_EXE,	  /* the program's path */
+	CAM_BY_USER,	  /* "uid 1000", then comm */
+	CAM_BY_CGROUP,	  /* its path, then comm */
+	CAM_BY_CONTAINER, /* "docker 0123456789ab" by its cgroup, or "[host]"; then comm */
+	CAM_BY_POD,	  /* its uid, or "[no pod]"; then comm */
+	CAM_BY_CPU,	  /* "CPU 03", then comm */
 	CAM_BY_MAX,
 };
 

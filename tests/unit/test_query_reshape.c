@@ -213,12 +213,69 @@ static void test_by(void **state)
 	}
 }
 
+/* Two threads of one process, one of another; in a container, and not. */
+static void test_by_what_a_task_is(void **state)
+{
+	(void)state;
+	static const char pod[] =
+		"/kubepods.slice/kubepods-burstable.slice/"
+		"kubepods-burstable-pod1f2e3d4c_0000_1111_2222_333344445555.slice/"
+		"cri-containerd-"
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope";
+	static const struct {
+		enum cam_flame_by by;
+		const char *want;
+	} facts[] = {
+		{CAM_BY_PROCESS, "postgres (50) 1\nserver (40) 2\n"},
+		{CAM_BY_THREAD, "main (40) 1\npostgres (50) 1\nworker (41) 1\n"},
+		{CAM_BY_EXE, "/usr/sbin/server 2\npostgres 1\n"},
+		{CAM_BY_USER, "[unknown] 1\nuid 33 2\n"},
+		{CAM_BY_CGROUP, "%s 2\n[unknown] 1\n"},
+		{CAM_BY_CONTAINER, "[host] 1\ncri-containerd 0123456789ab 2\n"},
+		{CAM_BY_POD, "1f2e3d4c-0000-1111-2222-333344445555 2\n[no pod] 1\n"},
+	};
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		struct fake_window *w = fake_window_new();
+		struct cam_task tasks[] = {
+			{.pid = 40, .tid = 41, .uid = 33, .comm = fake_str(w, "worker")},
+			{.pid = 40, .tid = 40, .uid = 33, .comm = fake_str(w, "main")},
+			{.pid = 50,
+			 .tid = 50,
+			 .uid = CAM_UID_NONE,
+			 .comm = fake_str(w, "postgres")},
+		};
+		for (unsigned k = 0; k < 3; k++) {
+			struct cam_task_id id;
+			if (k < 2) {
+				tasks[k].cgroup = fake_str(w, pod);
+				tasks[k].exe = fake_str(w, "/usr/sbin/server");
+			}
+			assert_int_equal(cam_task_intern(&w->t, &tasks[k], &id), 0);
+			fake_sample(w, k, 0, id, fake_place(w, "run"));
+		}
+		struct cam_flame f = flame_of(w, (struct cam_flame_options){.by = facts[i].by});
+		char got[512] = "", want[512];
+		for (uint32_t c = 1; c < f.n_nodes; c = f.nodes[c].end) {
+			struct cam_text name = cam_flame_name(&f, c);
+			size_t n = strlen(got);
+			snprintf(got + n, sizeof(got) - n, "%.*s %llu\n", (int)name.n, name.p,
+				 (unsigned long long)f.nodes[c].total);
+		}
+		if (facts[i].want[0] == '%')
+			snprintf(want, sizeof(want), "%s%s", pod, facts[i].want + 2);
+		else
+			snprintf(want, sizeof(want), "%s", facts[i].want);
+		assert_string_equal(got, want);
+		cam_flame_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),	 cmocka_unit_test(test_twice_reversed_is_as_before),
 		cmocka_unit_test(test_too_much), cmocka_unit_test(test_chart),
-		cmocka_unit_test(test_by),
+		cmocka_unit_test(test_by),	 cmocka_unit_test(test_by_what_a_task_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

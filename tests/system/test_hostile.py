@@ -4,6 +4,7 @@
 they are used, another's build-id with other contents. What it costs is their own names, never another's, and
 never a sample. One recording of each source, looked at by each test."""
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -72,16 +73,20 @@ class Scene:
             self.case.assertEqual(p.wait(60), 0)
 
     def forge(self):
-        """The same program with its rules wiped out, beside the true one; the build-id is the same."""
+        """The same program with its rules wiped out, beside the true one; the build-id is the same. And one with
+        another's build-id (perf gives both the names of the one it saw first)."""
+        forged, green = self.copy("red", "forged"), self.copy("green", "green")
+        overwrite(forged, lambda data: data.replace(build_id(forged), build_id(green)))
+        self.case.assertEqual(build_id(forged), build_id(green))
         true, crooked = self.copy("unframed", "true"), self.copy("unframed", "crooked")
         at, size = rules_of(crooked)
         overwrite(crooked, lambda data: data[:at] + bytes(size) + data[at + size:])
         pids = []
-        for program in (crooked, true):
-            p = self.case.start(program, "0.8", str(DEPTH))
-            pids.append(p)
+        for command in ((crooked, "0.8", str(DEPTH)), (true, "0.8", str(DEPTH)), (forged, "0.4"),
+                        (green, "0.4")):
+            pids.append(self.case.start(*command))
             time.sleep(0.2)
-        self.crooked_pid, self.true_pid = (p.pid for p in pids)
+        self.crooked_pid, self.true_pid, self.forged_pid, self.green_pid = (p.pid for p in pids)
         for p in pids:
             self.case.assertEqual(p.wait(60), 0)
 
@@ -97,6 +102,11 @@ def overwrite(path, change):
     with open(path, "r+b") as f:
         f.write(data)
         f.truncate()
+
+
+def build_id(path):
+    text = subprocess.run(["readelf", "-n", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", text)[1])
 
 
 def rules_of(path):
@@ -152,6 +162,13 @@ class Hostile(support.Both):
                       s.has("main")]
             self.assert_named([s for s in before if s.frames[-1].kind == "user"][20:], "late_work",
                               ["fake_work"], 50, source)
+
+    def test_the_same_build_id_gives_nobody_anothers_names(self):
+        for source, store in self.each():
+            for pid, name, other in ((self.scene.forged_pid, "red_work", "green_work"),
+                                     (self.scene.green_pid, "green_work", "red_work")):
+                mine = [s for s in store.of_pid(pid) if s.comm in ("forged", "green")]
+                self.assert_named(mine, name, [other], 100, source)
 
     def test_other_rules_under_the_same_build_id_spoil_no_stack(self):
         store = self.scene.stores.get("bpf")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Three programs that differ in one name only: the same addresses, the same build-id; where red has
- * red_work(), blue has blue_work(). Whoever takes one's file for the other's gives wrong names, and is
- * seen. Static, so that it runs in a root without libraries.
+ * Three programs that differ in one name only: the same addresses, where red has red_work(), blue has
+ * blue_work(). Whoever takes one's file for the other's gives wrong names, and is seen. Static, so that
+ * it runs in a root without libraries.
  *
  *	red SECONDS [PROGRAM ARGUMENT…]
  *

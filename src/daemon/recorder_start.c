@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -88,6 +89,31 @@ static void say_findings(const struct cam_probe *p)
 	for (uint32_t i = 0; i < p->n_findings; i++)
 		cam_log("%s %s %s", p->findings[i].missing, p->findings[i].cost,
 			p->findings[i].remedy);
+}
+
+/* What becoming a JVM's user in its namespaces takes (helper/confine.c keeps these for who asks). */
+static void say_java(const struct cam_settings *s)
+{
+	static const struct {
+		cap_value_t value;
+		const char *name;
+	} needed[] = {{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+		      {CAP_SYS_CHROOT, "CAP_SYS_CHROOT"},
+		      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+		      {CAP_SETUID, "CAP_SETUID"},
+		      {CAP_SETGID, "CAP_SETGID"}};
+	cap_t have = s->java_maps ? cap_get_proc() : NULL;
+	for (size_t i = 0; have && i < sizeof(needed) / sizeof(needed[0]); i++) {
+		cap_flag_value_t set = CAP_CLEAR;
+		if (cap_get_flag(have, needed[i].value, CAP_EFFECTIVE, &set) == 0 && set == CAP_SET)
+			continue;
+		cam_log("--java-maps: %s is missing. JVMs are not asked for their maps. Run as root, "
+			"or give the unit CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SETUID and CAP_SETGID, too.",
+			needed[i].name);
+		break;
+	}
+	if (have)
+		cap_free(have);
 }
 
 /* 9312 → "9,312" */
@@ -285,6 +311,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	if (err)
 		return err;
 	say_findings(&probe);
+	say_java(s);
 	struct cam_bpf_refusal refusal;
 	err = open_best(r, &o, &refusal);
 	if (err) {

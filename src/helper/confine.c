@@ -17,7 +17,8 @@
  *    may try; what it could only do if someone else drives it (exec, socket, …) kills. It cannot
  *    write: there is no call for it, and openat() only reads.
  *
- * Who asks JVMs for their maps (--java-maps, not by default) has the first two walls only.
+ * Who asks JVMs for their maps (--java-maps, not by default) is as the opener, but may become another
+ * user in another root and mount namespace, write a file there and connect to a socket there.
  *
  * Invariants: a. Nothing here can be undone by the process itself. b. Where the kernel has no seccomp
  * the other walls stand, and the answer is -EOPNOTSUPP; where it only lacks Landlock the answer is 0,
@@ -308,7 +309,44 @@ static const struct rule opener_rules[] = {
 	{SCMP_SYS(clock_nanosleep)},
 };
 
-/* What an opener has no use for and someone who drives it has. */
+#define NEW_NAMESPACES                                                                             \
+	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
+
+/* proc/java.c: a process for each JVM, which becomes its user, signals it, and asks through its socket. */
+static const struct rule java_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(openat)},
+	{SCMP_SYS(readlinkat)},
+	{SCMP_SYS(newfstatat)},
+	{SCMP_SYS(clone), {{0, NEW_NAMESPACES, 0}}},
+	{SCMP_SYS(set_robust_list)},
+	{SCMP_SYS(rseq)},
+	{SCMP_SYS(rt_sigprocmask)},
+	{SCMP_SYS(rt_sigaction)},
+	{SCMP_SYS(wait4)},
+	{SCMP_SYS(alarm)},
+	{SCMP_SYS(clock_nanosleep)},
+	{SCMP_SYS(pidfd_open)},
+	{SCMP_SYS(pidfd_send_signal)},
+	{SCMP_SYS(setns), {{1, ~0ull, CLONE_NEWNS}}},
+	{SCMP_SYS(fchdir)},
+	{SCMP_SYS(chdir)},
+	{SCMP_SYS(chroot)},
+	{SCMP_SYS(setgroups)},
+	{SCMP_SYS(setresgid)},
+	{SCMP_SYS(setresuid)},
+	{SCMP_SYS(prctl), {{0, ~0ull, PR_SET_NO_NEW_PRIVS}}},
+	{SCMP_SYS(unlink)},
+	{SCMP_SYS(socket), {{0, ~0ull, AF_UNIX}}},
+	{SCMP_SYS(setsockopt)},
+	{SCMP_SYS(connect)},
+	{SCMP_SYS(sendto)},
+	{SCMP_SYS(recvfrom)},
+};
+
+/* What an opener has no use for and someone who drives it has; what a list allows stays allowed. */
 static const int never[] = {
 	SCMP_SYS(execve),
 	SCMP_SYS(execveat),
@@ -387,14 +425,35 @@ static int allow(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
 	return 0;
 }
 
+static bool is_on(const struct rule *rules, size_t n, int call)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (rules[i].call == call)
+			return true;
+	}
+	return false;
+}
+
+static int allow_and_kill(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
+{
+	int err = allow(ctx, rules, n);
+	for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++) {
+		if (!is_on(rules, n, never[i]))
+			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never[i], 0);
+	}
+	return err;
+}
+
 static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 {
 	int err;
 	switch (what) {
 	case CAM_CONFINE_OPENER:
-		err = allow(ctx, opener_rules, sizeof(opener_rules) / sizeof(opener_rules[0]));
-		for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++)
-			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never[i], 0);
+		err = allow_and_kill(ctx, opener_rules,
+				     sizeof(opener_rules) / sizeof(opener_rules[0]));
+		break;
+	case CAM_CONFINE_JAVA:
+		err = allow_and_kill(ctx, java_rules, sizeof(java_rules) / sizeof(java_rules[0]));
 		break;
 	case CAM_CONFINE_SYMBOLISER:
 		err = allow(ctx, symboliser_rules,
@@ -414,8 +473,9 @@ static int filter_calls(enum cam_confinement what)
 	uint32_t kill = SCMP_ACT_KILL_PROCESS;
 	if (syscall(SYS_seccomp, 2u /* is this action available? */, 0u, &kill))
 		return -EOPNOTSUPP;
-	scmp_filter_ctx ctx = seccomp_init(what == CAM_CONFINE_OPENER ? SCMP_ACT_ERRNO(ENOSYS)
-								      : SCMP_ACT_KILL_PROCESS);
+	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA; /* libc may try */
+	scmp_filter_ctx ctx =
+		seccomp_init(lenient ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_KILL_PROCESS);
 	if (!ctx)
 		return -ENOMEM;
 	int err = add_rules(ctx, what);
@@ -434,10 +494,7 @@ int cam_confine(enum cam_confinement what)
 		err = drop_privileges(what);
 	if (!err)
 		err = renew_death_signal();
-	/* Who asks JVMs changes namespaces, user and root: there is little left to forbid. */
-	if (what == CAM_CONFINE_JAVA)
-		return err;
-	if (!err && what != CAM_CONFINE_OPENER)
+	if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
 		err = forbid_files();
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
 	if (err && err != -EOPNOTSUPP)

@@ -61,6 +61,7 @@ enum cam_confinement {
 	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 448 MiB,
 				 * 64 descriptors, 60 s of CPU (then SIGXCPU: replace it) */
 	CAM_CONFINE_SEALER,	/* seccomp: read and write of its descriptors, memory, exit */
-	CAM_CONFINE_JAVA, /* drop all but what becoming another user in other namespaces takes */
+	CAM_CONFINE_JAVA, /* drop all but what becoming another user in other namespaces takes;
+			   * no network, no exec */
 };
 int cam_confine(enum cam_confinement what);

@@ -69,6 +69,10 @@ class Capabilities(support.Case):
                 if missing == "bpf":
                     self.assertIn("source perf", said)
 
+    def test_what_java_maps_needs_beyond_them_is_said(self):
+        said, _ = self.record(ALL, "--java-maps", seconds=0.2)
+        self.assertRegex(said, "--java-maps: CAP_SYS_ADMIN is missing. JVMs are not asked")
+
     def test_a_source_that_is_forced_and_refused_is_not_replaced(self):
         for wrap, why in (
                 (nobody([c for c in ALL if c != "bpf"]), "a BPF ring buffer: not allowed (EPERM)"),

@@ -208,7 +208,9 @@ static int be_helper(char **argv)
 {
 	int err = 0;
 	parent = getppid();
-	if (strcmp(argv[2], "opener") == 0)
+	if (argv[4] && strcmp(argv[4], "java") == 0)
+		err = cam_confine(CAM_CONFINE_JAVA);
+	else if (strcmp(argv[2], "opener") == 0)
 		err = cam_confine(CAM_CONFINE_OPENER);
 	else if (strcmp(argv[2], "sealer") == 0)
 		err = cam_confine(CAM_CONFINE_SEALER);
@@ -360,6 +362,24 @@ static void the_opener_opens_to_read_and_no_more(void **state)
 	assert_ends(CAM_HELPER_OPENER, "map-code", REFUSED);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		assert_killed(CAM_HELPER_OPENER, all[i]);
+}
+
+/* Who asks JVMs: what that takes is tried by test_proc_java. */
+static void who_asks_jvms_cannot_do_much_else(void **state)
+{
+	(void)state;
+	static const char *const dies[] = {"exec", "kill", "ptrace"};
+	static const char *const fails[] = {"socket", "map-file", "map-code"};
+	for (size_t i = 0; i < sizeof(fails) / sizeof(fails[0]); i++) {
+		struct cam_helper h = start(CAM_HELPER_OPENER, fails[i], "java");
+		assert_int_equal(end_of(&h), REFUSED << 8);
+	}
+	for (size_t i = 0; i < sizeof(dies) / sizeof(dies[0]); i++) {
+		struct cam_helper h = start(CAM_HELPER_OPENER, dies[i], "java");
+		int status = end_of(&h);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+			fail_msg("%s: status %x", dies[i], status);
+	}
 }
 
 /* The value of a line of /proc/PID/status. */
@@ -533,6 +553,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_symboliser_cannot_have_more_than_its_memory),
 		cmocka_unit_test(the_sealer_writes_and_nothing_else),
 		cmocka_unit_test(the_opener_opens_to_read_and_no_more),
+		cmocka_unit_test(who_asks_jvms_cannot_do_much_else),
 		cmocka_unit_test(symboliser_and_sealer_are_nobody),
 		cmocka_unit_test(the_opener_keeps_four_capabilities),
 		cmocka_unit_test(ambient_capabilities_are_dropped_too),

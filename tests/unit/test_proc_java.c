@@ -4,6 +4,7 @@
 #include "proc/java.h"
 
 #include "base/cleanup.h"
+#include "helper/helper.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -80,6 +81,9 @@ static int ask(pid_t pid, uint64_t start_ns)
 	pid_t child = fork();
 	if (child == 0) {
 		struct cam_java_request r = {.pid = pid, .start_ns = start_ns};
+		/* As it is when it is asked in earnest. */
+		if (cam_confine(CAM_CONFINE_JAVA))
+			_exit(255);
 		_exit(-cam_java_ask(&r) & 0xff);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);

@@ -21,6 +21,7 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_unpin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv);

@@ -523,3 +523,13 @@ struct cam_text cam_groups_dso(const struct cam_tables *t, const struct cam_func
 		       ? CAM_TEXT("[kernel.kallsyms]")
 		       : CAM_TEXT("[unknown]");
 }
+
+enum cam_frame_kind cam_groups_kind(const struct cam_function *f)
+{
+	static const enum cam_frame_kind kinds[CAM_FUNC_KIND_MAX] = {
+		[CAM_FUNC_USER] = CAM_FRAME_USER, [CAM_FUNC_KERNEL] = CAM_FRAME_KERNEL,
+		[CAM_FUNC_JIT] = CAM_FRAME_JIT,	  [CAM_FUNC_INLINED] = CAM_FRAME_INLINED,
+		[CAM_FUNC_MARK] = CAM_FRAME_MARK,
+	};
+	return (unsigned)f->kind < CAM_FUNC_KIND_MAX ? kinds[f->kind] : CAM_FRAME_USER;
+}

@@ -71,6 +71,9 @@ static inline const struct cam_group_value *cam_groups_values(const struct cam_g
 /* The path of a function's module as shown: "[kernel.kallsyms]", "/lib/libc.so.6", "[unknown]". */
 struct cam_text cam_groups_dso(const struct cam_tables *t, const struct cam_function *f);
 
+/* What a function is as a frame. */
+enum cam_frame_kind cam_groups_kind(const struct cam_function *f);
+
 bool cam_key_is_of_frames(enum cam_key key);
 /* "comm", "pid", …: perf's names where it has them. */
 const char *cam_key_name(enum cam_key key);

@@ -85,16 +85,6 @@ static int intern_frame(struct build *b, const struct frame *f, uint32_t *out)
 	return 0;
 }
 
-static enum cam_frame_kind kind_of(const struct cam_function *f)
-{
-	static const enum cam_frame_kind kinds[CAM_FUNC_KIND_MAX] = {
-		[CAM_FUNC_USER] = CAM_FRAME_USER, [CAM_FUNC_KERNEL] = CAM_FRAME_KERNEL,
-		[CAM_FUNC_JIT] = CAM_FRAME_JIT,	  [CAM_FUNC_INLINED] = CAM_FRAME_INLINED,
-		[CAM_FUNC_MARK] = CAM_FRAME_MARK,
-	};
-	return (unsigned)f->kind < CAM_FUNC_KIND_MAX ? kinds[f->kind] : CAM_FRAME_USER;
-}
-
 static int make_frame(struct build *b, struct cam_groups *g, const struct cam_tables *t,
 		      uint32_t function, uint32_t *out)
 {
@@ -112,7 +102,7 @@ static int make_frame(struct build *b, struct cam_groups *g, const struct cam_ta
 						     sizeof(room))
 				: CAM_TEXT("[unknown]");
 		err = cam_string_intern(g->names, label, &id);
-		frame.symbol = (struct cam_group_value){.text = id.v, .kind = kind_of(f)};
+		frame.symbol = (struct cam_group_value){.text = id.v, .kind = cam_groups_kind(f)};
 	}
 	if (b->by_dso && !err) {
 		err = cam_string_intern(g->names, cam_groups_dso(t, f), &id);

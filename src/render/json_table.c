@@ -43,6 +43,13 @@ static void put_value(struct cam_json *j, enum cam_key key, const struct cam_val
 	}
 }
 
+void cam_json_values(struct cam_json *j, const enum cam_key *keys, size_t n,
+		     const struct cam_value *v)
+{
+	for (size_t k = 0; k < n; k++)
+		put_value(j, keys[k], &v[k]);
+}
+
 static void put_measure(struct cam_json *j, const char *key, const struct cam_measure *m, bool cpu)
 {
 	cam_json_open(j, key, '{');
@@ -59,8 +66,7 @@ void cam_json_table_rows(struct cam_json *j, const char *key, const struct cam_t
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct cam_table_row *r = &t->rows[i];
 		cam_json_open(j, NULL, '{');
-		for (size_t k = 0; k < t->n_keys; k++)
-			put_value(j, t->keys[k], &r->values[k]);
+		cam_json_values(j, t->keys, t->n_keys, r->values);
 		put_measure(j, "self", &r->self, t->cpu_known);
 		if (t->by_frames)
 			put_measure(j, "total", &r->total, t->cpu_known);

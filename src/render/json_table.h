@@ -4,6 +4,9 @@
 #include "base/json.h"
 #include "query/view_table.h"
 
+/* The values of a row, as members of the object that is open. */
+void cam_json_values(struct cam_json *j, const enum cam_key *keys, size_t n,
+		     const struct cam_value *v);
 /* An array of rows, under a key or NULL. */
 void cam_json_table_rows(struct cam_json *j, const char *key, const struct cam_table *t);
 /* What a view looked at, as members of the object that is open. */

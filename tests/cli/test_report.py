@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`report` against perf report --stdio of the same recording: the same entries, percentages and chains.
+
+The one difference that is meant: addresses without a name are one entry a file here, and one each with perf. So entries
+and chains that hold such an address are left out of the comparison, and the rest must be there, to the digit."""
+import collections
+import gzip
+import json
+import os
+import re
+
+import support
+import tap
+from support import Case
+
+OPTIONS = {
+    "default": (),
+    "callee": ("-g", "callee"),
+    "self": ("--no-children", "-n"),
+    "symbol": ("--sort", "sym"),
+    "above2": ("-g", "caller,2"),
+    "dso": ("--sort", "dso", "-g", "none"),
+    "dso-callee": ("--sort", "dso,sym", "-g", "callee,1"),
+    "self-caller": ("--no-children", "-g", "caller"),
+    "limit3": ("--percent-limit", "3"),
+    "comm-symbol": ("--sort", "comm,sym"),
+}
+ENTRY = re.compile(r"^ {2,4}\s*\d+\.\d\d%")
+NUMBERS = re.compile(r"^\s*(\d+\.\d\d%)\s+(?:(\d+\.\d\d%)\s+)?(?:(\d+)\s\s+)?(.*?)\s*$")
+NAMELESS = re.compile(r"0x[0-9a-f]+|\[unknown\]|\b0{8,}\b|-0$|--0$|^\s*0$|\[\w[\w.-]*\]$", re.M)
+
+
+def directory(name):
+    return os.path.join(support.DATA, "report", name)
+
+
+def read(name):
+    with gzip.open(directory(f"shell.{name}.gz"), "rt") as f:
+        return f.read()
+
+
+def entries_of(text):
+    """[(numbers, what it is of, its chains as lines)] in order; lines without their trailing spaces."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if ENTRY.match(line):
+            m = NUMBERS.match(line)
+            found.append((m.groups()[:3], re.sub(r"\s+", " ", m.group(4)), []))
+        else:
+            found[-1][2].append(line.rstrip())
+    return found
+
+
+def is_named(entry):
+    # What perf shows as an address, perfcam shows as the file: neither is a name.
+    return not NAMELESS.search(entry[1].replace("[kernel.kallsyms]", "").replace("[k]", "").replace("[.]", "").strip())
+
+
+class Report(Case):
+    def report(self, *options, **more):
+        return self.good("report", "-i", directory("shell.stacks.gz"), *options, **more)
+
+    def test_entries_and_chains_are_perfs(self):
+        compared = chains = 0
+        for name, options in OPTIONS.items():
+            theirs, ours = entries_of(read(name)), entries_of(self.report(*options).decode())
+            self.assertGreater(len(theirs), 4, name)
+            named = collections.Counter((e[0], e[1]) for e in theirs if is_named(e))
+            mine = collections.Counter((e[0], e[1]) for e in ours if is_named(e))
+            self.assertEqual(named, mine, name)
+            compared += sum(named.values())
+            known = {e[1]: e for e in ours}
+            for entry in theirs:
+                # Many addresses, each too light to be shown, may be one file that is not.
+                if not is_named(entry) or NAMELESS.search("\n".join(entry[2] + known[entry[1]][2])):
+                    continue
+                # Chains that weigh the same may change places.
+                self.assertEqual(sorted(entry[2]), sorted(known[entry[1]][2]), (name, entry[1]))
+                chains += len(entry[2])
+        self.assertGreater(compared, 1500)
+        self.assertGreater(chains, 2000)
+
+    def test_order_is_by_weight_callers_first(self):
+        for name in ("default", "self", "callee"):
+            ours = [e for e in entries_of(self.report(*OPTIONS[name]).decode())]
+            weights = [float(e[0][0].rstrip("%")) for e in ours]
+            self.assertEqual(weights, sorted(weights, reverse=True))
+            theirs = [e[1] for e in entries_of(read(name)) if is_named(e)][:6]
+            self.assertEqual([e[1] for e in ours if is_named(e)][:6], theirs)
+
+    def test_heads(self):
+        theirs, ours = read("default").splitlines(), self.report().decode().splitlines()
+        for start in ("# Samples:", "# Event count", "# Total Lost"):
+            self.assertEqual([l for l in theirs if l.startswith(start)], [l for l in ours if l.startswith(start)])
+        columns = [l.split() for l in theirs if l.startswith("# Children")]
+        self.assertEqual(columns, [l.split() for l in ours if l.startswith("# Children")])
+
+    def test_json_says_the_same(self):
+        out = json.loads(self.report("--json"))
+        text = entries_of(self.report().decode())
+        self.assertEqual(len(out["entries"]), len(text))
+        for entry, shown in zip(out["entries"], text):
+            self.assertEqual(f"{entry['total']['weight'] * 100 / out['total']:.2f}%", shown[0][0])
+            self.assertIn(entry["symbol"], shown[1])
+        # Children of a node never weigh more than it.
+        for entry in out["entries"]:
+            above = []
+            for node in entry["chains"]:
+                del above[node["depth"]:]
+                if above:
+                    self.assertLessEqual(node["weight"], above[-1])
+                above.append(node["weight"])
+
+    def test_other_keys_and_limits(self):
+        by_pid = entries_of(self.report("--sort", "pid", "-g", "none", "--no-children").decode())
+        self.assertTrue(any(e[1].endswith(":wl") for e in by_pid), by_pid)
+        self.assertAlmostEqual(sum(float(e[0][0].rstrip("%")) for e in by_pid), 100, delta=0.1)
+        short = self.report("--max-stack", "2")
+        self.assertLess(len(short), len(self.report()))
+        only = entries_of(self.report("--comm", "wl", "--no-children").decode())
+        self.assertTrue(all(e[1].startswith("wl ") for e in only))
+
+    def test_what_is_wrong_is_said(self):
+        path = directory("shell.stacks.gz")
+        self.bad("report", "-i", path, "-g", "sideways", code=2, names="sideways")
+        self.bad("report", "-i", path, "--percent-limit", "x", code=2, names="x")
+        self.bad("report", "-i", path, "--sort", "nonsense", code=2, names="nonsense")
+        self.bad("report", "-i", path, "--sort", "time", code=2, names="time")
+        self.bad("report", "-i", path, "--children", "--no-children", code=2, names="exclude")
+        self.bad("report", "-i", path, "--comm", "nobody", names="no samples")
+
+
+tap.main()

@@ -65,7 +65,8 @@ enum {
 	SYMBOLISER_CPU_SECONDS = 60,
 	NOBODY = 65534,
 };
-#define SYMBOLISER_BYTES (448ull << 20)
+#define SYMBOLISER_BYTES	 (256ull << 20) /* private and writable: what it allocates */
+#define SYMBOLISER_ADDRESS_BYTES (448ull << 20) /* with its libraries, and holes */
 
 static int limit(int what, rlim_t soft, rlim_t hard)
 {
@@ -78,7 +79,7 @@ static int limit(int what, rlim_t soft, rlim_t hard)
 }
 
 /* Beyond its seconds the symboliser gets SIGXCPU, and is replaced: whatever it was reading had it
- * in a loop. ASan alone needs more address space than the budget. */
+ * in a loop. ASan alone needs more than the budget of either kind of memory. */
 static int set_limits(enum cam_confinement what)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);
@@ -86,7 +87,9 @@ static int set_limits(enum cam_confinement what)
 		return err;
 	err = limit(RLIMIT_NOFILE, SYMBOLISER_FILES, SYMBOLISER_FILES);
 	if (!err && !SANITIZED)
-		err = limit(RLIMIT_AS, SYMBOLISER_BYTES, SYMBOLISER_BYTES);
+		err = limit(RLIMIT_AS, SYMBOLISER_ADDRESS_BYTES, SYMBOLISER_ADDRESS_BYTES);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_DATA, SYMBOLISER_BYTES, SYMBOLISER_BYTES);
 	if (!err)
 		err = limit(RLIMIT_FSIZE, 0, 0);
 	if (!err)

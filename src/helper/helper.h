@@ -58,7 +58,7 @@ int cam_helper_poll(struct cam_helper *h, int *status);
  */
 enum cam_confinement {
 	CAM_CONFINE_OPENER = 1, /* drop all but its four capabilities; no network, no exec */
-	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 448 MiB,
+	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 256 MiB,
 				 * 64 descriptors, 60 s of CPU (then SIGXCPU: replace it) */
 	CAM_CONFINE_SEALER,	/* seccomp: read and write of its descriptors, memory, exit */
 	CAM_CONFINE_JAVA, /* drop all but what becoming another user in other namespaces takes;

@@ -8,7 +8,7 @@
 #include "symbol/jitcode.h"
 
 #define CAM_JIT_CACHE_FILES 64u
-#define CAM_JIT_CACHE_BYTES (160u << 20)
+#define CAM_JIT_CACHE_BYTES (112u << 20)
 #define CAM_JIT_READ_BYTES  (16u << 20) /* of a file, a call */
 
 struct cam_jit_cache;

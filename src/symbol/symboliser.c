@@ -14,6 +14,7 @@
 #include "symbol/vdso.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <time.h>
 
@@ -57,6 +58,7 @@ struct answer {
 	uint64_t turn;
 	bool behind;
 	bool left_out; /* DWARF was too large */
+	bool out_of_memory;
 	bool wants_debug;
 	struct cam_companion_link link;
 	bool sent; /* a packet went out */
@@ -111,6 +113,13 @@ void cam_symboliser_free(struct cam_symboliser *s)
 	free(s);
 }
 
+/* What can be read again, for what is wanted now. */
+static void shed(struct cam_symboliser *s)
+{
+	cam_elf_cache_empty(s->files);
+	cam_dwarf_cache_empty(s->dwarfs);
+}
+
 static struct cam_text keep_text(struct cam_symboliser *s, struct cam_text t)
 {
 	if (t.n > CAM_ELF_MAX_NAME)
@@ -162,8 +171,8 @@ static void ask_dwarf(struct answer *a, struct naming *from, struct cam_name *n)
 		return;
 	int found =
 		cam_dwarf_find(from->dwarf, &from->dwarf_bytes, address, &from->dwarf_work, hit);
-	if (found == -E2BIG || found == -ENOMEM || found == -EBUSY)
-		a->left_out = true;
+	a->left_out |= found == -E2BIG || found == -EBUSY;
+	a->out_of_memory |= found == -ENOMEM;
 	if (found <= 0)
 		return;
 	if (!n->name.n && hit->levels[0].name.n) {
@@ -246,7 +255,8 @@ static void open_dwarf(struct answer *a, struct naming *from, bool own)
 		return;
 	int error = cam_dwarf_cache_get(s->dwarfs, &from->dwarf_bytes, cam_elf_outline(e),
 					&from->dwarf_work, &from->dwarf);
-	a->left_out |= error == -E2BIG || error == -ENOMEM || error == -EBUSY;
+	a->left_out |= error == -E2BIG || error == -EBUSY;
+	a->out_of_memory |= error == -ENOMEM;
 }
 
 static int name_file(struct answer *a, struct naming *from, int debug_fd)
@@ -391,14 +401,26 @@ static int send_names(const struct answer *a)
 	return error;
 }
 
-static int answer_names(struct answer *a, const int fds[2])
+static void start_names(struct answer *a)
 {
 	for (uint32_t i = 0; i < a->errand->n_offsets; i++) {
 		uint64_t offset = a->errand->offsets[i];
 		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
 	}
 	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
+	a->out_of_memory = false;
+}
+
+static int answer_names(struct answer *a, const int fds[2])
+{
+	start_names(a);
 	int error = find_names(a, fds);
+	if (error == -ENOMEM || a->out_of_memory) {
+		shed(a->s);
+		start_names(a);
+		error = find_names(a, fds);
+	}
+	a->left_out |= a->out_of_memory;
 	if (!error && a->wants_debug) {
 		struct cam_tidings t = {.names = {.build_id = a->build_id,
 						  .wants_debug = true,
@@ -430,6 +452,10 @@ static int answer_table(struct answer *a, int fd)
 		error = fd < 0 ? -EBADF : cam_bytes_of_file(&b, fd);
 	if (!error)
 		error = cam_table_cache_read(s->tables, a->errand->file, &b, send_piece, a);
+	if (error == -ENOMEM && !a->sent) {
+		shed(s);
+		error = cam_table_cache_read(s->tables, a->errand->file, &b, send_piece, a);
+	}
 	/* Once a piece is out only sending can have failed. */
 	return error && !a->sent ? send_packet(a, error, 0, 0) : error;
 }
@@ -572,6 +598,9 @@ static int serve(struct cam_symboliser *s, int socket, int idle_ms)
 
 int cam_symboliser_run(int socket, int idle_ms, int (*confine)(void))
 {
+	/* What is freed is given back: else the allocator would keep blocks of up to 32 MiB for itself. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
 	struct cam_symboliser *s = cam_symboliser_new();
 	if (!s)
 		return -ENOMEM;

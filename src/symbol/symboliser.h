@@ -22,10 +22,12 @@
 #pragma once
 #include "model/errand.h"
 
-#define CAM_SYMBOLISER_IDLE_MS	   30000
-#define CAM_SYMBOLISER_CACHE_BYTES (64u << 20)
-#define CAM_SYMBOLISER_DWARF_BYTES (64u << 20)
-#define CAM_SYMBOLISER_TABLE_BYTES (64u << 20)
+#define CAM_SYMBOLISER_IDLE_MS 30000
+/* Together with code made at run time (jit_cache.h) more than the process may have: when memory is short, what can be
+ * read again goes. */
+#define CAM_SYMBOLISER_CACHE_BYTES (48u << 20)
+#define CAM_SYMBOLISER_DWARF_BYTES (48u << 20)
+#define CAM_SYMBOLISER_TABLE_BYTES (48u << 20)
 
 struct cam_symboliser;
 

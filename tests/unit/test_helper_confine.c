@@ -324,7 +324,7 @@ static void the_symboliser_cannot_have_more_than_its_memory(void **state)
 	size_t mib = 0;
 	if (!SANITIZED) { /* address space is what ASan has most of: it cannot be limited there */
 		assert_int_equal(receive(&h, &mib, sizeof(mib)), sizeof(mib));
-		assert_true(mib >= 390 && mib <= 448);
+		assert_true(mib >= 230 && mib <= 256);
 		assert_int_equal(end_of(&h), FINE << 8);
 	}
 	cam_helper_stop(&h, NULL);

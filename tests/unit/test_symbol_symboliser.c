@@ -30,6 +30,7 @@ struct served {
 	pid_t pid;
 	int socket;
 	uint32_t ticket;
+	bool left_out; /* as the last answer of ask_chain() said */
 };
 
 static int confine(void)
@@ -424,6 +425,7 @@ static const char *ask_chain(struct served *s, uint64_t offset, bool search, int
 		return text;
 	}
 	assert_int_equal(t.names.n_names, 1);
+	s->left_out = t.names.left_out;
 	const struct cam_name *n = &t.names.names[0];
 	int used = snprintf(text, sizeof(text), "%.*s", (int)n->name.n, n->name.p);
 	for (uint32_t i = 0; i < n->n_inlined; i++) {
@@ -534,6 +536,28 @@ static void a_debug_file_tells_what_was_stripped(void **state)
 	stop(&s);
 }
 
+/* 70 MB of text, which compressed take 70 KB: symbols name the file all the same, and it is said. */
+static void debug_information_that_is_too_large_is_left_out(void **state)
+{
+	(void)state;
+	const char *path = oracle_build(
+		"inlines.c",
+		"echo '.section .debug_str,\"MS\",@progbits,1\n.fill 70000000,1,65\n.byte 0' | as --noexecstack -o %2$s.o - &&"
+		" gcc -g -O2 -gz=zlib %1$s %2$s.o -o %2$s");
+	struct served s;
+	uint64_t from, bytes;
+	find_spin(path, &from, &bytes);
+	start(&s, IDLE_MS);
+	assert_int_equal(count_deep(&s, path, NULL, from, bytes), 0);
+	assert_true(s.left_out);
+	/* As it was built without it. */
+	path = oracle_build("inlines.c", "gcc -g -O2 -gz=zlib %s -o %s");
+	find_spin(path, &from, &bytes);
+	assert_in_range(count_deep(&s, path, NULL, from, bytes), 2, bytes);
+	assert_false(s.left_out);
+	stop(&s);
+}
+
 /* Symbols that a stripped file carries along, as Fedora makes them. */
 static void mini_debug_information_names_functions(void **state)
 {
@@ -563,6 +587,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_inlined_is_told),
 		cmocka_unit_test(a_debug_file_tells_what_was_stripped),
+		cmocka_unit_test(debug_information_that_is_too_large_is_left_out),
 		cmocka_unit_test(mini_debug_information_names_functions),
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),

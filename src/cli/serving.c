@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/serving.h"
 
+#include "base/cleanup.h"
 #include "cli/range.h"
 #include "cli/say.h"
 #include "daemon/control.h"
 #include "daemon/privilege.h"
+#include "helper/helper.h"
 #include "store/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STATUS_MS 5000
@@ -115,6 +119,48 @@ static int make_token(char token[CAM_TOKEN_BYTES])
 	return 0;
 }
 
+/* Of a file that nobody else reads: 16 to 64 letters, digits, - and _. An exit status. */
+static int read_token(const char *path, char token[CAM_TOKEN_BYTES])
+{
+	char text[CAM_TOKEN_BYTES + 1] = "";
+	struct stat st;
+	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st))
+		return cam_failed("--token %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || (st.st_mode & 07) || (st.st_uid && st.st_uid != geteuid()))
+		return cam_failed("--token %s: others may read or write it; chmod 600 helps", path);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return cam_failed("--token %s: %s", path, strerror(errno));
+	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		text[--n] = '\0';
+	if (n < 16 || n >= CAM_TOKEN_BYTES ||
+	    strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
+		    (size_t)n)
+		return cam_failed("--token %s: not 16 to 64 letters, digits, - or _", path);
+	snprintf(token, CAM_TOKEN_BYTES, "%s", text);
+	return CAM_EXIT_OK;
+}
+
+/*
+ * Started as root there are others who must not read what it serves; beyond this machine there always
+ * are, and what goes there is read on the way: somebody must have thought of that.
+ */
+static int choose_token(struct cam_serving *s)
+{
+	const struct cam_settings *set = s->settings;
+	if (set->token[0])
+		return read_token(set->token, s->token);
+	if (!is_loopback(set->listen.address) && !set->behind_tls[0])
+		return cam_failed(
+			"--listen %s reaches beyond this machine: give --token FILE, or put a "
+			"proxy with TLS before it and say --behind-tls HOST",
+			set->listen.address);
+	if (geteuid() == 0 && make_token(s->token))
+		return cam_failed("no randomness for a token");
+	return CAM_EXIT_OK;
+}
+
 void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes)
 {
 	const char *a = s->settings->listen.address;
@@ -139,14 +185,14 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 	if (err)
 		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
 				  cam_errno_words(err));
-	/* Started as root there are others who must not read what it serves; beyond this machine
-	 * there always are. */
-	if ((geteuid() == 0 || !is_loopback(settings->listen.address)) && make_token(s->token))
-		return cam_failed("no randomness for a token");
+	int status = choose_token(s);
+	if (status)
+		return status;
 	const struct cam_server_options o = {
 		.address = settings->listen.address,
 		.port = settings->listen.port,
 		.token = s->token[0] ? s->token : NULL,
+		.proxy = settings->behind_tls,
 		.doors = {.self = s,
 			  .windows = open_windows,
 			  .release = release_windows,
@@ -169,24 +215,63 @@ static bool follow_recorder(const struct cam_serving *s)
 	return !prctl(PR_SET_PDEATHSIG, SIGTERM) && poll(&p, 1, 0) == 0;
 }
 
-int cam_serving_run(struct cam_serving *s)
+/*
+ * What may still be read: below the directory that the store is in, since a store that was deleted is made
+ * anew beside the old one; in the root directory the store alone.
+ */
+static int open_readable(const char *store)
+{
+	char parent[PATH_MAX];
+	snprintf(parent, sizeof(parent), "%s", store);
+	char *slash = strrchr(parent, '/');
+	while (slash && slash > parent && !slash[1]) {
+		*slash = '\0';
+		slash = strrchr(parent, '/');
+	}
+	const char *path = store;
+	if (slash && slash > parent) {
+		*slash = '\0';
+		path = parent;
+	}
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Another user, no capability, no file but the store's, no call but those that serving takes. */
+static int give_up_all(struct cam_serving *s, char *who, size_t who_bytes)
 {
 	struct stat st;
+	if (stat(s->settings->store, &st))
+		return cam_failed("%s: %s", s->settings->store, strerror(errno));
+	CAM_AUTOCLOSE int readable = open_readable(s->settings->store);
+	if (readable < 0)
+		return cam_failed("%s: %s", s->settings->store, strerror(errno));
+	int err = cam_privilege_drop(st.st_gid, who, who_bytes);
+	if (err)
+		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
+	tzset(); /* later there is no /etc/localtime */
+	if (s->status_fd >= 0 && !follow_recorder(s))
+		return CAM_EXIT_FAILED;
+	err = cam_confine_server(readable);
+	if (err && err != -EOPNOTSUPP)
+		return cam_failed("cannot confine the server: %s", cam_errno_words(err));
+	if (err)
+		cam_note("this kernel has no seccomp: the server is confined by its user alone");
+	return CAM_EXIT_OK;
+}
+
+int cam_serving_run(struct cam_serving *s)
+{
 	char who[128];
 	sigset_t set;
 	int signal_number;
-	if (stat(s->settings->store, &st))
-		return cam_failed("%s: %s", s->settings->store, strerror(errno));
-	int err = cam_privilege_drop(st.st_gid, who, sizeof(who));
-	if (err)
-		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
+	int status = give_up_all(s, who, sizeof(who));
+	if (status)
+		return status;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	if (s->status_fd >= 0 && !follow_recorder(s))
-		return CAM_EXIT_FAILED;
-	err = cam_server_start(s->server);
+	int err = cam_server_start(s->server);
 	if (err)
 		return cam_failed("cannot serve: %s", cam_errno_words(err));
 	cam_note("serving as %s", who);

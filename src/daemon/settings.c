@@ -107,6 +107,8 @@ static int parse_value(struct cam_settings *s, const struct cam_setting_row *r, 
 	case CAM_KIND_LISTEN:
 		return cam_parse_listen(v, s->listen.address, sizeof(s->listen.address),
 					&s->listen.port, why);
+	case CAM_KIND_HOST:
+		return cam_parse_host(v, member, r->bytes, why);
 	}
 	return -EINVAL;
 }

@@ -54,6 +54,8 @@ enum cam_setting_id {
 	CAM_SET_MAX_PINNED,
 	CAM_SET_MAX_CPU,
 	CAM_SET_LISTEN,
+	CAM_SET_TOKEN,
+	CAM_SET_BEHIND_TLS,
 	CAM_SETTINGS,
 };
 
@@ -97,6 +99,8 @@ struct cam_settings {
 		char address[64]; /* numeric, IPv6 without brackets */
 		uint16_t port;	  /* 0: any free one */
 	} listen;
+	char token[PATH_MAX]; /* a file; "": a new token at each start, where one is needed */
+	char behind_tls[256]; /* the name under which a proxy is asked; "": there is none */
 
 	char file[PATH_MAX]; /* the configuration that was read; "": none */
 	struct cam_origin origins[CAM_SETTINGS];

@@ -249,6 +249,19 @@ int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why 
 	return 0;
 }
 
+int cam_parse_host(const char *s, char *out, size_t out_bytes, struct cam_why why)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-:[]";
+	size_t n = strlen(s);
+	if (!n || strspn(s, letters) != n)
+		return wrong(why, "not a host name; try perfcam.example.org");
+	if (n >= out_bytes)
+		return wrong(why, "longer than a host name may be");
+	memcpy(out, s, n + 1);
+	return 0;
+}
+
 int cam_parse_listen(const char *s, char *address, size_t address_bytes, uint16_t *port,
 		     struct cam_why why)
 {

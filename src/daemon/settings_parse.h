@@ -27,5 +27,7 @@ int cam_parse_cpus(const char *s, uint32_t *cpus, size_t max, size_t *n, struct 
 int cam_parse_user(const char *s, uint32_t *uid, struct cam_why why);
 /* A path below the root of cgroups; also the one of its directory, /sys/fs/cgroup/… */
 int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why why);
+/* "perfcam.example.org", with a port or not: as browsers send it. */
+int cam_parse_host(const char *s, char *out, size_t out_bytes, struct cam_why why);
 int cam_parse_listen(const char *s, char *address, size_t address_bytes, uint16_t *port,
 		     struct cam_why why);

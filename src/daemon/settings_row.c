@@ -79,6 +79,12 @@ static const struct cam_setting_row rows[] = {
 	[CAM_SET_LISTEN] = {SHOW("listen", "ADDR:PORT", "127.0.0.1:9797",
 				 "where the page and the API are served"),
 			    FOR(CAM_FOR_SERVE), PLAIN(LISTEN, listen)},
+	[CAM_SET_TOKEN] = {SHOW("token", "FILE", "",
+				"the token to ask for (default: as root a new one at each start)"),
+			   FOR(CAM_FOR_SERVE), PLAIN(PATH, token)},
+	[CAM_SET_BEHIND_TLS] = {SHOW("behind-tls", "HOST", "",
+				     "a proxy with TLS stands before it, under this name"),
+				FOR(CAM_FOR_SERVE), PLAIN(HOST, behind_tls)},
 };
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == CAM_SETTINGS, "a setting without a row");
 _Static_assert(CAM_SETTINGS <= 64, "sets of settings are 64 bits");

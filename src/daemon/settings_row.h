@@ -17,6 +17,7 @@ enum cam_setting_kind {
 	CAM_KIND_AMOUNT,
 	CAM_KIND_PERCENT,
 	CAM_KIND_LISTEN,
+	CAM_KIND_HOST,
 };
 
 struct cam_setting_row {

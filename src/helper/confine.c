@@ -15,7 +15,8 @@
  *    where it may, the symboliser also moves to a root directory with nothing in it. Anything else
  *    kills. For the opener what is not allowed fails with ENOSYS, as on an older kernel, since libc
  *    may try; what it could only do if someone else drives it (exec, socket, …) kills. It cannot
- *    write: there is no call for it, and openat() only reads.
+ *    write: there is no call for it, and openat() only reads. The server has a list of that kind, too, and
+ *    Landlock: it reads below the store's directory, and nowhere else.
  *
  * Who asks JVMs for their maps (--java-maps, not by default) is as the opener, but may become another
  * user in another root and mount namespace, write a file there and connect to a socket there.
@@ -225,8 +226,9 @@ struct landlock_attr {
 	uint64_t fs, net, scoped;
 };
 
-/* Everything the kernel knows is handled, nothing is granted. 0, -EOPNOTSUPP, or why not. */
-static int forbid_files(void)
+/* Everything the kernel knows is handled; granted is to read below readable_fd, -1: nothing. 0,
+ * -EOPNOTSUPP, or why not. */
+static int forbid_files(int readable_fd)
 {
 	static const int fs_bits[] = {13, 14, 15, 15,
 				      16}; /* by version, from 1; then as the last */
@@ -240,6 +242,13 @@ static int forbid_files(void)
 	size_t bytes = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
 	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0u);
 	if (fd < 0)
+		return -errno;
+	struct {
+		uint64_t allowed;
+		int32_t directory; /* the kernel's has no padding behind it */
+	} below = {1u << 2 | 1u << 3 /* read files, list directories */, readable_fd};
+	if (readable_fd >= 0 &&
+	    syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &below, 0u))
 		return -errno;
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
@@ -310,6 +319,38 @@ static const struct rule opener_rules[] = {
 	{SCMP_SYS(rseq)},
 	{SCMP_SYS(rt_sigprocmask)},
 	{SCMP_SYS(clock_nanosleep)},
+};
+
+/* The server listens already; it speaks to the recorder by a socket with a name. */
+static const struct rule server_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(openat), {{2, NOT_TO_READ, 0}}},
+	{SCMP_SYS(getdents64)},
+	{SCMP_SYS(newfstatat)},
+	{SCMP_SYS(lseek)},
+	{SCMP_SYS(fcntl)},
+	{SCMP_SYS(fadvise64)},
+	{SCMP_SYS(write)},
+	{SCMP_SYS(writev)},
+	{SCMP_SYS(accept4)},
+	{SCMP_SYS(socket), {{0, ~0ull, AF_UNIX}}},
+	{SCMP_SYS(connect)},
+	{SCMP_SYS(recvfrom)},
+	{SCMP_SYS(sendto)},
+	{SCMP_SYS(shutdown)},
+	{SCMP_SYS(setsockopt)},
+	{SCMP_SYS(getsockopt)},
+	{SCMP_SYS(getsockname)},
+	{SCMP_SYS(getpeername)},
+	{SCMP_SYS(eventfd2)},
+	{SCMP_SYS(clone), {{0, CLONE_THREAD, CLONE_THREAD}}},
+	{SCMP_SYS(set_robust_list)},
+	{SCMP_SYS(rseq)},
+	{SCMP_SYS(rt_sigprocmask)},
+	{SCMP_SYS(rt_sigtimedwait)},
+	{SCMP_SYS(clock_nanosleep)},
+	{SCMP_SYS(getrusage)},
 };
 
 #define NEW_NAMESPACES                                                                             \
@@ -458,6 +499,10 @@ static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 	case CAM_CONFINE_JAVA:
 		err = allow_and_kill(ctx, java_rules, sizeof(java_rules) / sizeof(java_rules[0]));
 		break;
+	case CAM_CONFINE_SERVER:
+		err = allow_and_kill(ctx, server_rules,
+				     sizeof(server_rules) / sizeof(server_rules[0]));
+		break;
 	case CAM_CONFINE_SYMBOLISER:
 		err = allow(ctx, symboliser_rules,
 			    sizeof(symboliser_rules) / sizeof(symboliser_rules[0]));
@@ -476,7 +521,8 @@ static int filter_calls(enum cam_confinement what)
 	uint32_t kill = SCMP_ACT_KILL_PROCESS;
 	if (syscall(SYS_seccomp, 2u /* is this action available? */, 0u, &kill))
 		return -EOPNOTSUPP;
-	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA; /* libc may try */
+	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA ||
+		       what == CAM_CONFINE_SERVER; /* libc may try */
 	scmp_filter_ctx ctx =
 		seccomp_init(lenient ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_KILL_PROCESS);
 	if (!ctx)
@@ -498,9 +544,22 @@ int cam_confine(enum cam_confinement what)
 	if (!err)
 		err = renew_death_signal();
 	if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
-		err = forbid_files();
+		err = forbid_files(-1);
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
 	return filter_calls(what);
+}
+
+int cam_confine_server(int readable_fd)
+{
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err)
+		err = forbid_files(readable_fd);
+	/* Without Landlock it is an ordinary user that can write nothing. */
+	if (err && err != -EOPNOTSUPP)
+		return err;
+	return filter_calls(CAM_CONFINE_SERVER);
 }

@@ -61,7 +61,14 @@ enum cam_confinement {
 	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 256 MiB,
 				 * 64 descriptors, 60 s of CPU (then SIGXCPU: replace it) */
 	CAM_CONFINE_SEALER,	/* seccomp: read and write of its descriptors, memory, exit */
-	CAM_CONFINE_JAVA, /* drop all but what becoming another user in other namespaces takes;
+	CAM_CONFINE_JAVA,   /* drop all but what becoming another user in other namespaces takes;
 			   * no network, no exec */
+	CAM_CONFINE_SERVER, /* through cam_confine_server() alone */
 };
 int cam_confine(enum cam_confinement what);
+/*
+ * For the process that answers HTTP, once it listens and has dropped its privileges, before its threads
+ * start: it can read files below that directory, accept connections, speak to Unix sockets, and no more. Answers as
+ * above.
+ */
+int cam_confine_server(int readable_fd);

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
-void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token)
+void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token,
+		    const char *proxy)
 {
 	*g = (struct cam_guard){.port = port};
+	snprintf(g->proxy, sizeof(g->proxy), "%s", proxy ? proxy : "");
 	snprintf(g->token, sizeof(g->token), "%s", token ? token : "");
 	snprintf(g->address, sizeof(g->address), strchr(address, ':') ? "[%s]" : "%s", address);
 	snprintf(g->cookie, sizeof(g->cookie), "perfcam-%u", port);
@@ -30,6 +32,8 @@ static bool host_is_ours(const struct cam_guard *g, const char *host)
 	char port[8];
 	if (!host)
 		return false;
+	if (g->proxy[0] && !strcasecmp(host, g->proxy))
+		return true;
 	snprintf(port, sizeof(port), ":%u", g->port);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		size_t n = strlen(names[i]);
@@ -63,6 +67,8 @@ static bool is_token(const struct cam_guard *g, const char *given)
 /* "http://127.0.0.1:9797": ours, if what follows the scheme is. */
 static bool origin_is_ours(const struct cam_guard *g, const char *origin)
 {
+	if (g->proxy[0] && !strncmp(origin, "https://", 8) && !strcasecmp(origin + 8, g->proxy))
+		return true;
 	return !strncmp(origin, "http://", 7) && host_is_ours(g, origin + 7);
 }
 

@@ -21,6 +21,7 @@
 struct cam_guard {
 	char token[CAM_TOKEN_BYTES]; /* "": none is asked for */
 	char address[64];	     /* as in a URL: [::1] has its brackets */
+	char proxy[256];	     /* the name of a proxy with TLS before us; "": there is none */
 	uint16_t port;
 	char cookie[24]; /* its name: other ports of this host have cookies, too */
 };
@@ -41,6 +42,7 @@ enum cam_guard_verdict {
 	CAM_GUARD_METHOD,
 };
 
-/* address: numeric; token: NULL or "": none. */
-void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token);
+/* address: numeric; token, proxy: NULL or "": none. */
+void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token,
+		    const char *proxy);
 enum cam_guard_verdict cam_guard_look(const struct cam_guard *g, const struct cam_guard_headers *h);

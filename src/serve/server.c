@@ -123,8 +123,8 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 static enum MHD_Result enter(struct cam_server *s, struct MHD_Connection *c)
 {
 	char cookie[160];
-	snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict",
-		 s->guard.cookie, s->guard.token);
+	snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict%s",
+		 s->guard.cookie, s->guard.token, s->guard.proxy[0] ? "; Secure" : "");
 	struct cam_answer a = {.status = MHD_HTTP_SEE_OTHER, .type = "text/plain"};
 	const char *extra[2][2] = {{"Location", "/"}, {"Set-Cookie", cookie}};
 	return send_answer(c, &a, extra, 2);
@@ -265,7 +265,7 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 		cam_server_stop(s);
 		return err;
 	}
-	cam_guard_init(&s->guard, o->address, port, o->token);
+	cam_guard_init(&s->guard, o->address, port, o->token, o->proxy);
 	*out = s;
 	return 0;
 }

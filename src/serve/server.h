@@ -33,6 +33,7 @@ struct cam_server_options {
 	const char *address; /* numeric */
 	uint16_t port;	     /* 0: any free one */
 	const char *token;   /* NULL: none is asked for */
+	const char *proxy;   /* the name of a proxy with TLS before it; NULL: there is none */
 	struct cam_server_doors doors;
 };
 

@@ -399,6 +399,37 @@ class Answers(unittest.TestCase):
             self.assertEqual((status, headers["location"]), (303, "/"))
             self.assertRegex(headers["set-cookie"], r"^perfcam-\d+=\w{32}; Path=/; HttpOnly; SameSite=Strict$")
 
+    def test_the_server_is_nobody_in_a_cell(self):
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+            status = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
+        self.assertEqual(status["Seccomp"], "2")
+        self.assertEqual(status["NoNewPrivs"], "1")
+        self.assertEqual({int(status[c], 16) for c in ("CapInh", "CapPrm", "CapEff", "CapAmb")}, {0})
+        if os.geteuid() == 0:
+            self.assertNotIn("0", status["Uid"].split())
+
+    def test_beyond_this_machine_only_with_thought(self):
+        token = os.path.join(folder, "token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        store = os.path.join(folder, "store")
+        r = tap.perfcam("serve", "--store", store, "--listen", "0.0.0.0:0", timeout=20)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b"--token", r.stderr)
+        for mode in (0o604, 0o602):
+            os.chmod(token, mode)
+            r = tap.perfcam("serve", "--store", store, "--listen", "127.0.0.1:0", "--token", token, timeout=20)
+            self.assertEqual(r.returncode, 1)
+            self.assertIn(b"chmod 600", r.stderr)
+        os.chmod(token, 0o600)
+        own = Server(store, "--token", token, "--behind-tls", "perfcam.example.org")
+        self.addCleanup(own.stop)
+        self.assertEqual(own.token, "correct-horse-battery")
+        self.assertEqual(own.ask("/api/store", Host="perfcam.example.org")[0], 200)
+        self.assertEqual(own.ask("/api/store", Host="perfcam.example.com")[0], 421)
+        self.assertIn("; Secure", own.ask("/?token=" + own.token, Authorization=None)[1]["set-cookie"])
+
     def test_headers_of_every_answer(self):
         for path in ("/", "/assets/page.js", "/api/store", "/nothing", "/api/flame?pid=x"):
             _, headers, _ = server.ask(path)

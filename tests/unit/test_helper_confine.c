@@ -50,6 +50,17 @@ static int do_open(void)
 	return open("/etc/passwd", O_RDONLY) >= 0 ? FINE : REFUSED;
 }
 
+/* Below what the server of these tests may read. */
+static int do_open_below(void)
+{
+	return open("/usr/bin/env", O_RDONLY) >= 0 ? FINE : REFUSED;
+}
+
+static int do_unix_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0) >= 0 ? FINE : REFUSED;
+}
+
 static int do_open_to_write(void)
 {
 	return open("/tmp", O_WRONLY | O_TMPFILE, 0600) >= 0 ? FINE : REFUSED;
@@ -187,6 +198,8 @@ static const struct {
 	int (*run)(void);
 } deeds[] = {
 	{"open", do_open},
+	{"open-below", do_open_below},
+	{"unix-socket", do_unix_socket},
 	{"open-to-write", do_open_to_write},
 	{"socket", do_socket},
 	{"exec", do_exec},
@@ -214,6 +227,8 @@ static int be_helper(char **argv)
 		err = cam_confine(CAM_CONFINE_OPENER);
 	else if (strcmp(argv[2], "sealer") == 0)
 		err = cam_confine(CAM_CONFINE_SEALER);
+	else if (argv[4] && strcmp(argv[4], "server") == 0)
+		err = cam_confine_server(open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	else if (!argv[4]) /* a further word: not confined, the control */
 		err = cam_confine(CAM_CONFINE_SYMBOLISER);
 	if (err)
@@ -382,6 +397,36 @@ static void who_asks_jvms_cannot_do_much_else(void **state)
 	}
 }
 
+static void the_server_reads_below_its_directory_and_no_more(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *deed;
+		int want; /* 0: killed */
+	} all[] = {
+		{"open-below", FINE},
+		{"unix-socket", FINE},
+		{"open", REFUSED},
+		{"socket", REFUSED},
+		{"open-to-write", REFUSED},
+		{"map-file", REFUSED},
+		{"map-code", REFUSED},
+		{"open-from-thread", REFUSED},
+		{"exec", 0},
+		{"fork", 0},
+		{"kill", 0},
+		{"ptrace", 0},
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct cam_helper h = start(CAM_HELPER_SYMBOLISER, all[i].deed, "server");
+		int status = end_of(&h);
+		bool right = all[i].want ? WIFEXITED(status) && WEXITSTATUS(status) == all[i].want
+					 : WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+		if (!right)
+			fail_msg("%s: status %x", all[i].deed, status);
+	}
+}
+
 /* The value of a line of /proc/PID/status. */
 static void status_line(pid_t pid, const char *key, char *to, size_t room)
 {
@@ -483,6 +528,8 @@ static void become_service(void)
 
 static void run_as_service(void)
 {
+	/* An assertion that fails here would go on with the other tests, as another user. */
+	alarm(60);
 	become_service();
 	struct cam_helper h = start_and_wait(CAM_HELPER_OPENER);
 	uint64_t two = BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH);
@@ -554,6 +601,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_sealer_writes_and_nothing_else),
 		cmocka_unit_test(the_opener_opens_to_read_and_no_more),
 		cmocka_unit_test(who_asks_jvms_cannot_do_much_else),
+		cmocka_unit_test(the_server_reads_below_its_directory_and_no_more),
 		cmocka_unit_test(symboliser_and_sealer_are_nobody),
 		cmocka_unit_test(the_opener_keeps_four_capabilities),
 		cmocka_unit_test(ambient_capabilities_are_dropped_too),

@@ -17,7 +17,7 @@ static const struct cam_guard_headers plain = {
 static enum cam_guard_verdict look(const char *token, struct cam_guard_headers h)
 {
 	struct cam_guard g;
-	cam_guard_init(&g, "127.0.0.1", 9797, token);
+	cam_guard_init(&g, "127.0.0.1", 9797, token, NULL);
 	return cam_guard_look(&g, &h);
 }
 
@@ -60,11 +60,37 @@ static void test_an_address_of_its_own(void **state)
 	(void)state;
 	struct cam_guard g;
 	struct cam_guard_headers h = plain;
-	cam_guard_init(&g, "fd00::7", 80, NULL);
+	cam_guard_init(&g, "fd00::7", 80, NULL, NULL);
 	h.host = "[fd00::7]:80";
 	assert_int_equal(cam_guard_look(&g, &h), CAM_GUARD_PASS);
 	h.host = "[fd00::8]:80";
 	assert_int_equal(cam_guard_look(&g, &h), CAM_GUARD_NOT_OURS);
+}
+
+/* A proxy is asked under its own name, over https. */
+static void test_behind_a_proxy(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *host, *origin;
+		enum cam_guard_verdict verdict;
+	} cases[] = {
+		{"perfcam.example.org", NULL, CAM_GUARD_PASS},
+		{"PERFCAM.example.org", "https://perfcam.example.org", CAM_GUARD_PASS},
+		{"127.0.0.1:9797", NULL, CAM_GUARD_PASS},
+		{"perfcam.example.org", "http://perfcam.example.org.evil", CAM_GUARD_FOREIGN},
+		{"perfcam.example.org", "https://evil.example", CAM_GUARD_FOREIGN},
+		{"perfcam.example.org.evil", NULL, CAM_GUARD_NOT_OURS},
+		{"evil.example", NULL, CAM_GUARD_NOT_OURS},
+	};
+	struct cam_guard g;
+	cam_guard_init(&g, "127.0.0.1", 9797, NULL, "perfcam.example.org");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cam_guard_headers h = plain;
+		h.host = cases[i].host;
+		h.origin = cases[i].origin;
+		assert_int_equal(cam_guard_look(&g, &h), cases[i].verdict);
+	}
 }
 
 static void test_tokens(void **state)
@@ -169,9 +195,10 @@ static void test_methods(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hosts),	    cmocka_unit_test(test_an_address_of_its_own),
-		cmocka_unit_test(test_tokens),	    cmocka_unit_test(test_entering),
-		cmocka_unit_test(test_other_sites), cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_hosts),	       cmocka_unit_test(test_an_address_of_its_own),
+		cmocka_unit_test(test_behind_a_proxy), cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_entering),       cmocka_unit_test(test_other_sites),
+		cmocka_unit_test(test_methods),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Inlined functions of programs built with -g -O2: with the debug information in the file, in a file that its
+.gnu_debuglink names, and compressed; and none where that file belongs to somebody else. One recording, and perf's
+own of the same seconds, which expands inlined functions by addr2line.
+
+A chain is what is on the stack from the last function on that has code of its own. Of perf's samples the share whose chain perfcam has, too,
+is asked for, and that each chain has about the same share of both."""
+import collections
+import os
+import re
+import subprocess
+
+import support
+
+SECONDS = 4
+SOURCE = os.path.join(os.environ["PERFCAM_SOURCE"], "tests", "workloads", "inlines.c")
+FRAME = re.compile(r"\s+[0-9a-f]+ (.*?) \((.*)\)$")
+
+SPLIT = "objcopy --only-keep-debug $f $d && strip $f && objcopy --add-gnu-debuglink=$d $f"
+PROGRAMS = {
+    "whole": "true",
+    "split": "d=$f.debug; " + SPLIT,
+    "packed": "mkdir .debug; d=.debug/packed.debug; " + SPLIT + " && objcopy --compress-debug-sections $d $d.z"
+              " && objcopy --remove-section .gnu_debuglink $f && mv $d.z $d && objcopy --add-gnu-debuglink=$d $f",
+    "forged": "d=$f.debug; " + SPLIT + " && chown 12345 $d",
+}
+
+
+def chain_of(names):
+    """From the last of the program's functions that are never inlined; None: there is none, or others below it."""
+    at = [i for i, name in enumerate(names) if name in ("main", "spin", "fill", "sum")]
+    chain = tuple(names[at[-1]:]) if at else ()
+    return chain if set(chain[1:]) <= {"turn", "mix", "hash", "place", "make", "count"} and chain else None
+
+
+class Inlines(support.Case):
+    def build(self, name, after):
+        path = os.path.join(self.dir, name)
+        subprocess.run(["gcc", "-g", "-O2", SOURCE, "-o", path], check=True)
+        subprocess.run(["sh", "-ec", f"cd {self.dir}; f={name}; {after}"], check=True)
+        return path
+
+    def perfs(self, path):
+        """{chain: samples} of perf's."""
+        text = subprocess.run(["perf", "script", "--inline", "-F", "comm,ip,sym,dso", "-i", path],
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              errors="replace", timeout=120).stdout
+        found = collections.Counter()
+        for record in text.split("\n\n"):
+            frames = [FRAME.match(line) for line in record.splitlines()[1:]]
+            names = [m[1] for m in reversed(frames) if m and not m[2].startswith("[kernel")]
+            found[chain_of(names)] += 1
+        del found[None]
+        return found
+
+    def ours(self, name):
+        """{chain: samples} of perfcam's."""
+        found = collections.Counter()
+        for stack, n in self.folded("--comm", name, "--user-only").items():
+            found[chain_of(stack)] += n
+        del found[None]
+        return found
+
+    def test_chains_are_perfs(self):
+        programs = {name: self.build(name, after) for name, after in PROGRAMS.items()}
+        data = os.path.join(self.dir, "perf.data")
+        r = self.recorder("-F", "499").ready()
+        running = [self.start(path, str(SECONDS), stdout=subprocess.DEVNULL)
+                   for name, path in programs.items() if name != "whole"]
+        perf = self.start("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph",
+                          "dwarf,4096", "--no-bpf-event", "-o", data, programs["whole"], str(SECONDS),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for p in running + [perf]:
+            self.assertEqual(p.wait(support.PATIENCE), 0)
+        status = r.status()
+        self.assertEqual(r.stop(), 0, r.said())
+        theirs = self.perfs(data)
+        total = sum(theirs.values())
+        self.assertGreater(total, 100)
+        self.assertGreater(sum(n for c, n in theirs.items() if len(c) > 1), total // 2, "perf shows none inlined")
+        for name in ("whole", "split", "packed"):
+            ours = self.ours(name)
+            mine = sum(ours.values())
+            same = sum(n for c, n in theirs.items() if c in ours)
+            support.note(f"{name}: {mine} samples; of perf's {total} {same} have a chain of these")
+            self.assertGreater(mine, 40, name)
+            self.assertGreaterEqual(same / total, 0.95, name)
+            for chain, n in theirs.items():
+                if n / total > 0.1:
+                    self.assertAlmostEqual(n / total, ours[chain] / mine, delta=0.2, msg=f"{name}: {chain}")
+        # Of another user's debug file nothing is believed.
+        names = {f for stack in self.folded("--comm", "forged") for f in stack}
+        self.assertFalse(names & {"main", "spin", "mix", "turn", "fill"}, names)
+        self.assertTrue(any(n.startswith("[forged+0x") for n in names), names)
+        self.assertGreaterEqual(status["names"]["debug_files"], 2)
+        self.assertEqual(status["names"]["poisoned_files"] + status["names"]["symbols_only_files"], 0)
+
+
+if __name__ == "__main__":
+    support.main()

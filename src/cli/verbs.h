@@ -24,5 +24,6 @@ int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv);

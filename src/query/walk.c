@@ -284,6 +284,35 @@ static int deliver_sums(struct step *s)
 	return err;
 }
 
+/*
+ * Whether the whole window holds anything that the filters match, by its footer: where it does not, its
+ * samples need not be read. Only where nothing else would be counted of them.
+ */
+static int may_match(struct step *s)
+{
+	const struct cam_selection *selection = s->x.walk->selection;
+	if (!selection->match.n || !s->x.selector.whole || s->x.tables->n_etypes != 1)
+		return 1;
+	int err = s->x.w->ops->totals(s->x.w, on_total, s);
+	if (err)
+		return err == -EBADMSG ? 1 : err;
+	int found = 0;
+	for (size_t i = 0; i < s->sums.slots && !found; i++) {
+		const struct cam_sum *sum = &s->sums.v[i];
+		if (!sum->samples)
+			continue;
+		int verdict =
+			cam_selector_verdict(&s->x.selector, (struct cam_stack_id){sum->stack},
+					     (struct cam_str_id){sum->comm},
+					     (struct cam_etype_id){sum->etype}, false);
+		if (verdict < 0)
+			return verdict;
+		found = verdict != CAM_VERDICT_NO;
+	}
+	cam_sums_clear(&s->sums);
+	return found;
+}
+
 static int deliver(struct step *s)
 {
 	const struct cam_walk_view *view = s->x.walk->view;
@@ -291,6 +320,9 @@ static int deliver(struct step *s)
 		return deliver_sums(s);
 	if (!view->rows)
 		return 0;
+	int match = may_match(s);
+	if (match <= 0)
+		return match ? match : tell_progress(s->x.walk, s->x.w->info.samples);
 	s->n_comms = s->x.tables->strings.n * 2;
 	s->comms = calloc(s->n_comms + 1, 1);
 	return s->comms ? read_samples(s, view->columns, pick_rows) : -ENOMEM;

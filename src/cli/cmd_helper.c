@@ -5,6 +5,7 @@
  */
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "daemon/fetcher.h"
 #include "daemon/keeper.h"
 #include "helper/helper.h"
 #include "proc/java.h"
@@ -58,6 +59,11 @@ static int run_opener(bool with_java)
 	return (err && err != -EOPNOTSUPP) || cam_opener_run(SOCKET, java) ? 1 : 0;
 }
 
+static int confine_fetcher(void)
+{
+	return cam_confine(CAM_CONFINE_FETCHER);
+}
+
 int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 {
 	(void)verb;
@@ -71,6 +77,8 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 		status = run_opener(argc > 2 && !strcmp(argv[2], "java"));
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SYMBOLISER)))
 		status = run_symboliser();
+	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_FETCHER)))
+		status = cam_fetcher_run(SOCKET, confine_fetcher);
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SEALER)))
 		status = cam_sealer_run(SOCKET);
 	else

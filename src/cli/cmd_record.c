@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 struct record_arguments {
-	const char *duration, *out;
+	const char *duration, *out, *debuginfod;
 	struct cam_settings_given given;
 };
 
@@ -23,17 +24,33 @@ static int status_of_command(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int record(struct cam_record_request *request, const char *out)
+/* What has no name at the end of the recording is looked for elsewhere: by this process, which records no
+ * more, and those it starts. A recorder has no network. */
+static int name_by_debuginfod(const char *store, const char *urls, time_t since)
+{
+	char from[32], option[4096];
+	snprintf(from, sizeof(from), "@%lld", (long long)since);
+	int n = snprintf(option, sizeof(option), "--debuginfod%s%s", urls[0] ? "=" : "", urls);
+	if (n < 0 || (size_t)n >= sizeof(option))
+		return cam_usage("--debuginfod: too long");
+	const char *const words[] = {"resymbolise", "--store", store, "--from", from, option, NULL};
+	return cam_one_off_verb(cam_cmd_resymbolise, words);
+}
+
+static int record(struct cam_record_request *request, const char *out, const char *debuginfod)
 {
 	struct cam_one_off one_off;
 	struct cam_record_result result;
-	int status = CAM_EXIT_OK;
+	int status = CAM_EXIT_OK, named = CAM_EXIT_OK;
+	time_t since = time(NULL);
 	if (out)
 		status = cam_one_off_begin(&one_off, out, request->settings);
 	if (status)
 		return status;
 	request->one_off = out != NULL;
 	int err = cam_recorder_run(request, &result);
+	if (!err && debuginfod)
+		named = name_by_debuginfod(request->settings->store, debuginfod, since);
 	if (out)
 		status = cam_one_off_end(&one_off, request->settings, !err);
 	if (err)
@@ -41,7 +58,7 @@ static int record(struct cam_record_request *request, const char *out)
 	if (!out && result.last_window[0])
 		cam_note("%s/%s", request->settings->store, result.last_window);
 	int of_command = result.command_status == -1 ? 0 : status_of_command(result.command_status);
-	return of_command ? of_command : status;
+	return of_command ? of_command : status ? status : named;
 }
 
 int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)
@@ -53,6 +70,8 @@ int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)
 		{"output", 'o', CAM_OPTION_TEXT, &a.out, "X.pcw|DIR/",
 		 "a recording of its own, outside the store: one window, or a window with its flame "
 		 "graph and perf script text"},
+		{"debuginfod", 0, CAM_OPTION_OPTIONAL, &a.debuginfod, "URLS",
+		 "when it has ended, ask these servers for names ($DEBUGINFOD_URLS)"},
 		{NULL},
 	};
 	struct cam_option options[CAM_SETTING_OPTIONS];
@@ -75,8 +94,11 @@ int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)
 		argv[n_rest] = NULL;
 		request.command = argv;
 	}
+	if (!status && a.debuginfod && !a.debuginfod[0] && !getenv("DEBUGINFOD_URLS"))
+		status = cam_usage("--debuginfod needs to know whom to ask: --debuginfod=URL, or "
+				   "DEBUGINFOD_URLS in the environment");
 	if (!status)
-		status = record(&request, a.out);
+		status = record(&request, a.out, a.debuginfod);
 	free(settings);
 	return status;
 }

@@ -8,10 +8,11 @@
  */
 #include "base/json.h"
 #include "cli/asking.h"
+#include "cli/place.h"
 #include "cli/range.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
-#include "daemon/librarian.h"
+#include "daemon/debuginfod.h"
 #include "daemon/resymbolise.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 struct job {
 	struct cam_asking *a;
 	struct cam_librarian *librarian;
+	struct cam_debuginfod *debuginfod; /* NULL: nothing is fetched */
 	struct cam_out *out;
 	struct cam_json *json; /* NULL: text */
 	bool dry_run, by_time;
@@ -45,6 +47,26 @@ static const char *const origin_keys[CAM_NAMER_ORIGINS] = {
 	[CAM_NAMER_CACHE] = "perf_cache",      [CAM_NAMER_SYMFS] = "symfs",
 	[CAM_NAMER_DEBUGINFOD] = "debuginfod", [CAM_NAMER_GIVEN] = "given",
 };
+
+static const char *fetch_words(int err)
+{
+	switch (err) {
+	case -EFBIG:
+		return "a file larger than is taken (512 MiB)";
+	case -ETIMEDOUT:
+		return "too slow";
+	case -EREMCHG:
+		return "it sends elsewhere, which is not followed; name that server";
+	case -ECONNREFUSED:
+		return "no connection";
+	case -EPROTO:
+		return "not an answer of a debuginfod";
+	case -ELIBACC:
+		return "libcurl is not installed here (Debian: libcurl4)";
+	default:
+		return cam_errno_words(err);
+	}
+}
 
 static bool is_chosen(const struct job *j, const struct cam_window_info *w)
 {
@@ -215,11 +237,47 @@ static void do_window(struct job *j, const char *name)
 	w->ops->close(w);
 }
 
+static void show_fetched(struct job *j)
+{
+	struct cam_debuginfod_counts c = cam_debuginfod_counts(j->debuginfod);
+	char bytes[32];
+	if (j->json) {
+		cam_json_open(j->json, "debuginfod", '{');
+		cam_json_u64(j->json, "fetched", c.fetched);
+		cam_json_u64(j->json, "bytes", c.bytes);
+		cam_json_u64(j->json, "missing", c.missing);
+		cam_json_u64(j->json, "refused", c.refused);
+		cam_json_u64(j->json, "failed", c.failed);
+		cam_json_close(j->json, '}');
+		return;
+	}
+	cam_show_bytes(c.bytes, bytes, sizeof(bytes));
+	cam_out_printf(j->out, "debuginfod: %u files kept (%s fetched), %u not known there",
+		       c.fetched, bytes, c.missing);
+	if (c.refused)
+		cam_out_printf(j->out, ", %u refused: not the files that were asked for",
+			       c.refused);
+	cam_out_str(j->out, "\n");
+}
+
+/* A server that could not be asked is a result that may be incomplete. */
+static void say_failed(struct job *j)
+{
+	struct cam_debuginfod_counts c = cam_debuginfod_counts(j->debuginfod);
+	if (c.failed)
+		j->status = cam_incomplete("debuginfod: %u requests failed, last %s: %s", c.failed,
+					   c.last_url, fetch_words(c.last_error));
+}
+
 static int show_sum(struct job *j)
 {
+	if (j->debuginfod)
+		say_failed(j);
 	if (j->json) {
 		cam_json_close(j->json, ']');
 		put_json_counts(j->json, &j->sum);
+		if (j->debuginfod)
+			show_fetched(j);
 		cam_json_u64(j->json, "rewritten", j->rewritten);
 		cam_json_close(j->json, '}');
 		cam_out_str(j->out, "\n");
@@ -233,9 +291,37 @@ static int show_sum(struct job *j)
 			put_text_counts(j->out, &j->sum);
 		else
 			cam_out_str(j->out, "\n");
+		if (j->debuginfod)
+			show_fetched(j);
 	}
 	int err = cam_out_finish(j->out);
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : j->status;
+}
+
+/* urls: "" are those of the environment. */
+static int open_debuginfod(struct job *j, const char *urls, struct cam_librarian_options *where)
+{
+	char cache[PATH_MAX];
+	if (!urls)
+		return CAM_EXIT_OK;
+	if (!urls[0])
+		urls = getenv("DEBUGINFOD_URLS");
+	if (!urls)
+		return cam_usage("--debuginfod needs to know whom to ask: --debuginfod=URL, or "
+				 "DEBUGINFOD_URLS in the environment");
+	int err = cam_debuginfod_cache_path(cache, sizeof(cache));
+	if (err)
+		return cam_failed("--debuginfod: no cache directory: HOME is not set");
+	err = cam_debuginfod_new(&(struct cam_debuginfod_options){.urls = urls, .cache_dir = cache},
+				 &j->debuginfod);
+	if (err == -EINVAL)
+		return cam_usage("--debuginfod takes http:// and https:// URLs with blanks between "
+				 "them, at most %u, not '%s'",
+				 CAM_DEBUGINFOD_MAX_URLS, urls);
+	if (err)
+		return cam_failed("%s: %s", cache, cam_errno_words(err));
+	where->fetch = cam_debuginfod_fetch(j->debuginfod);
+	return CAM_EXIT_OK;
 }
 
 static int run(struct job *j, const struct cam_range_options *range, const char *argument,
@@ -266,11 +352,14 @@ int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv)
 	struct cam_settings_given given = {0};
 	struct cam_range_options range = {0};
 	struct cam_librarian_options where = {0};
+	const char *urls = NULL;
 	bool json = false, dry_run = false, done;
 	const struct cam_option options[] = {
 		CAM_RANGE_OPTIONS(range),
 		{"symfs", 0, CAM_OPTION_TEXT, &where.symfs, "DIR",
 		 "look for the files below this directory, too"},
+		{"debuginfod", 0, CAM_OPTION_OPTIONAL, &urls, "URLS",
+		 "ask these servers for what is not here (default: $DEBUGINFOD_URLS)"},
 		{"dry-run", 0, CAM_OPTION_FLAG, &dry_run, NULL,
 		 "say what would be named, change nothing"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
@@ -289,8 +378,11 @@ int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv)
 	if (!job.a)
 		return status;
 	cam_out_to_fd(&out, STDOUT_FILENO);
-	status = run(&job, &range, n_rest ? argv[0] : NULL, &where);
+	status = open_debuginfod(&job, urls, &where);
+	if (!status)
+		status = run(&job, &range, n_rest ? argv[0] : NULL, &where);
 	cam_librarian_free(job.librarian);
+	cam_debuginfod_free(job.debuginfod);
 	free(job.names);
 	cam_asking_free(job.a);
 	return status;

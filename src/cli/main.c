@@ -54,7 +54,8 @@ static const struct cam_verb verbs[] = {
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
 	 cam_cmd_verify},
 	{"resymbolise",
-	 "[--last 1h | --from T | --at T | WINDOW] [--symfs DIR] [--dry-run] [--store DIR] [--json]",
+	 "[--last 1h | --from T | --at T | WINDOW] [--symfs DIR] [--debuginfod[=URLS]] [--dry-run] "
+	 "[--store DIR] [--json]",
 	 "Names what sealed windows have without a name, by the debug files that are here now.",
 	 cam_cmd_resymbolise},
 	{"doctor", "[--last 10m] [--store DIR] [--json]",

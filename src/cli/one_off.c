@@ -90,9 +90,7 @@ static void scope_name(const struct cam_settings *s, char *room, size_t bytes)
 	snprintf(room, bytes, "all");
 }
 
-/* One of perfcam's own verbs, as if given by hand: the same files come out. What it prints is not wanted:
- * the paths are printed here. */
-static int run_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words)
+int cam_one_off_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words)
 {
 	char *argv[8] = {NULL};
 	int argc = 0, status = CAM_EXIT_FAILED;
@@ -117,6 +115,7 @@ static int run_verb(int (*run)(const struct cam_verb *, int, char **), const cha
 	return status;
 }
 
+/* By the program's own verbs: the same files come out as by hand. */
 static int draw(const char *window, const char *stem)
 {
 	char svg[PATH_MAX], text[PATH_MAX];
@@ -126,8 +125,8 @@ static int draw(const char *window, const char *stem)
 	const char *const export[] = {"export", "perf-script", "-i", window, "-o", text, NULL};
 	/* They tell as much as the window does: for those who may read that. */
 	mode_t mask = umask(027);
-	int status = run_verb(cam_cmd_flame, flame);
-	int exported = run_verb(cam_cmd_export, export);
+	int status = cam_one_off_verb(cam_cmd_flame, flame);
+	int exported = cam_one_off_verb(cam_cmd_export, export);
 	umask(mask);
 	/* Incomplete is drawn too; failed is not there. */
 	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE) {

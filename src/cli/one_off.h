@@ -7,6 +7,7 @@
  * that a rename is all that is left to do), which is gone afterwards.
  */
 #pragma once
+#include "cli/options.h"
 #include "daemon/recorder.h"
 
 struct cam_one_off {
@@ -14,6 +15,10 @@ struct cam_one_off {
 	char file[PATH_MAX];  /* X.pcw; "": DIR/ */
 	char room[PATH_MAX];  /* the directory in it that is gone afterwards */
 };
+
+/* One of perfcam's own verbs, as if given by hand, without what it prints: words are its name and at most 6
+ * arguments, NULL at the end. */
+int cam_one_off_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words);
 
 /* CAM_EXIT_OK and settings->store is where to record; or an exit status, said. */
 int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_settings *settings);

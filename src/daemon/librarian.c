@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "daemon/debuginfod.h"
 #include "daemon/shelf.h"
 
 #include <errno.h>
@@ -83,23 +84,65 @@ static int keep_segments(struct cam_book *b, const struct cam_book_outline *o)
 	return 0;
 }
 
+/* 1: the file behind fd is the module; *o is what it is. */
+static int look_at(struct cam_librarian *l, const struct cam_namer_module *m, int fd,
+		   const struct cam_file_key *key, enum cam_namer_origin origin,
+		   struct cam_book_outline *o)
+{
+	int err = cam_librarian_outline(l, CAM_FILE_FIRST, fd, o);
+	/* What a file's bytes cause is its own affair: it is not the module. */
+	if (err)
+		return err == -ENOMEM || err == -EAGAIN || err == -ENOBUFS ? err : 0;
+	return is_module(m, o, key, origin);
+}
+
+/* Has somebody fetch it, and looks before it gets its place. 1: it is there now. */
+static int fetch_to(struct cam_librarian *l, const struct cam_namer_module *m,
+		    const struct cam_shelf_place *p, struct cam_book_outline *o)
+{
+	const struct cam_librarian_fetch *f = l->options.fetch;
+	bool executable = p->fetched == CAM_SHELF_EXECUTABLE;
+	const struct cam_file_key none = {0};
+	int fd CAM_AUTOCLOSE = f->fetch(f->self, m->build_id, executable);
+	if (fd < 0)
+		return 0;
+	int is = look_at(l, m, fd, &none, p->origin, o);
+	if (!is)
+		f->refuse(f->self);
+	return is > 0 ? !f->keep(f->self, m->build_id, executable, fd) : is;
+}
+
+/* Whether a place that can be filled needs to be. */
+static bool is_needed(const struct cam_book *b, const struct cam_shelf_place *p)
+{
+	return p->fetched == CAM_SHELF_EXECUTABLE  ? !b->n_segments
+	       : p->fetched == CAM_SHELF_DEBUGINFO ? !b->has_symbols
+						   : true;
+}
+
 /* Adds the file at one place, if it is the module. The very file tells what build-id others must have. */
 static int try_place(struct cam_librarian *l, struct cam_book *b, struct cam_namer_module *m,
 		     const struct cam_shelf_place *p, struct cam_book_outline *o)
 {
 	struct cam_file_key key;
-	int fd CAM_AUTOCLOSE = p->path[0] ? cam_shelf_open(p->path, &key) : -1;
+	if (!p->path[0] || !is_needed(b, p))
+		return 0;
+	int fd CAM_AUTOCLOSE = cam_shelf_open(p->path, &key);
+	if (fd < 0 && p->fetched && l->options.fetch) {
+		int got = fetch_to(l, m, p, o);
+		if (got <= 0)
+			return got;
+		fd = cam_shelf_open(p->path, &key);
+	}
 	if (fd < 0)
 		return 0;
-	int err = cam_librarian_outline(l, CAM_FILE_FIRST, fd, o);
-	/* What a file's bytes cause is its own affair: it is not the module. */
-	if (err)
-		return err == -ENOMEM || err == -EAGAIN || err == -ENOBUFS ? err : 0;
-	if (!is_module(m, o, &key, p->origin))
-		return 0;
+	int is = look_at(l, m, fd, &key, p->origin, o);
+	if (is <= 0)
+		return is;
 	if (!m->build_id.n && o->id_bytes)
 		m->build_id = (struct cam_text){(const char *)o->build_id, o->id_bytes};
-	err = o->has_code ? keep_segments(b, o) : 0;
+	b->has_symbols |= o->has_symbols;
+	int err = o->has_code ? keep_segments(b, o) : 0;
 	return err ? err : add_copy(b, p, &key, o->has_code ? CAM_FORMAT_ELF : CAM_FORMAT_DEBUG);
 }
 
@@ -200,7 +243,7 @@ static int find_kernel(struct cam_librarian *l, struct cam_book *b)
 	    !has_landmark(b, KERNEL_SYMBOLS))
 		return 0;
 	b->no_modules = true;
-	p = (struct cam_shelf_place){CAM_NAMER_ITSELF, KERNEL_SYMBOLS};
+	p = (struct cam_shelf_place){.path = KERNEL_SYMBOLS};
 	return add_copy(b, &p, &(struct cam_file_key){0}, CAM_FORMAT_ELF);
 }
 
@@ -225,7 +268,7 @@ static int find_map(struct cam_book *b)
 static int find_vdso(struct cam_librarian *l, struct cam_book *b)
 {
 	struct cam_book_outline o;
-	struct cam_shelf_place p = {CAM_NAMER_ITSELF, "[vdso]"};
+	struct cam_shelf_place p = {.path = "[vdso]"};
 	int err = cam_librarian_outline(l, CAM_FILE_VDSO, -1, &o);
 	if (err || !o.id_bytes || !same_bytes(b->module.build_id, o.build_id, o.id_bytes))
 		return 0;
@@ -363,12 +406,31 @@ static int keep_option(const char **to, const char *given, const char *otherwise
 	return from && !*to ? -ENOMEM : 0;
 }
 
+static int keep_options(struct cam_librarian *l, const struct cam_librarian_options *o)
+{
+	char cache[PATH_MAX], client[PATH_MAX], found[PATH_MAX];
+	const char *home = getenv("HOME"), *given = getenv("DEBUGINFOD_CACHE_PATH");
+	struct cam_librarian_options *k = &l->options;
+	bool has_home = home && strlen(home) < PATH_MAX - 64;
+	snprintf(cache, sizeof(cache), "%s/.debug", has_home ? home : "");
+	snprintf(client, sizeof(client), "%s/.cache/debuginfod_client", has_home ? home : "");
+	bool has_found = !cam_debuginfod_cache_path(found, sizeof(found));
+	k->fetch = o->fetch;
+	int err = keep_option(&k->symfs, o->symfs, NULL);
+	if (!err)
+		err = keep_option(&k->debug_dir, o->debug_dir, "/usr/lib/debug");
+	if (!err)
+		err = keep_option(&k->perf_cache, o->perf_cache, has_home ? cache : NULL);
+	if (!err)
+		err = keep_option(&k->found_dir, o->found_dir, has_found ? found : NULL);
+	if (!err)
+		err = keep_option(&k->client_dir, o->client_dir ? o->client_dir : given,
+				  has_home ? client : NULL);
+	return err ? err : keep_option(&k->kallsyms, o->kallsyms, NULL);
+}
+
 int cam_librarian_new(const struct cam_librarian_options *o, struct cam_librarian **out)
 {
-	char cache[PATH_MAX];
-	const char *home = getenv("HOME");
-	int n = home ? snprintf(cache, sizeof(cache), "%s/.debug", home) : -1;
-	bool has_cache = n > 0 && (size_t)n < sizeof(cache);
 	struct cam_librarian *l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -380,17 +442,8 @@ int cam_librarian_new(const struct cam_librarian_options *o, struct cam_libraria
 		.origin = librarian_origin,
 	};
 	int err = cam_inquiry_new(&l->inquiry);
-	struct cam_librarian_options *k = &l->options;
 	if (!err)
-		err = keep_option(&k->symfs, o->symfs, NULL);
-	if (!err)
-		err = keep_option(&k->debug_dir, o->debug_dir, "/usr/lib/debug");
-	if (!err)
-		err = keep_option(&k->perf_cache, o->perf_cache, has_cache ? cache : NULL);
-	if (!err)
-		err = keep_option(&k->found_dir, o->found_dir, NULL);
-	if (!err)
-		err = keep_option(&k->kallsyms, o->kallsyms, NULL);
+		err = keep_options(l, o);
 	if (err) {
 		cam_librarian_free(l);
 		return err;
@@ -412,6 +465,7 @@ void cam_librarian_free(struct cam_librarian *l)
 	free((void *)l->options.debug_dir);
 	free((void *)l->options.perf_cache);
 	free((void *)l->options.found_dir);
+	free((void *)l->options.client_dir);
 	free((void *)l->options.kallsyms);
 	free(l);
 }

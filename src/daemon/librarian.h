@@ -4,8 +4,9 @@
  *
  * It looks for a module, in this order: its recorded path; below the directory given as symfs; in
  * /usr/lib/debug/.build-id; in perf's cache (~/.debug/.build-id, where `perf archive` is unpacked to);
- * in a directory of files by build-id, as debuginfod's client keeps them. Where the file itself is
- * found as well as one with its debug information, names come from both.
+ * in directories of files by build-id, as debuginfod's clients keep them. Where the file itself is
+ * found as well as one with its debug information, names come from both. What is then still missing (the code,
+ * or all symbols) may be fetched, where the caller has somebody who fetches.
  *
  * Files are opened without following what is not a regular file, and parsed only by the symboliser; the
  * build-id that counts is the one the symboliser has read. A file on which the symboliser dies twice is
@@ -14,12 +15,25 @@
 #pragma once
 #include "model/namer.h"
 
+/* Who fetches files from elsewhere: debuginfod.h. */
+struct cam_librarian_fetch {
+	void *self;
+	/* A descriptor of the file (the caller's), or -ENOENT, … What is in it is not known. */
+	int (*fetch)(void *self, struct cam_text build_id, bool executable);
+	/* It is the right one: it gets its place in found_dir. */
+	int (*keep)(void *self, struct cam_text build_id, bool executable, int fd);
+	/* It is not. */
+	void (*refuse)(void *self);
+};
+
 struct cam_librarian_options {
 	const char *symfs;	/* NULL: none. A path below it counts as the recorded one does */
 	const char *debug_dir;	/* NULL: /usr/lib/debug */
 	const char *perf_cache; /* NULL: ~/.debug */
-	const char *found_dir;	/* what debuginfod gave, DIR/HEX/debuginfo; NULL: none */
-	const char *kallsyms;	/* symbols of the recorded kernel; NULL: perf's cache, else /proc */
+	const char *found_dir;	/* what debuginfod gave, DIR/HEX/debuginfo; NULL: perfcam's cache */
+	const char *client_dir; /* what it gave others; NULL: ~/.cache/debuginfod_client */
+	const struct cam_librarian_fetch *fetch; /* NULL: nothing is fetched. Borrowed */
+	const char *kallsyms; /* symbols of the recorded kernel; NULL: perf's cache, else /proc */
 };
 
 struct cam_librarian;

@@ -59,6 +59,7 @@ static int take_look(void *arg, size_t nth, const struct cam_tidings *t)
 	if (t->error)
 		return 0;
 	o->has_code = t->outline.has_code;
+	o->has_symbols = t->outline.has_symbols;
 	o->id_bytes = t->outline.build_id.n;
 	memcpy(o->build_id, t->outline.build_id.p, o->id_bytes);
 	o->n_segments = t->outline.n_segments;

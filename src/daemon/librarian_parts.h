@@ -5,13 +5,13 @@
 #include "daemon/inquiry.h"
 #include "daemon/librarian.h"
 
-#define CAM_BOOK_COPIES 4u
+#define CAM_BOOK_COPIES 6u
 
 /* What kind of file one is, as the symboliser says. */
 struct cam_book_outline {
 	uint8_t build_id[CAM_ERRAND_MAX_BUILD_ID];
 	size_t id_bytes; /* 0: it has none */
-	bool has_code;
+	bool has_code, has_symbols;
 	struct cam_file_segment segments[CAM_OUTLINE_MAX_SEGMENTS];
 	size_t n_segments;
 };
@@ -30,6 +30,7 @@ struct cam_book {
 	int error;			/* why it has no copy */
 	struct cam_book_copy copies[CAM_BOOK_COPIES];
 	size_t n_copies, named_by;	   /* the copy that gave the last name */
+	bool has_symbols;		   /* all of them, in some copy */
 	struct cam_file_segment *segments; /* of the copy with code: a debug file knows addresses */
 	size_t n_segments;
 	uint64_t shift;	 /* KERNEL: add it to an address of our symbols to get the recorded one */

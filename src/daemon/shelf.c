@@ -24,6 +24,7 @@ struct row {
 	enum by by;
 	const char *before, *after;
 	bool kernel; /* where the kernel's symbols are; the others are files */
+	enum cam_shelf_fetched fetched;
 };
 
 #define NO_ROOT	 SIZE_MAX
@@ -35,12 +36,16 @@ static const struct row rows[] = {
 	{CAM_NAMER_SYMFS, ROOT(symfs), BY_PATH, "", "", false},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/elf", false},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "", false},
-	{CAM_NAMER_DEBUGINFOD, ROOT(found_dir), BY_ID, "/", "/executable", false},
 	{CAM_NAMER_SYMFS, ROOT(symfs), BY_SPLIT_ID, "/.build-id/", ".debug", false},
 	{CAM_NAMER_SYMFS, ROOT(symfs), BY_SPLIT_ID, "/usr/lib/debug/.build-id/", ".debug", false},
 	{CAM_NAMER_DEBUG, ROOT(debug_dir), BY_SPLIT_ID, "/.build-id/", ".debug", false},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/debug", false},
-	{CAM_NAMER_DEBUGINFOD, ROOT(found_dir), BY_ID, "/", "/debuginfo", false},
+	{CAM_NAMER_DEBUGINFOD, ROOT(client_dir), BY_ID, "/", "/executable", false},
+	{CAM_NAMER_DEBUGINFOD, ROOT(client_dir), BY_ID, "/", "/debuginfo", false},
+	{CAM_NAMER_DEBUGINFOD, ROOT(found_dir), BY_ID, "/", "/executable", false,
+	 CAM_SHELF_EXECUTABLE},
+	{CAM_NAMER_DEBUGINFOD, ROOT(found_dir), BY_ID, "/", "/debuginfo", false,
+	 CAM_SHELF_DEBUGINFO},
 	{CAM_NAMER_GIVEN, ROOT(kallsyms), BY_PATH, "", "", true},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_ID, "/[kernel.kallsyms]/", "/kallsyms", true},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/kallsyms", true},
@@ -63,6 +68,7 @@ bool cam_shelf_place(const struct cam_librarian_options *o, const struct cam_nam
 	const struct row *row = &rows[nth];
 	const char *root = "";
 	out->origin = row->origin;
+	out->fetched = row->fetched;
 	out->path[0] = 0;
 	if (row->root != NO_ROOT)
 		root = *(const char *const *)((const char *)o + row->root);

@@ -11,8 +11,16 @@
 
 #include <limits.h>
 
+/* What a place can be filled with by fetching. */
+enum cam_shelf_fetched {
+	CAM_SHELF_NOT,
+	CAM_SHELF_EXECUTABLE,
+	CAM_SHELF_DEBUGINFO,
+};
+
 struct cam_shelf_place {
 	enum cam_namer_origin origin;
+	enum cam_shelf_fetched fetched;
 	char path[PATH_MAX];
 };
 

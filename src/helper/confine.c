@@ -19,7 +19,9 @@
  *    Landlock: it reads below the store's directory, and nowhere else.
  *
  * Who asks JVMs for their maps (--java-maps, not by default) is as the opener, but may become another
- * user in another root and mount namespace, write a file there and connect to a socket there.
+ * user in another root and mount namespace, write a file there and connect to a socket there. Who fetches
+ * debug files (--debuginfod) runs libraries for TLS and names, which read files and start threads: Landlock
+ * keeps it from writing and executing, seccomp from what only someone who drives it would do.
  *
  * Invariants: a. Nothing here can be undone by the process itself. b. Where the kernel has no seccomp
  * the other walls stand, and the answer is -EOPNOTSUPP; where it only lacks Landlock the answer is 0,
@@ -64,10 +66,12 @@ enum {
 	SOCKET_FD = 3,
 	SYMBOLISER_FILES = 64,
 	SYMBOLISER_CPU_SECONDS = 60,
+	FETCHER_CPU_SECONDS = 120,
 	NOBODY = 65534,
 };
 #define SYMBOLISER_BYTES	 (256ull << 20) /* private and writable: what it allocates */
 #define SYMBOLISER_ADDRESS_BYTES (448ull << 20) /* with its libraries, and holes */
+#define FETCHER_BYTES		 (1ull << 30)
 
 static int limit(int what, rlim_t soft, rlim_t hard)
 {
@@ -79,11 +83,25 @@ static int limit(int what, rlim_t soft, rlim_t hard)
 	return setrlimit(what, &want) ? -errno : 0;
 }
 
+static int set_fetcher_limits(void)
+{
+	int err = limit(RLIMIT_NOFILE, SYMBOLISER_FILES, SYMBOLISER_FILES);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_AS, FETCHER_BYTES, FETCHER_BYTES);
+	if (!err)
+		err = limit(RLIMIT_FSIZE, CAM_FETCH_MAX_BYTES, CAM_FETCH_MAX_BYTES);
+	if (!err)
+		err = limit(RLIMIT_CPU, FETCHER_CPU_SECONDS, FETCHER_CPU_SECONDS + 5);
+	return err;
+}
+
 /* Beyond its seconds the symboliser gets SIGXCPU, and is replaced: whatever it was reading had it
  * in a loop. ASan alone needs more than the budget of either kind of memory. */
 static int set_limits(enum cam_confinement what)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && what == CAM_CONFINE_FETCHER)
+		return set_fetcher_limits();
 	if (err || what != CAM_CONFINE_SYMBOLISER)
 		return err;
 	err = limit(RLIMIT_NOFILE, SYMBOLISER_FILES, SYMBOLISER_FILES);
@@ -249,6 +267,20 @@ static int forbid_files(int readable_fd)
 	} below = {1u << 2 | 1u << 3 /* read files, list directories */, readable_fd};
 	if (readable_fd >= 0 &&
 	    syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &below, 0u))
+		return -errno;
+	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
+}
+
+/* Files may be read, as who it is; not written, made, removed or executed. */
+static int forbid_writing(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u /* which version? */);
+	if (abi < 1)
+		return -EOPNOTSUPP;
+	/* Bits 2 and 3 are reading files and directories, 13 came with version 2, 14 with 3. */
+	uint64_t fs = 0x1ff3u | (abi >= 2 ? 1u << 13 : 0) | (abi >= 3 ? 1u << 14 : 0);
+	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &fs, sizeof(fs), 0u);
+	if (fd < 0)
 		return -errno;
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
@@ -446,6 +478,46 @@ static const int never[] = {
 	SCMP_SYS(open_by_handle_at),
 };
 
+/* What a fetcher has no use for. Connections are its work, descriptors it has are to be written to. */
+static const int never_fetched[] = {
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(bind),
+	SCMP_SYS(listen),
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(kill),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(setns),
+	SCMP_SYS(unshare),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(open_by_handle_at),
+};
+
 /* What the sanitizer's runtime needs to live and to report; no such build is ever installed. */
 static const struct rule sanitizer_rules[] = {
 	{SCMP_SYS(write)},	    {SCMP_SYS(sigaltstack)}, {SCMP_SYS(rt_sigaction)},
@@ -503,6 +575,11 @@ static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 		err = allow_and_kill(ctx, server_rules,
 				     sizeof(server_rules) / sizeof(server_rules[0]));
 		break;
+	case CAM_CONFINE_FETCHER:
+		err = 0;
+		for (size_t i = 0; !err && i < sizeof(never_fetched) / sizeof(int); i++)
+			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never_fetched[i], 0);
+		return err;
 	case CAM_CONFINE_SYMBOLISER:
 		err = allow(ctx, symboliser_rules,
 			    sizeof(symboliser_rules) / sizeof(symboliser_rules[0]));
@@ -523,8 +600,9 @@ static int filter_calls(enum cam_confinement what)
 		return -EOPNOTSUPP;
 	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA ||
 		       what == CAM_CONFINE_SERVER; /* libc may try */
-	scmp_filter_ctx ctx =
-		seccomp_init(lenient ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_KILL_PROCESS);
+	scmp_filter_ctx ctx = seccomp_init(what == CAM_CONFINE_FETCHER ? SCMP_ACT_ALLOW
+					   : lenient		       ? SCMP_ACT_ERRNO(ENOSYS)
+								       : SCMP_ACT_KILL_PROCESS);
 	if (!ctx)
 		return -ENOMEM;
 	int err = add_rules(ctx, what);
@@ -536,14 +614,16 @@ static int filter_calls(enum cam_confinement what)
 
 int cam_confine(enum cam_confinement what)
 {
-	if (what < CAM_CONFINE_OPENER || what > CAM_CONFINE_JAVA)
+	if (what < CAM_CONFINE_OPENER || what > CAM_CONFINE_FETCHER)
 		return -EINVAL;
 	int err = set_limits(what);
 	if (!err)
 		err = drop_privileges(what);
 	if (!err)
 		err = renew_death_signal();
-	if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
+	if (!err && what == CAM_CONFINE_FETCHER)
+		err = forbid_writing();
+	else if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
 		err = forbid_files(-1);
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
 	if (err && err != -EOPNOTSUPP)

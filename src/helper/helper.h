@@ -13,12 +13,15 @@
 #pragma once
 #include "base/packet.h" /* how both sides speak */
 
+#define CAM_FETCH_MAX_BYTES (2ull << 30)
+
 #include <sys/types.h>
 
 enum cam_helper_role {
 	CAM_HELPER_OPENER,     /* reads /proc, opens files; keeps those capabilities */
 	CAM_HELPER_SYMBOLISER, /* no capabilities, no paths, seccomp */
 	CAM_HELPER_SEALER,     /* store only */
+	CAM_HELPER_FETCHER,    /* the network, and a file to write to */
 	CAM_HELPER_ROLES,
 };
 
@@ -50,7 +53,7 @@ int cam_helper_poll(struct cam_helper *h, int *status);
 
 /*
  * The lower half: called by the helper itself, once, before it touches anything foreign and before it
- * starts threads. Started as root, symboliser and sealer also change to the user perfcam, else nobody;
+ * starts threads. Started as root, symboliser, sealer and fetcher also change to the user perfcam, else nobody;
  * the symboliser's root directory is empty. Afterwards no file can be opened (but by the opener,
  * for reading), so do first what needs one; leave by _exit(), since what libraries do at exit() may be
  * forbidden. 0, or: -EOPNOTSUPP, the kernel has no seccomp, the rest is done: the caller decides; any
@@ -61,8 +64,10 @@ enum cam_confinement {
 	CAM_CONFINE_SYMBOLISER, /* seccomp: read, pread, recvmsg, sendmsg, memory, exit; 256 MiB,
 				 * 64 descriptors, 60 s of CPU (then SIGXCPU: replace it) */
 	CAM_CONFINE_SEALER,	/* seccomp: read and write of its descriptors, memory, exit */
-	CAM_CONFINE_JAVA,   /* drop all but what becoming another user in other namespaces takes;
+	CAM_CONFINE_JAVA, /* drop all but what becoming another user in other namespaces takes;
 			   * no network, no exec */
+	CAM_CONFINE_FETCHER, /* no capabilities; reads files, writes none but descriptors it has; no exec;
+			      * CAM_FETCH_MAX_BYTES a file, 1 GiB of memory, 120 s of CPU */
 	CAM_CONFINE_SERVER, /* through cam_confine_server() alone */
 };
 int cam_confine(enum cam_confinement what);

@@ -9,12 +9,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import support
 from support import perfcam
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "spin31.c")
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "debuginfod_server.py")
 KILLS = 12
 
 
@@ -87,6 +89,8 @@ class Resymbolise(support.Case):
         with self.subTest("while a recorder writes"):
             self.while_a_recorder_writes(symfs, before, want, recording)
         self.assertEqual(recording.stop(), 0, recording.said())
+        with self.subTest("by a debuginfod"):
+            self.by_a_debuginfod(copy, program, before, want)
         with self.subTest("with the lock, killed at any time"):
             self.killed_at_any_time(copy, symfs, before, want)
 
@@ -132,6 +136,30 @@ class Resymbolise(support.Case):
         # The recorder knows what it has: it goes on, and counts no failure.
         self.assertIsNotNone(recording.status())
         self.assertEqual([n for n in os.listdir(self.store) if n.endswith(".tmp")], [])
+
+    def by_a_debuginfod(self, copy, program, before, want):
+        """The program has gone, too: both files come from a server, and are kept."""
+        store = shutil.copytree(copy, copy + "-2")
+        build_id = re.search(r"Build ID: (\w+)", run("readelf", "-nW", program)).group(1)
+        served = os.path.join(self.dir, "served")
+        os.makedirs(os.path.join(served, build_id))
+        shutil.copy(program + ".debug", os.path.join(served, build_id, "debuginfo"))
+        shutil.move(program, os.path.join(served, build_id, "executable"))
+        server = self.start(sys.executable, SERVER, served, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/good"
+        env = {**os.environ, "HOME": self.dir, "DEBUGINFOD_URLS": url}
+        env.pop("XDG_CACHE_HOME", None)
+        r = perfcam("resymbolise", "--json", "--debuginfod", "--store", store, env=env)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertGreaterEqual(json.loads(r.stdout)["named_by"]["debuginfod"], len(want))
+        names = set(want.values())
+        self.assertEqual(self.only(self.of_program(store), names),
+                         self.only(self.expect(before, want), names))
+        shutil.move(os.path.join(served, build_id, "executable"), program)
+        server.stdin.close()
+        server.stdout.close()
+        server.wait()
 
     def killed_at_any_time(self, copy, symfs, before, want):
         counts = self.samples(copy)

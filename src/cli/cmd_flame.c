@@ -39,9 +39,10 @@ struct work {
 };
 
 /* Nothing to draw: the exit status says so; in a pipe a picture does, too, as whoever is behind it expects one. */
-static int show_nothing(const struct work *w, const struct cam_flame *f)
+static int show_nothing(const struct work *w, const struct cam_flame_show *how,
+			const struct cam_flame *f)
 {
-	struct cam_flame_show quiet = w->show;
+	struct cam_flame_show quiet = *how;
 	quiet.quiet = true;
 	int status = CAM_EXIT_OK;
 	if (quiet.form == CAM_FLAME_SVG && !strcmp(quiet.path, "-"))
@@ -93,36 +94,39 @@ static bool is_empty(const struct cam_flame *f)
 }
 
 /* stamp: which one of a series; empty: there is only this. */
-static int show(struct work *w, const struct cam_flame *f, const char *stamp)
+static int show(const struct work *w, const struct cam_flame *f, const char *stamp,
+		const char *path)
 {
 	const struct flame_arguments *a = w->a;
+	struct cam_flame_show how = w->show;
 	char when[400] = "", scope[400] = "";
 	snprintf(when, sizeof(when), "%s", stamp);
 	if (!w->in.foreign) {
 		cam_heading_when(&f->seen, when, sizeof(when));
 		cam_heading_scope(&a->filters, scope, sizeof(scope));
 	}
-	w->show.svg.when = cam_text_of(when);
-	w->show.svg.scope = cam_text_of(scope);
+	how.path = path;
+	how.svg.when = cam_text_of(when);
+	how.svg.scope = cam_text_of(scope);
 	/* Counts with a fraction were read as so many thousandths. */
 	if (w->in.foreign && cam_text_equal(f->unit, CAM_TEXT("thousandths"))) {
-		w->show.svg.factor = (a->look.factor > 0 ? a->look.factor : 1) / 1000;
-		w->show.svg.total = a->look.total * 1000;
-		if (!w->show.svg.count_name.n)
-			w->show.svg.count_name = CAM_TEXT("samples");
+		how.svg.factor = (a->look.factor > 0 ? a->look.factor : 1) / 1000;
+		how.svg.total = a->look.total * 1000;
+		if (!how.svg.count_name.n)
+			how.svg.count_name = CAM_TEXT("samples");
 	}
 	if (is_empty(f))
-		return show_nothing(w, f);
-	int status = cam_flame_show(&w->show, f);
+		return show_nothing(w, &how, f);
+	int status = cam_flame_show(&how, f);
 	if (status)
 		return status;
-	if (a->look.total > 0 && w->show.svg.total < (double)f->nodes[0].total * 0.98)
+	if (a->look.total > 0 && how.svg.total < (double)f->nodes[0].total * 0.98)
 		cam_note("--total %g is less than all there is, so it changes nothing",
 			 a->look.total);
 	/* Folded stacks have no samples but their counts. */
 	uint64_t n =
 		cam_text_equal(f->unit, CAM_TEXT("samples")) ? f->nodes[0].total : f->seen.samples;
-	if (n < FEW && w->show.form != CAM_FLAME_JSON && !a->every && !a->look.countname)
+	if (n < FEW && how.form != CAM_FLAME_JSON && !a->every && !a->look.countname)
 		cam_note("only %llu samples: shares are rough", (unsigned long long)n);
 	return cam_heading_judge(&f->seen);
 }
@@ -133,7 +137,7 @@ static int build_and_show(struct work *w)
 	int err = build(w, &f);
 	if (err)
 		return cam_failed("flame graph: %s", cam_errno_words(err));
-	int status = show(w, &f, "");
+	int status = show(w, &f, "", w->a->out);
 	cam_flame_free(&f);
 	return status;
 }
@@ -148,12 +152,11 @@ static int show_stretch(struct work *w, const struct cam_flame_series *series, s
 	if (err)
 		return cam_failed("flame graph: %s", cam_errno_words(err));
 	cam_flame_series_stamp(series, i, stamp, sizeof(stamp));
-	if (w->a->out && strcmp(w->a->out, "-") != 0) {
+	bool files = w->a->out && strcmp(w->a->out, "-") != 0;
+	if (files)
 		cam_flame_series_path(w->a->out, stamp, path, sizeof(path));
-		w->show.path = path;
-	}
 	*drawn = !is_empty(&f);
-	int status = *drawn ? show(w, &f, stamp) : CAM_EXIT_OK;
+	int status = *drawn ? show(w, &f, stamp, files ? path : w->a->out) : CAM_EXIT_OK;
 	cam_flame_free(&f);
 	return status;
 }

@@ -169,6 +169,8 @@ static void sort_rows(struct cam_chart *c, const struct drawing *d)
 			c->rows[n++] = c->rows[i];
 	}
 	c->n = n;
+	if (!n)
+		return;
 	if (!c->by_group) {
 		qsort(c->rows, c->n, sizeof(*c->rows), by_time);
 		return;

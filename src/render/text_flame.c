@@ -110,7 +110,8 @@ static int find_levels(struct drawing *d)
 	d->own = calloc(d->columns * 8ul, sizeof(*d->own));
 	if (!d->level || !d->left_out || !d->own)
 		return -ENOMEM;
-	qsort(d->spans, d->n_spans, sizeof(*d->spans), by_depth);
+	if (d->n_spans)
+		qsort(d->spans, d->n_spans, sizeof(*d->spans), by_depth);
 	for (size_t i = 0; i < d->n_spans; i++)
 		d->level[d->spans[i].depth + 1] = i + 1;
 	return 0;
@@ -233,14 +234,19 @@ static void put_name(struct drawing *d, const struct span *s, size_t n, char fil
 	put_spaces(out, n - used, fill);
 }
 
+/* Whose an eighth of a column is. */
+static uint32_t owner(const struct drawing *d, uint32_t column, uint32_t k)
+{
+	return d->own[8ul * column + k];
+}
+
 /* One cell that is not all of one frame. */
-static void put_edge(struct drawing *d, const uint32_t *own)
+static void put_edge(struct drawing *d, uint32_t column)
 {
 	static const char *const blocks[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", " "};
 	struct cam_screen *s = &d->screen;
-	uint32_t left = own[0], right = own[7];
-	size_t k = 1;
-	while (k < 8 && own[k] == left)
+	uint32_t left = owner(d, column, 0), right = owner(d, column, 7), k = 1;
+	while (k < 8 && owner(d, column, k) == left)
 		k++;
 	if (!left || !right) {
 		/* The terminal's own ground can be under a block, not above it. */
@@ -260,10 +266,10 @@ static void put_edge(struct drawing *d, const uint32_t *own)
 	cam_out_str(s->out, blocks[k]);
 }
 
-static bool is_full(const uint32_t *own)
+static bool is_full(const struct drawing *d, uint32_t column)
 {
-	for (size_t k = 1; k < 8; k++) {
-		if (own[k] != own[0])
+	for (uint32_t k = 1; k < 8; k++) {
+		if (owner(d, column, k) != owner(d, column, 0))
 			return false;
 	}
 	return true;
@@ -274,22 +280,20 @@ static void put_coloured(struct drawing *d)
 	static const struct cam_rgb ink = {18, 21, 26};
 	struct cam_screen *s = &d->screen;
 	for (uint32_t c = 0; c < d->columns;) {
-		const uint32_t *own = d->own + 8ul * c;
-		uint32_t n = 0;
-		while (c + n < d->columns && is_full(own + 8ul * n) && own[8ul * n] == own[0])
+		uint32_t whose = owner(d, c, 0), n = 0;
+		while (c + n < d->columns && is_full(d, c + n) && owner(d, c + n, 0) == whose)
 			n++;
 		if (!n) {
-			put_edge(d, own);
-			c++;
+			put_edge(d, c++);
 			continue;
 		}
-		if (!own[0]) {
+		if (!whose) {
 			cam_screen_plain(s);
 			put_spaces(s->out, n, ' ');
 		} else {
-			cam_screen_back(s, colour_of(d, &d->spans[own[0] - 1]));
+			cam_screen_back(s, colour_of(d, &d->spans[whose - 1]));
 			cam_screen_fore(s, ink);
-			put_name(d, &d->spans[own[0] - 1], n, ' ');
+			put_name(d, &d->spans[whose - 1], n, ' ');
 		}
 		c += n;
 	}

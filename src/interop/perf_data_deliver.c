@@ -183,7 +183,9 @@ static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 int cam_perf_reader_deliver(struct cam_perf_reader *r)
 {
 	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
-	int err = cam_perf_stacks_name(&r->stacks);
+	int err = r->n_copies ? cam_perf_reader_unwind(r) : 0;
+	if (!err)
+		err = cam_perf_stacks_name(&r->stacks);
 	for (size_t i = 0; i < r->n_pending && !err; i++) {
 		const struct cam_perf_pending *p = &r->pending[i];
 		err = deliver(r, p, frames);

@@ -273,6 +273,7 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 			   size_t bytes)
 {
 	struct cam_perf_bytes b = cam_perf_bytes_make(p, bytes, to->swap);
+	struct cam_text arch;
 	int err;
 	switch (number) {
 	case TRACING_DATA:
@@ -286,7 +287,9 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 	case VERSION:
 		return say_fact(to, "perf version", take_string(&b));
 	case ARCH:
-		return say_fact(to, "arch", take_string(&b));
+		arch = take_string(&b);
+		to->meta->foreign_arch = !cam_text_equal(arch, CAM_TEXT("x86_64"));
+		return say_fact(to, "arch", arch);
 	case CPUDESC:
 		return say_fact(to, "cpudesc", take_string(&b));
 	case NRCPUS: {

@@ -44,6 +44,7 @@ struct cam_perf_meta_data {
 	bool has_clock; /* perf record -k: one instant on both clocks */
 	uint64_t clock_ns, wall_ns;
 	uint64_t first_ns, last_ns; /* of the samples; 0: not said */
+	bool foreign_arch;	    /* recorded on another than x86-64 */
 	bool missing;		    /* features that should be there are not */
 	uint32_t compressed;	    /* by: 1 is zstd */
 	struct cam_trace_formats formats;

@@ -410,6 +410,7 @@ static void free_reader(struct cam_perf_reader *r)
 	cam_perf_order_free(&r->order);
 	free(r->pending);
 	free(r->frames);
+	free(r->copies);
 	free(r->tasks);
 	cam_index_free(&r->task_index);
 	free(r->cgroups);

@@ -9,8 +9,10 @@
 #include "interop/perf_data_order.h"
 #include "interop/perf_data_sample.h"
 #include "interop/perf_data_stacks.h"
+#include "model/raw.h"
 
 #define CAM_PERF_RECORD_HEADER 8u
+#define CAM_PERF_MAX_FRAMES    (1u << 26) /* of a batch */
 #define CAM_PERF_MAX_THROTTLED 256u
 
 /* A sample that waits for the names of its batch. */
@@ -21,6 +23,13 @@ struct cam_perf_pending {
 	const uint8_t *raw;	  /* a tracepoint's fields, in the batch's records */
 	uint32_t raw_bytes;
 	bool truncated;
+};
+
+/* Registers and stack of a sample (--call-graph dwarf), in the space they are of; it is held. */
+struct cam_perf_copy {
+	struct cam_raw_copy copy; /* its stack is in the batch's records */
+	struct cam_perf_space *space;
+	uint32_t pending;
 };
 
 /* A thread as it was at a sample. */
@@ -51,6 +60,8 @@ struct cam_perf_reader {
 	size_t n_pending, cap_pending;
 	uint32_t *frames;
 	size_t n_frames, cap_frames;
+	struct cam_perf_copy *copies;
+	size_t n_copies, cap_copies;
 	struct cam_perf_task *tasks;
 	size_t n_tasks, cap_tasks;
 	struct cam_index task_index;
@@ -75,6 +86,11 @@ struct cam_perf_reader {
 /* One record of the kernel's, its turn having come: into the batch, or into the tables. */
 int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
 			   uint64_t time_ns);
+/* Keeps what is needed to walk the user's stack of a pending sample, if it came with a copy. -ENOMEM. */
+int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_event *e,
+			      const struct cam_perf_sample *s);
+/* Walks all stacks of the batch; their frames are behind those of the kernel then. */
+int cam_perf_reader_unwind(struct cam_perf_reader *r);
 /* Everything in the batch to the sink. */
 int cam_perf_reader_deliver(struct cam_perf_reader *r);
 int cam_perf_reader_finish(struct cam_perf_reader *r);

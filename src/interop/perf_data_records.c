@@ -6,7 +6,6 @@
 #include <linux/perf_event.h>
 
 #define MAX_PENDING    (1u << 22)
-#define MAX_FRAMES     (1u << 26)
 #define MAX_TASKS      (1u << 22)
 #define MAX_CGROUPS    (1u << 16)
 #define BUILD_ID_BIT   (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
@@ -283,7 +282,7 @@ static int push_address(struct cam_perf_reader *r, const struct cam_perf_space *
 					     : mode == MODE_USER ? user
 								 : NULL;
 	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + 1, sizeof(*r->frames),
-				  MAX_FRAMES);
+				  CAM_PERF_MAX_FRAMES);
 	if (err)
 		return err;
 	return cam_perf_stacks_find(&r->stacks, space, mode == MODE_KERNEL, address,
@@ -351,6 +350,8 @@ static int on_sample(struct record *x)
 	else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP)
 		err = push_address(r, user, mode_of(s.misc), s.ip);
 	p->n_frames = (uint32_t)r->n_frames - p->first;
+	if (!err && s.stack_bytes)
+		err = cam_perf_reader_keep_copy(r, e, &s);
 	if (!err)
 		r->n_pending++;
 	return err;

@@ -111,6 +111,20 @@ const struct cam_perf_space *cam_perf_spaces_of(struct cam_perf_spaces *s, int32
 	return leader ? leader->space : NULL;
 }
 
+struct cam_perf_space *cam_perf_spaces_hold(struct cam_perf_spaces *s, int32_t pid)
+{
+	struct cam_perf_thread *leader = find_thread(s, pid);
+	if (!leader || !leader->space)
+		return NULL;
+	leader->space->refs++;
+	return leader->space;
+}
+
+void cam_perf_spaces_let_go(struct cam_perf_spaces *s, struct cam_perf_space *space)
+{
+	release(s, space);
+}
+
 const struct cam_perf_map *cam_perf_space_find(const struct cam_perf_space *space, uint64_t address)
 {
 	size_t low = 0, high = space ? space->n : 0;
@@ -468,9 +482,7 @@ int cam_perf_spaces_fork(struct cam_perf_spaces *s, int32_t pid, int32_t tid, in
 	struct cam_perf_thread was = *parent;
 	struct cam_perf_space *space = NULL;
 	if (pid != ppid && !made_up) {
-		space = (struct cam_perf_space *)cam_perf_spaces_of(s, ppid);
-		if (space)
-			space->refs++;
+		space = cam_perf_spaces_hold(s, ppid);
 	}
 	/* Its parent's number may be its own, in a hostile file: the copy is what counts. */
 	struct cam_perf_thread *t = renew(s, pid, tid);

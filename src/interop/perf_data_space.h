@@ -111,6 +111,9 @@ int cam_perf_spaces_build_id(struct cam_perf_spaces *s, struct cam_text path, st
 struct cam_perf_thread *cam_perf_spaces_thread(struct cam_perf_spaces *s, int32_t pid, int32_t tid);
 /* The space of a process; NULL: nothing known of it. */
 const struct cam_perf_space *cam_perf_spaces_of(struct cam_perf_spaces *s, int32_t pid);
+/* Holds it as it is now, until it is let go; NULL for none. */
+struct cam_perf_space *cam_perf_spaces_hold(struct cam_perf_spaces *s, int32_t pid);
+void cam_perf_spaces_let_go(struct cam_perf_spaces *s, struct cam_perf_space *space);
 /* The mapping with this address, or NULL. */
 const struct cam_perf_map *cam_perf_space_find(const struct cam_perf_space *space,
 					       uint64_t address);

@@ -173,17 +173,25 @@ static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
 	return err == -ENOENT || err == -E2BIG ? 0 : err;
 }
 
+int cam_perf_stacks_file(struct cam_perf_stacks *k, uint32_t object, uint32_t *file)
+{
+	struct cam_perf_object *o = &k->spaces->objects[object];
+	int err = o->file ? 0 : ask_module(k, o);
+	*file = err || o->file == CAM_NONE ? CAM_NONE : o->file - 1;
+	return err;
+}
+
 static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 {
-	struct cam_perf_object *o = &k->spaces->objects[k->rows[rows[0]].object];
 	struct cam_namer *namer = k->options->namer;
 	struct question q = {k, rows};
-	int err = o->file ? 0 : ask_module(k, o);
-	if (err || o->file == CAM_NONE)
+	uint32_t file;
+	int err = cam_perf_stacks_file(k, k->rows[rows[0]].object, &file);
+	if (err || file == CAM_NONE)
 		return err;
 	for (size_t i = 0; i < n; i++)
 		k->offsets[i] = k->rows[rows[i]].offset;
-	return namer->names(namer, o->file - 1, k->offsets, n, take_name, &q);
+	return namer->names(namer, file, k->offsets, n, take_name, &q);
 }
 
 struct by_object {

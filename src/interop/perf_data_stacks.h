@@ -60,6 +60,8 @@ void cam_perf_stacks_trim(struct cam_perf_stacks *k);
 /* The number of an address in a space (NULL: in none that is known). -ENOMEM. */
 int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
 			 uint64_t address, uint32_t *out);
+/* The namer's number of an object's file; CAM_NONE: it is not here. Errors are the namer's. */
+int cam_perf_stacks_file(struct cam_perf_stacks *k, uint32_t object, uint32_t *file);
 /* Asks for the names of all that are new. Errors are the namer's, and of the caller's making. */
 int cam_perf_stacks_name(struct cam_perf_stacks *k);
 /* The name that it got; empty: none. */

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 #define DETAIL_BYTES  65536u
-#define BATCH_BYTES   (2u << 20)
+#define BATCH_BYTES   (8u << 20)
 #define TURN_BYTES    (1u << 20)
 #define TRACING_DATA  1 /* its number among the features */
 #define MAX_TRACING   (64u << 20)

@@ -13,6 +13,7 @@
 
 #define HEAD_BYTES  12u
 #define ROW_BYTES   8u
+#define BLOCK_ROWS  512u
 #define ENTRY_BYTES 64u /* of an FDE or a CIE, that are looked at: what comes before instructions */
 #define SDATA4	    0x0b /* DW_EH_PE_ */
 #define UDATA4	    0x03
@@ -23,15 +24,17 @@ struct row {
 	uint64_t start, fde;
 };
 
-static bool read_row(const struct cam_elf_segment *x, const struct cam_bytes *b, uint64_t i,
-		     struct row *r)
+static void decode_row(const struct cam_elf_segment *x, const uint8_t *bytes, struct row *r)
 {
-	uint8_t bytes[ROW_BYTES];
-	if (cam_bytes_read(b, x->offset + HEAD_BYTES + i * ROW_BYTES, bytes, sizeof(bytes)))
-		return false;
 	r->start = x->address + (uint64_t)(int64_t)(int32_t)cam_get32(bytes);
 	r->fde = x->address + (uint64_t)(int64_t)(int32_t)cam_get32(bytes + 4);
-	return true;
+}
+
+/* Rows from `first` on. */
+static bool read_rows(const struct cam_elf_segment *x, const struct cam_bytes *b, uint64_t first,
+		      size_t n, uint8_t *bytes)
+{
+	return !cam_bytes_read(b, x->offset + HEAD_BYTES + first * ROW_BYTES, bytes, n * ROW_BYTES);
 }
 
 static uint64_t count_rows(const struct cam_elf_segment *x, const struct cam_bytes *b)
@@ -51,13 +54,22 @@ static uint64_t count_rows(const struct cam_elf_segment *x, const struct cam_byt
 static bool search(const struct cam_elf_segment *x, const struct cam_bytes *b, uint64_t address,
 		   struct row *found)
 {
-	uint64_t low = 0, high = count_rows(x, b);
-	bool any = false;
+	uint64_t low = 0, high = count_rows(x, b), block_at = 0;
+	uint8_t block[BLOCK_ROWS * ROW_BYTES];
+	bool any = false, in_block = false;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		struct row r;
-		if (!read_row(x, b, middle, &r))
+		/* The last steps are all in one page: one read instead of nine. */
+		if (!in_block && high - low <= BLOCK_ROWS) {
+			if (!read_rows(x, b, low, high - low, block))
+				return false;
+			block_at = low;
+			in_block = true;
+		}
+		if (!in_block && !read_rows(x, b, middle, 1, block))
 			return false;
+		decode_row(x, block + (in_block ? (middle - block_at) * ROW_BYTES : 0), &r);
 		if (r.start <= address) {
 			*found = r;
 			any = true;

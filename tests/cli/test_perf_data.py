@@ -4,8 +4,10 @@
 import gzip
 import json
 import os
+import random
 import re
 
+import perf_bytes
 import perf_text
 import support
 import tap
@@ -90,6 +92,100 @@ class Recordings(Case):
         self.assertEqual(top["samples"], len(raw("tmpl")))
         folded = self.export("-i", path, "--weight", "samples")
         self.assertEqual(sum(folded.values()), len(raw("tmpl")))
+
+    def test_the_other_byte_order(self):
+        for name in ("nginx-997", "tmpl"):
+            with self.subTest(name):
+                path = self.path(name + ".data", perf_bytes.other_order(recording(name)))
+                perf_text.compare(self, raw(name), self.script(path), name)
+
+
+class Damage(Case):
+    """What perf reads nothing of: every sample that is there comes out, and the rest is said."""
+
+    def setUp(self):
+        super().setUp()
+        self.whole = recording("nginx-997")
+        self.file = perf_bytes.File(self.whole)
+        self.want = {s[0] + tuple(s[1]) for s in raw("nginx-997")}
+
+    def read(self, data, *words, lost, code=3):
+        """At most `lost` samples are missing, and those that came are right."""
+        path = self.path("damaged", data)
+        r = support.run("export", "perf-script", "-i", path)
+        self.check_messages(r)
+        self.check_bounds(r)
+        self.assertEqual(r.code, code, r.err)
+        for word in words:
+            self.assertIn(word, r.err.decode())
+        got = perf_text.samples(r.out, decimals=6)
+        self.assertGreaterEqual(len(got), len(self.want) - lost)
+        right = sum(s[0] + tuple(s[1]) in self.want for s in got)
+        self.assertGreaterEqual(right, len(got) - 10, "samples that perf does not have")
+        return len(got)
+
+    def test_a_killed_recorder(self):
+        f = self.file
+        killed = perf_bytes.put(self.whole[:f.at + f.bytes], 48, "<Q", 0)
+        self.assertEqual(self.read(killed, "killed", "build-ids", lost=0), len(self.want))
+
+    def test_no_size_in_the_header(self):
+        self.read(perf_bytes.put(self.whole, 48, "<Q", 0), "killed", lost=0)
+
+    def test_a_size_beyond_the_end(self):
+        self.read(perf_bytes.put(self.whole, 48, "<Q", 1 << 40), "missing at the end", lost=0)
+
+    def test_cut_anywhere(self):
+        f = self.file
+        samples = f.samples()
+        for part in (30, 50, 90):
+            cut = f.at + f.bytes * part // 100
+            there = sum(at + size <= cut for at, _, size in samples)
+            got = self.read(self.whole[:cut], "missing at the end", lost=len(self.want) - there)
+            self.assertEqual(got, there)
+
+    def test_a_record_of_size_0(self):
+        at = self.file.samples()[3000][0]
+        self.read(perf_bytes.put(self.whole, at + 6, "<H", 0), "damaged", lost=1)
+
+    def test_a_record_that_would_swallow_others(self):
+        at, _, size = self.file.samples()[3000]
+        for wrong in (size + 8, size + 4096, 0xfff8):
+            self.read(perf_bytes.put(self.whole, at + 6, "<H", wrong), "damaged", lost=2)
+
+    def test_a_call_chain_of_2_to_the_60(self):
+        at = self.file.samples()[3000][0] + self.file.chain_at()
+        self.read(perf_bytes.put(self.whole, at, "<Q", 1 << 60), "malformed", lost=1)
+
+    def test_a_hole(self):
+        f = self.file
+        middle = (f.at + f.bytes // 2) & ~4095
+        hole = self.whole[:middle] + bytes(4096) + self.whole[middle + 4096:]
+        self.read(hole, "damaged", lost=4096 // 64)
+
+    def test_random_bytes(self):
+        f, dice = self.file, random.Random(5)
+        data = bytearray(self.whole)
+        for _ in range(300):
+            data[dice.randrange(f.at, f.at + f.bytes)] = dice.randrange(256)
+        path = self.path("damaged", bytes(data))
+        r = support.run("export", "perf-script", "-i", path)
+        self.check_messages(r)
+        self.check_bounds(r)
+        self.assertEqual(r.code, 3, r.err)
+        self.assertGreater(len(support.heads(r.out)), len(self.want) - 400)
+
+    def test_headers_that_cannot_be(self):
+        for at, layout, value in ((8, "<Q", 3), (8, "<Q", 1 << 40), (16, "<Q", 0), (24, "<Q", 1 << 50),
+                                  (32, "<Q", 1 << 62), (40, "<Q", 1 << 63), (0, "8s", b"PERFILE1")):
+            with self.subTest((at, value)):
+                path = self.path("damaged", perf_bytes.put(self.whole, at, layout, value))
+                self.bad("flame", "-i", path, "-o", self.path("x.svg"), names=path)
+
+    def test_every_short_file(self):
+        for n in (*range(0, 120, 7), *range(120, 460, 31)):
+            path = self.path("short", self.whole[:n])
+            self.bad("export", "folded", "-i", path, names=path)
 
 
 if __name__ == "__main__":

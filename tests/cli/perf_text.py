@@ -3,7 +3,7 @@
 import re
 
 HEAD = re.compile(
-    r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?P<time>\d+\.\d+):\s+"
+    r"^(?P<comm>.*?)\s+(?:(?P<pid>-?\d+)/)?(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?P<time>\d+\.\d+):\s+"
     r"(?:(?P<period>\d+)\s+)?(?P<event>\S.*?):(?:\s+(?P<text>.*))?$"
 )
 
@@ -20,10 +20,11 @@ def samples(text, decimals=9, frames=lambda line: line.split()[0]):
             m = HEAD.match(line)
             if not m:
                 raise AssertionError(f"not a head: {line!r}")
+            # A thread that is ending is of no process, -1: perfcam prints the thread alone.
             seconds, _, fraction = m["time"].partition(".")
             when = seconds + "." + fraction[:decimals]
             current = []
-            found.append(((m["comm"].strip(), m["pid"], m["tid"], m["cpu"], when, m["event"]), current))
+            found.append(((m["comm"].strip(), m["pid"] or m["tid"], m["tid"], m["cpu"], when, m["event"]), current))
         else:
             current.append(frames(line))
     return found

@@ -24,8 +24,13 @@ def perf(*args, **options):
 
 
 def plain(line):
-    """(address, name, module); without the version of a symbol, which perfcam leaves out."""
+    """
+    (address, name, module); without the version of a symbol, which perfcam leaves out, and what perf says
+    of the PLT, which is often an empty name, or another's.
+    """
     address, name, module = perf_text.named(line)
+    if "@plt" in name:
+        return address, "[unknown]", module
     return address, re.sub(r"@@?[A-Za-z][\w.]*", "", name), module
 
 

@@ -6,9 +6,12 @@
 #include "cli/place.h"
 #include "cli/say.h"
 #include "ingest/collect.h"
+#include "interop/chrome_in.h"
 #include "interop/detect.h"
 #include "interop/folded_in.h"
 #include "interop/perf_script_in.h"
+#include "interop/pprof_in.h"
+#include "interop/speedscope_in.h"
 #include "store/io.h"
 #include "store/single.h"
 #include "store/store.h"
@@ -65,9 +68,35 @@ static int say_unknown(const char *path, enum cam_format format)
 			"%s: a window of perfcam's own; -i reads it where it lies (a file, "
 			"not compressed, not a pipe)",
 			path);
-	return cam_failed("%s: %s; perfcam reads perf.data, perf script text, folded stacks and "
-			  "its own windows, plain, gzip or zstd",
-			  path, cam_format_name(format));
+	return cam_failed(
+		"%s: %s; perfcam reads perf.data, perf script text, folded stacks, pprof, "
+		"speedscope, Chrome's CPU profiles and trace events, and its own windows; "
+		"plain, gzip or zstd",
+		path, cam_format_name(format));
+}
+
+typedef int read_fn(struct cam_input *in, struct cam_sink *sink, const struct cam_import_options *o,
+		    struct cam_import_stats *st);
+
+/* NULL: none reads it as a stream. */
+static read_fn *reader_of(enum cam_format format)
+{
+	switch (format) {
+	case CAM_FORMAT_FOLDED:
+		return cam_folded_read;
+	case CAM_FORMAT_PERF_SCRIPT:
+		return cam_perf_script_read;
+	case CAM_FORMAT_PPROF:
+		return cam_pprof_read;
+	case CAM_FORMAT_SPEEDSCOPE:
+		return cam_speedscope_read;
+	case CAM_FORMAT_CPUPROFILE:
+		return cam_cpuprofile_read;
+	case CAM_FORMAT_TRACE_EVENTS:
+		return cam_trace_events_read;
+	default:
+		return NULL;
+	}
 }
 
 /* The part after the format is known: the file into the sink, and what there is to say. */
@@ -81,10 +110,8 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 	int err;
 	if (format == CAM_FORMAT_PERF_DATA)
 		err = cam_perf_reading_import(fd, in, told->symfs, sink, &o, &st);
-	else if (format == CAM_FORMAT_FOLDED)
-		err = cam_folded_read(in, sink, &o, &st);
 	else
-		err = cam_perf_script_read(in, sink, &o, &st);
+		err = reader_of(format)(in, sink, &o, &st);
 	if (!err)
 		err = cam_collect_finish(collect);
 	char why[512] = "";
@@ -103,8 +130,7 @@ static int import_input(const char *path, int fd, struct cam_input *in, struct c
 			const struct cam_told *told, struct cam_imported *done)
 {
 	enum cam_format format = cam_detect(cam_input_peek(in));
-	if (format != CAM_FORMAT_PERF_SCRIPT && format != CAM_FORMAT_FOLDED &&
-	    format != CAM_FORMAT_PERF_DATA)
+	if (!reader_of(format) && format != CAM_FORMAT_PERF_DATA)
 		return say_unknown(path, format);
 	struct cam_collect_options o = {
 		.window_ns = window_ns,

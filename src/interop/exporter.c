@@ -146,8 +146,14 @@ static int on_batch(void *arg, const struct cam_batch *b)
 static int find_format(void *arg, const struct cam_fact *fact)
 {
 	struct cam_exporter *x = arg;
-	x->folded |= cam_text_equal(cam_string(x->t, fact->key), CAM_TEXT("format")) &&
-		     cam_text_equal(cam_string(x->t, fact->value), CAM_TEXT("folded"));
+	struct cam_text value = cam_string(x->t, fact->value);
+	if (!cam_text_equal(cam_string(x->t, fact->key), CAM_TEXT("format")))
+		return 0;
+	/* Sums; and samples of perf that were printed without their times are still samples. */
+	x->folded = cam_text_equal(value, CAM_TEXT("folded")) ||
+		    cam_text_equal(value, CAM_TEXT("pprof")) ||
+		    (cam_text_equal(value, CAM_TEXT("speedscope")) &&
+		     x->w->info.clock == CAM_CLOCK_ABSENT);
 	return 0;
 }
 

@@ -460,9 +460,13 @@ static int count_total(void *arg, const struct cam_total *t)
 static int find_format(void *arg, const struct cam_fact *fact)
 {
 	struct fold *d = arg;
+	struct cam_text value = cam_string(d->t, fact->value);
+	/* stackcollapse's rules are for what perf prints; names of other tools are what they are. */
 	if (cam_text_equal(cam_string(d->t, fact->key), CAM_TEXT("format")) &&
-	    cam_text_equal(cam_string(d->t, fact->value), CAM_TEXT("folded")))
-		d->rules.mode = CAM_COLLAPSE_VERBATIM;
+	    !cam_text_equal(value, CAM_TEXT("perf script")) &&
+	    !cam_text_equal(value, CAM_TEXT("perf.data")))
+		d->rules.mode = cam_text_equal(value, CAM_TEXT("folded")) ? CAM_COLLAPSE_VERBATIM
+									  : CAM_COLLAPSE_LIVE;
 	return 0;
 }
 

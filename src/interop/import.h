@@ -8,7 +8,7 @@
  * It returns a negative errno where the import must stop: -EFBIG a decompression bomb, -EIO and
  * other errors of reading, -ENOMEM, and whatever the sink answers that is not a refusal.
  *
- * Each import says the fact "format" ("perf script", "perf.data", "folded") before its first sample.
+ * Each import says the fact "format" ("perf script", "perf.data", "folded", "pprof", …) before its first sample.
  *
  * The account is filled as the import goes: clock and time_unit_ns are set before the first
  * begin() of the sink, so that a receiver may look at them there.

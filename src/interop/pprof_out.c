@@ -87,11 +87,18 @@ static void note_time(struct pprof *p, const struct cam_export_row *r)
 	p->last_ns = r->time_ns > p->last_ns ? r->time_ns : p->last_ns;
 }
 
+static bool is_clock(struct cam_text name)
+{
+	return cam_text_starts(name, CAM_TEXT("cpu-clock")) ||
+	       cam_text_starts(name, CAM_TEXT("task-clock"));
+}
+
 static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 {
 	struct pprof *p = (struct pprof *)x;
 	struct sample s = {.cpu = r->cpu, .samples = 1, .weight = cam_exporter_period(x, r)};
-	if (x->folded)
+	/* Of sums of time nobody knows how many samples they were. */
+	if (x->folded && !is_clock(cam_string(x->t, x->t->etypes[r->etype].name)))
 		s.samples = r->weight;
 	note_time(p, r);
 	int err = cam_gather_stack(&p->g, x, r, &s.stack);
@@ -154,12 +161,6 @@ static int put_value_type(struct pprof *p, unsigned field, uint32_t type, uint32
 	put_number(&p->message, CAM_PPROF_TYPE, type);
 	put_number(&p->message, CAM_PPROF_UNIT, unit);
 	return flush_message(p, field);
-}
-
-static bool is_clock(struct cam_text name)
-{
-	return cam_text_starts(name, CAM_TEXT("cpu-clock")) ||
-	       cam_text_starts(name, CAM_TEXT("task-clock"));
 }
 
 /* What a sample of this type says in nanoseconds of CPU; false: nothing. */

@@ -50,6 +50,10 @@ static void put_frames(struct scope *o, struct cam_json *j)
 			cam_json_u64(j, "perfcam", f->kind);
 		cam_json_close(j, '}');
 	}
+	/* An empty stack is no sample in this format: one that had no frames gets this one. */
+	cam_json_open(j, NULL, '{');
+	cam_json_text(j, "name", CAM_TEXT("[unknown]"));
+	cam_json_close(j, '}');
 	cam_json_close(j, ']');
 	cam_json_close(j, '}');
 }
@@ -62,6 +66,8 @@ static void put_stack(const struct cam_tables *t, struct cam_json *j, uint32_t n
 	for (; node && n < CAM_MAX_STACK_FRAMES; node = t->places.parent[node])
 		path[n++] = t->places.item[node];
 	cam_json_open(j, NULL, '[');
+	if (!n)
+		cam_json_u64(j, NULL, t->n_locations);
 	while (n)
 		cam_json_u64(j, NULL, path[--n]);
 	cam_json_close(j, ']');
@@ -92,8 +98,10 @@ static void put_samples(struct scope *o, struct cam_json *j, const struct cam_th
 		put_stack(&o->th.g.t, j, s[i].stack);
 		if (timed)
 			lasting(o, k, i, &gap);
-		if (gap)
-			put_stack(&o->th.g.t, j, 0);
+		if (!gap)
+			continue;
+		cam_json_open(j, NULL, '[');
+		cam_json_close(j, ']');
 	}
 	cam_json_close(j, ']');
 	cam_json_open(j, "weights", '[');

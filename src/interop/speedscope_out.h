@@ -8,7 +8,7 @@
  * between. (So the weights of a profile add up to the time from its first to its last sample.) Without
  * times, weights are counts and the unit is "none".
  *
- * Frames are functions: `name` as all views show it, `file` the module. What speedscope does not have and
+ * A sample without frames gets a frame [unknown]: an empty stack would be no sample. Frames are functions: `name` as all views show it, `file` the module. What speedscope does not have and
  * our importer wants is in members named "perfcam", which the schema allows: of the file `clock_ns` and
  * `realtime_ns` of the first sample (texts of digits); of a profile pid, tid, comm, event, period_ns; of a
  * frame its kind. Texts as in json_out.h.

@@ -27,11 +27,17 @@ def fields(b):
         yield key >> 3, value
 
 
-def numbers(b):
-    out, i = [], 0
-    while i < len(b):
-        v, i = varint(b, i)
-        out.append(v)
+def numbers(found):
+    """A repeated number: packed or not, as its writer liked."""
+    out = []
+    for b in found:
+        i = 0
+        if isinstance(b, int):
+            out.append(b)
+            continue
+        while i < len(b):
+            v, i = varint(b, i)
+            out.append(v)
     return out
 
 
@@ -61,11 +67,11 @@ def read(data):
         locations[loc[1]] = (lines, mappings[loc[2]][0] if 2 in loc else "", loc.get(3, 0))
     types = [(strings[t.get(1, 0)], strings[t.get(2, 0)]) for t in map(message, top[1])]
     samples = []
-    for s in (message(b, (3,)) for b in top.get(2, [])):
+    for s in (message(b, (1, 2, 3)) for b in top.get(2, [])):
         labels = {}
         for x in map(message, s.get(3, [])):
             labels[strings[x[1]]] = strings[x[2]] if 2 in x else x.get(3, 0)
-        stack = [locations[i] for i in numbers(s.get(1, b""))]
+        stack = [locations[i] for i in numbers(s.get(1, []))]
         samples.append((stack, numbers(s[2]), labels))
         assert len(samples[-1][1]) == len(types)
     return {"types": types, "samples": samples, "mappings": mappings, "time": top.get(9, 0),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/picking.h"
 #include "cli/place.h"
-#include "cli/range.h"
-#include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "ingest/ledger.h"
@@ -21,9 +20,9 @@ struct listing {
 	struct cam_out *out;
 	struct cam_json *json; /* NULL: text */
 	bool names, pinned;
-	bool by_time;
-	int64_t from_ns, to_ns;
-	struct cam_window_info before; /* the window before, for the gap between them */
+	struct cam_selection selection; /* only its times */
+	struct cam_window_info
+		before; /* the window before, listed or not, for the gap between them */
 	bool has_before;
 	int status;
 };
@@ -157,17 +156,17 @@ static void put_gap(struct cam_out *out, const struct cam_ledger_row *gap, bool 
 		cam_out_printf(out, "  -- %.1f s: %s\n", seconds, cam_cause_words(gap->cause));
 }
 
-/* The gap before a window, where there is one. */
-static bool find_gap(struct listing *l, const struct cam_window_info *w, struct cam_ledger_row *gap,
-		     bool *other_boot)
+/* The gap before a window, where there is one and the times touch it. */
+static bool find_gap(const struct listing *l, const struct cam_window_info *w,
+		     struct cam_ledger_row *gap, bool *other_boot)
 {
 	const struct cam_window_info *before = &l->before;
+	struct cam_ledger_row touched;
 	bool live = w->clock == CAM_CLOCK_MONOTONIC && before->clock == CAM_CLOCK_MONOTONIC;
-	bool found = l->has_before && live && cam_gap_between(before, w, gap);
 	*other_boot = memcmp(&before->boot_id, &w->boot_id, sizeof(w->boot_id)) != 0;
-	l->before = *w;
-	l->has_before = true;
-	return found;
+	if (!l->has_before || !live || !cam_gap_between(before, w, gap))
+		return false;
+	return *other_boot || cam_selection_gap(&l->selection, before, w, &touched);
 }
 
 static void list_window(struct listing *l, struct cam_window *w, const struct cam_window_info *info)
@@ -189,35 +188,54 @@ static void list_window(struct listing *l, struct cam_window *w, const struct ca
 	put_causes(l->out, &a);
 }
 
-/* By the header alone: where the wall clock was stepped within a window, as if it had not been. */
-static bool is_asked_for(const struct listing *l, const struct cam_window_info *w)
+/* Whether the times touch an open window: by its anchors, whatever the wall clock did in it. -errno. */
+static int is_touched(const struct listing *l, struct cam_window *w)
 {
-	if (l->pinned && !w->pinned)
-		return false;
-	if (!l->by_time)
-		return true;
-	return w->realtime_ns != INT64_MIN && w->realtime_ns < l->to_ns &&
-	       w->realtime_ns + (int64_t)(w->end_ns - w->start_ns) > l->from_ns;
+	struct cam_selector x;
+	const struct cam_etype_id none = {CAM_NONE};
+	if (l->selection.clock == CAM_SELECT_ALWAYS)
+		return 1;
+	int err = cam_selector_open(&x, &l->selection, w, none, none);
+	if (err)
+		return err;
+	bool touched = x.n_ranges > 0;
+	cam_selector_close(&x);
+	return touched;
+}
+
+static void list_one(struct listing *l, struct cam_source *source, size_t i,
+		     const struct cam_window_info *info)
+{
+	struct cam_window *w;
+	int err = source->ops->open(source, i, &w);
+	if (!err) {
+		err = is_touched(l, w);
+		if (err > 0)
+			list_window(l, w, info);
+		w->ops->close(w);
+	}
+	/* Gone since it was listed is not incomplete: it has expired. */
+	if (err < 0 && err != -ENOENT)
+		l->status = cam_incomplete("window %zu: %s", i, cam_errno_words(err));
 }
 
 static void list_all(struct listing *l, struct cam_source *source)
 {
 	size_t n = source->ops->count(source);
 	for (size_t i = 0; i < n; i++) {
-		const struct cam_window_info *info;
-		struct cam_window *w;
+		const struct cam_window_info *info, *next = NULL;
 		int err = source->ops->info(source, i, &info);
-		if (!err && !is_asked_for(l, info))
-			continue;
-		if (!err)
-			err = source->ops->open(source, i, &w);
-		if (!err) {
-			list_window(l, w, info);
-			w->ops->close(w);
-		} else if (err != -ENOENT) {
-			/* Gone since it was listed is not incomplete: it has expired. */
+		if (i + 1 < n && source->ops->info(source, i + 1, &next))
+			next = NULL;
+		if (err) {
 			l->status = cam_incomplete("window %zu: %s", i, cam_errno_words(err));
+			continue;
 		}
+		if ((!l->pinned || info->pinned) &&
+		    cam_selection_may_touch(&l->selection, info, next))
+			list_one(l, source, i, info);
+		l->before = *info;
+		l->has_before = true;
 	}
 }
 
@@ -242,15 +260,18 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest)
 		return cam_usage("ls takes no argument '%s'; for a file use -i", argv[0]);
-	l.by_time = !cam_range_is_empty(&range, NULL);
-	if (l.by_time)
-		status = cam_range_resolve(&range, NULL, NULL, &l.from_ns, &l.to_ns);
-	if (status)
+	const struct cam_filter_options none = {0};
+	struct cam_reading in = {0};
+	status = cam_picking_select(&range, &none, &l.selection);
+	if (!status)
+		status = l.status = cam_reading_open(&from, &in);
+	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
+		status = cam_picking_settle(&l.selection, &in);
+	if (status) {
+		cam_reading_close(&in);
+		cam_selection_free(&l.selection);
 		return status;
-	struct cam_reading in;
-	l.status = cam_reading_open(&from, &in);
-	if (l.status == CAM_EXIT_FAILED || l.status == CAM_EXIT_USAGE)
-		return l.status;
+	}
 	struct cam_out out;
 	struct cam_json j = {&out, false};
 	cam_out_to_fd(&out, 1);
@@ -269,5 +290,6 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	}
 	int err = cam_out_finish(&out);
 	cam_reading_close(&in);
+	cam_selection_free(&l.selection);
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : l.status;
 }

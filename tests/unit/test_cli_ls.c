@@ -33,6 +33,7 @@ struct fixture {
 	struct cam_place_id named, late;
 	struct cam_loc_id late_loc;
 	struct cam_module_id file;
+	int64_t step_ns; /* by which somebody set the wall clock forward */
 };
 
 static int setup(void **state)
@@ -145,7 +146,10 @@ static void second(struct fixture *f, uint64_t at_ns, uint64_t lost)
 	if (lost)
 		ledger[rows++] =
 			(struct cam_ledger_row){CAM_CAUSE_LOST_RING, 1, at_ns, at_ns + NS, lost};
-	struct cam_anchor anchor = {.time_ns = at_ns, .realtime_ns = REAL + (int64_t)at_ns};
+	/* The kernel log's clock is 7 s ahead. */
+	struct cam_anchor anchor = {.time_ns = at_ns,
+				    .sched_ns = at_ns + 7 * NS,
+				    .realtime_ns = REAL + (int64_t)at_ns + f->step_ns};
 	struct cam_block block = {.samples = samples,
 				  .n_samples = n,
 				  .ledger = ledger,
@@ -328,6 +332,85 @@ static void test_beside_a_writer(void **state)
 	assert_int_equal(run(f, "verify", out, sizeof(out)), 0);
 }
 
+/* How many windows are listed. */
+static unsigned listed(const struct fixture *f, long from_s, long to_s)
+{
+	char command[128], out[8192];
+	unsigned n = 0;
+	snprintf(command, sizeof(command), "ls --from @%ld --to @%ld", REAL / (long)NS + from_s,
+		 REAL / (long)NS + to_s);
+	assert_int_equal(run(f, command, out, sizeof(out)), 0);
+	for (const char *p = out; *p; p++)
+		n += *p == '\n';
+	return n - 1;
+}
+
+/* An hour forward within a window: what it showed is found, what it skipped is not. */
+static void test_a_clock_that_was_set(void **state)
+{
+	struct fixture *f = *state;
+	char out[8192];
+	begin(f, 1, 100 * NS);
+	for (unsigned s = 0; s < 10; s++) {
+		f->step_ns = s < 5 ? 0 : (int64_t)(3600 * NS);
+		second(f, (100 + s) * NS, 0);
+	}
+	end(f, 110 * NS);
+	begin(f, 1, 110 * NS);
+	second(f, 110 * NS, 0);
+	end(f, 111 * NS);
+	assert_int_equal(listed(f, 0, 10000), 2);
+	assert_int_equal(listed(f, 102, 103), 1);
+	assert_int_equal(listed(f, 3600 + 107, 3600 + 108), 1);
+	assert_int_equal(listed(f, 3600 + 109, 3600 + 111), 2);
+	assert_int_equal(listed(f, 1800, 1801), 0);
+	assert_int_equal(listed(f, 106, 109), 0);
+	/* A stamp of the kernel log is one moment, whatever the wall says. */
+	assert_int_equal(run(f, "at boot+114 --around 1s --json", out, sizeof(out)), 0);
+	assert_non_null(strstr(out, "\"offset_ns\":7000000000,\"clock_ns\":107000000000,"));
+	assert_non_null(strstr(out, "\"samples\":160,"));
+	assert_non_null(strstr(out, "\"time_ns\":1776225707000000000,"));
+	assert_int_equal(run(f, "at boot+5", out, sizeof(out)), 1);
+}
+
+/* What was not seen is said, by cause, and never called idle. */
+static void test_at(void **state)
+{
+	struct fixture *f = *state;
+	char out[16384];
+	int holder;
+	begin(f, 1, 100 * NS);
+	for (unsigned s = 0; s < 4; s++)
+		second(f, (100 + s) * NS, s == 3 ? 20 : 0);
+	cam_store_close(f->store); /* killed */
+	assert_int_equal(cam_store_open_write(f->io, &f->store, &holder), 0);
+	f->door = cam_store_journal(f->store, 0);
+	begin(f, 1, 120 * NS);
+	second(f, 120 * NS, 0);
+	end(f, 121 * NS);
+	assert_int_equal(run(f, "at 2026-04-15T03:01:41.5Z --around 500ms", out, sizeof(out)), 0);
+	assert_string_equal(line(out, 1), "1.5 s into perfcam-db1-20260415-03-01-40-4s.pcw");
+	assert_non_null(strstr(line(out, 2), "2 CPUs: 41.2\u202f% busy"));
+	assert_non_null(strstr(line(out, 2), "58.8\u202f% idle"));
+	assert_null(strstr(line(out, 2), "not seen"));
+	assert_non_null(strstr(out, "busiest core: "));
+	assert_non_null(strstr(out, "worker (7) in compute"));
+	/* The second in which the ring was full. */
+	assert_int_equal(run(f, "at 2026-04-15T03:01:43.5Z --around 500ms", out, sizeof(out)), 3);
+	assert_non_null(strstr(line(out, 2), "30.9\u202f% busy"));
+	assert_non_null(strstr(line(out, 2), "58.8\u202f% idle"));
+	assert_non_null(strstr(line(out, 2), "10.3\u202f% not seen (ring full 10.3\u202f%)"));
+	/* While nobody recorded: no window, no idle, and not a success. */
+	assert_int_equal(run(f, "at 2026-04-15T03:01:50Z --around 1s", out, sizeof(out)), 3);
+	assert_non_null(strstr(out, "no window holds that moment"));
+	assert_null(strstr(out, "idle"));
+	/* Before anything was recorded. */
+	assert_int_equal(run(f, "at 2026-04-15T02:01:50Z", out, sizeof(out)), 1);
+	/* Host counters come with the window. */
+	assert_int_equal(run(f, "top --by core --json", out, sizeof(out)), 3);
+	assert_non_null(strstr(out, "\"not_stored\":{\"idle\":570,\"lost_ring\":20}"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +418,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gaps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beside_a_writer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_clock_that_was_set, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_at, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

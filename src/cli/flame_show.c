@@ -95,6 +95,8 @@ static int put_text(const struct cam_flame_show *s, const struct cam_flame *f, s
 		 both ? " · " : "", (int)s->svg.scope.n, s->svg.scope.p);
 	struct cam_text_flame_options o = {
 		.title = given ? s->svg.title : cam_text_of(line),
+		.count_name = s->svg.count_name,
+		.factor = s->svg.factor,
 		.columns = s->terminal.columns,
 		.rows = s->terminal.is ? s->terminal.rows : 0,
 		.colours = s->terminal.colours,

@@ -258,8 +258,10 @@ static int place_parts(struct pass *p, uint32_t i)
 	} else if (name.p[0] == 'L' && memchr(name.p, ';', name.n)) {
 		rest = (struct cam_text){name.p + 1, name.n - 1};
 	}
-	while (rest.n && !err)
-		err = step(p, &at, cam_package_step(&rest), frame->kind, false);
+	while (rest.n && !err) {
+		struct cam_text part = cam_package_step(&rest);
+		err = part.n ? step(p, &at, part, frame->kind, false) : 0;
+	}
 	p->place[i] = at;
 	if (!err)
 		add_own(p, i, at);

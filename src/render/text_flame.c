@@ -365,15 +365,20 @@ static void put_legend(struct drawing *d)
 static void put_amount(struct drawing *d)
 {
 	const struct cam_flame *f = d->f;
+	const struct cam_text_flame_options *o = d->o;
 	struct cam_out *out = d->screen.out;
-	uint64_t all = f->nodes[0].total;
-	cam_out_printf(out, "%s ",
-		       (f->unit_is_ns ? cam_figure_duration(all) : cam_figure_count(all)).s);
-	cam_out_str(out, f->unit_is_ns ? "of " : "");
-	cam_label_put(out, f->unit, 40, CAM_LABEL_PLAIN);
-	cam_out_str(out, f->differential ? "; red: more than before, blue: less"
-			 : d->o->chart	 ? "; in order of time"
-					 : "");
+	double scaled = (double)f->nodes[0].total * (o->factor > 0 ? o->factor : 1);
+	uint64_t all =
+		o->factor > 0 && scaled < 1.8e19 ? (uint64_t)(scaled + 0.5) : f->nodes[0].total;
+	bool time = f->unit_is_ns && !o->count_name.n;
+	cam_out_printf(out, "%s %s", (time ? cam_figure_duration(all) : cam_figure_count(all)).s,
+		       time ? "of " : "");
+	cam_label_put(out, o->count_name.n ? o->count_name : f->unit, 40, CAM_LABEL_PLAIN);
+	if (f->differential)
+		cam_out_str(out, o->negate ? "; blue: more than before, red: less"
+					   : "; red: more than before, blue: less");
+	else if (o->chart)
+		cam_out_str(out, "; in order of time");
 }
 
 /* One part of the last line; nothing for 0. */

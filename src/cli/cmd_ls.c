@@ -263,9 +263,11 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	const struct cam_filter_options none = {0};
 	struct cam_reading in = {0};
 	status = cam_picking_select(&range, &none, &l.selection);
+	if (!status) {
+		l.status = cam_reading_open(&from, &in);
+		status = l.status == CAM_EXIT_INCOMPLETE ? CAM_EXIT_OK : l.status;
+	}
 	if (!status)
-		status = l.status = cam_reading_open(&from, &in);
-	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
 		status = cam_picking_settle(&l.selection, &in);
 	if (status) {
 		cam_reading_close(&in);

@@ -19,6 +19,7 @@ struct cam_output {
 	char followed[PATH_MAX];
 	const char *path;	  /* NULL: standard output */
 	char temporary[PATH_MAX]; /* empty: written in place */
+	bool nameless;		  /* there is no file of that name yet */
 	int fd;
 };
 
@@ -37,6 +38,19 @@ static bool replaceable(const char *path)
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
+/* A file without a name in the directory of path: whoever interrupts us leaves nothing behind. */
+static int open_nameless(const char *path)
+{
+	char directory[PATH_MAX] = ".";
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	if (n >= sizeof(directory) || access("/proc/self/fd", X_OK) != 0)
+		return -1;
+	if (slash)
+		snprintf(directory, sizeof(directory), "%.*s", n ? (int)n : 1, path);
+	return open(directory, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
 static int open_path(struct cam_output *o)
 {
 	if (!replaceable(o->path)) {
@@ -46,6 +60,10 @@ static int open_path(struct cam_output *o)
 	int n = snprintf(o->temporary, sizeof(o->temporary), "%s.perfcam-XXXXXX", o->path);
 	if (n < 0 || (size_t)n >= sizeof(o->temporary))
 		return -ENAMETOOLONG;
+	o->fd = open_nameless(o->path);
+	o->nameless = o->fd >= 0;
+	if (o->nameless)
+		return 0;
 	o->fd = mkostemp(o->temporary, O_CLOEXEC);
 	if (o->fd < 0) {
 		o->temporary[0] = 0;
@@ -98,9 +116,24 @@ struct cam_out *cam_output_stream(struct cam_output *o)
 	return cam_compress_out_stream(o->compress);
 }
 
+/* Gives a file without a name the temporary one, so that it can be renamed over another. */
+static int give_name(struct cam_output *o)
+{
+	char from[64];
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", o->fd);
+	snprintf(o->temporary, sizeof(o->temporary), "%s.perfcam-%d", o->path, (int)getpid());
+	unlink(o->temporary);
+	if (linkat(AT_FDCWD, from, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) != 0)
+		return -errno;
+	o->nameless = false;
+	return 0;
+}
+
 int cam_output_commit(struct cam_output *o)
 {
 	int err = cam_compress_out_finish(o->compress);
+	if (!err && o->nameless)
+		err = give_name(o);
 	if (!err && o->path && close(o->fd) != 0)
 		err = -errno;
 	if (o->path && !err)
@@ -120,7 +153,7 @@ void cam_output_abandon(struct cam_output *o)
 {
 	if (o->path && o->fd >= 0)
 		close(o->fd);
-	if (o->temporary[0])
+	if (o->temporary[0] && !o->nameless)
 		unlink(o->temporary);
 	cam_compress_out_free(o->compress);
 	free(o);

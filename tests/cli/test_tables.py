@@ -3,8 +3,11 @@
 """`top` and `at`: tables of fixtures, counted again from perf's own text by a reader that knows nothing of perfcam."""
 import collections
 import json
+import os
 import random
 import re
+import signal
+import time
 
 import support
 import synth
@@ -174,6 +177,28 @@ class Tables(Case):
         with open(path) as f:
             self.assertIn("process", f.read())
         self.bad("top", "-i", support.fixture_path("tmpl"), "-o", self.path("no/such/dir"), names="no/such/dir")
+
+    def test_interrupted_leaves_nothing(self):
+        """Whenever Ctrl-C comes: the whole file, or none, and nothing beside it."""
+        self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(63, 20, 2000)))
+        whole = None
+        killed = 0
+        for delay in (None, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05):
+            place = self.path(f"out{delay}")
+            os.mkdir(place)
+            child = support.Child("export", "perf-script", "--store", self.store, "-o", f"{place}/x.txt")
+            if delay is not None:
+                time.sleep(delay)
+                child.p.send_signal(signal.SIGINT)
+            code = child.p.wait()
+            found = os.listdir(place)
+            killed += code != 0
+            self.assertEqual(found, ["x.txt"] if code == 0 else [], (delay, code))
+            if code == 0:
+                size = os.path.getsize(f"{place}/x.txt")
+                whole = whole or size
+                self.assertEqual(size, whole)
+        self.assertGreater(killed, 0)
 
 
 tap.main()

@@ -2,6 +2,7 @@
 #include "cli/exporting.h"
 #include "cli/flame_show.h"
 #include "cli/heading.h"
+#include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -21,6 +22,8 @@
 
 struct diff_arguments {
 	struct cam_filter_options filters;
+	struct cam_reshape_options
+		shape; /* of the picture; what stands below the root is the comm */
 	const char *store, *out, *normalise, *by, *sort, *fail_above, *title;
 	unsigned limit, width;
 	bool flip, elided, folded, same_total, strip_hex, all, json;
@@ -90,9 +93,16 @@ static int check(struct diff_arguments *a, unsigned *sort)
 		return status;
 	a->query.scale = (enum cam_diff_scale)scale;
 	a->query.self = by == 0;
-	if ((a->flip || a->elided || a->title || a->width) && !a->out)
-		return cam_usage(
-			"--flip, --elided, --title and --width are of a picture: -o X.svg");
+	struct cam_reshape shape;
+	struct cam_flame_options unused = {0};
+	status = cam_reshaping_resolve(&a->shape, &shape, &unused);
+	bool shaped = cam_reshape_is_any(&shape);
+	cam_reshape_free(&shape);
+	if (status)
+		return status;
+	if ((a->flip || a->elided || a->title || a->width || shaped) && !a->out)
+		return cam_usage("--flip, --elided, --title, --width and which frames to show are "
+				 "of a picture: -o X.svg");
 	if ((a->same_total || a->strip_hex) && !a->folded)
 		return cam_usage("-n and -s are of --folded; a table has --normalise");
 	if (a->folded && (a->json || a->fail_above || a->flip || a->elided))
@@ -261,10 +271,18 @@ static int print_table(const struct diff_arguments *a, enum sort sort, const str
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
-static int build_flame(struct side *s, struct cam_flame *f)
+static int build_flame(const struct diff_arguments *a, struct side *s, struct cam_flame *f)
 {
-	const struct cam_flame_options o = {.weight = CAM_WEIGHT_SAMPLES};
-	int err = cam_flame_build(s->x.in.source, &s->x.selection, &o, f);
+	struct cam_flame_options o = {.weight = CAM_WEIGHT_SAMPLES};
+	struct cam_reshape shape;
+	int status = cam_reshaping_resolve(&a->shape, &shape, &o), err = 0;
+	if (!status)
+		err = cam_flame_build(s->x.in.source, &s->x.selection, &o, f);
+	if (!status && !err && cam_reshape_is_any(&shape))
+		err = cam_reshape_apply(&shape, f, NULL);
+	cam_reshape_free(&shape);
+	if (status)
+		return status;
 	return err ? cam_failed("%s: flame graph: %s", s->name, cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
@@ -294,9 +312,9 @@ static int draw(const struct diff_arguments *a, const struct cam_diff *d, struct
 	struct cam_flame one = {0}, two = {0}, pair = {0};
 	if (!a->out)
 		return CAM_EXIT_OK;
-	int status = build_flame(&sides[0], &one);
+	int status = build_flame(a, &sides[0], &one);
 	if (!status)
-		status = build_flame(&sides[1], &two);
+		status = build_flame(a, &sides[1], &two);
 	if (!status) {
 		/* Widths are the second one's: flipped, A's; what is before is scaled to it. */
 		const struct cam_flame *before = a->flip ? &two : &one;
@@ -409,8 +427,11 @@ int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv)
 		{"title", 0, CAM_OPTION_TEXT, &a.title, "TEXT", "above the picture"},
 		{"width", 0, CAM_OPTION_COUNT, &a.width, "PX", "of the picture (default: 1200)"},
 		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL, "the table as JSON"},
+		CAM_OPTION_TITLE("Which samples:"),
 		CAM_FILTER_OPTIONS(a.filters, "idle CPUs, too", "without them (the default)",
 				   "only this event (default: the first one met; * is all)"),
+		CAM_OPTION_TITLE("Which frames of the picture:"),
+		CAM_RESHAPE_FRAME_OPTIONS(a.shape),
 		{0},
 	};
 	int n_rest;

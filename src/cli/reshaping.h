@@ -13,8 +13,11 @@ struct cam_reshape_options {
 
 // clang-format off
 #define CAM_RESHAPE_OPTIONS(o)                                                                              \
+	CAM_RESHAPE_BY_OPTIONS(o), CAM_RESHAPE_FRAME_OPTIONS(o)
+#define CAM_RESHAPE_BY_OPTIONS(o)                                                                           \
 	{"by", 0, CAM_OPTION_TEXT, &(o).by, "KIND", "below the root: comm process thread exe user cgroup container pod cpu"}, \
-	{"per-thread", 0, CAM_OPTION_FLAG, &(o).per_thread, NULL, "--by thread"},                           \
+	{"per-thread", 0, CAM_OPTION_FLAG, &(o).per_thread, NULL, "--by thread"}
+#define CAM_RESHAPE_FRAME_OPTIONS(o)                                                                        \
 	{"focus", 0, CAM_OPTION_LIST, &(o).focus, "RE", "start at frames that match"},                      \
 	{"hide", 0, CAM_OPTION_LIST, &(o).hide, "RE", "without frames that match: their callers have it"},  \
 	{"frames", 0, CAM_OPTION_TEXT, &(o).frames, "user|kernel", "only frames of that kind"},             \

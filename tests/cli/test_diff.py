@@ -212,6 +212,19 @@ class Diff(support.Case):
         self.assertLess(elided["total"], only / 1003009 * 1.05)
         self.good("diff", *both, "-o", self.path("d.html"))
 
+    def test_frames_of_the_picture(self):
+        """Hidden in both sides, so their callers are compared; the table is of what there is."""
+        one = self.path("1.folded", b"x;run;keep 4\nx;run;gone;deep 6\n")
+        two = self.path("2.folded", b"x;run;keep 5\nx;run;gone;deep 1\n")
+        path = self.path("d.svg")
+        self.good("diff", one, two, "-o", path, "--normalise", "none", "--hide", "gone|deep")
+        with open(path, encoding="utf-8") as f:
+            svg = f.read()
+        self.assertNotIn("<title>gone", svg)
+        self.assertRegex(svg, r"<title>run\nuser\n6 samples.*\nbefore: 10 samples")
+        self.bad("diff", one, two, "--hide", "gone", code=2, names="-o X.svg")
+        self.bad("diff", one, two, "-o", path, "--group", "age", code=2, names="age")
+
     def test_order_and_limits(self):
         both = [support.fixture_path(n) for n in ("redis-pid", "nginx-997")]
         change = lambda f: f["amount"]["change"]

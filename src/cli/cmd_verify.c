@@ -4,10 +4,12 @@
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "store/dump.h"
 #include "store/store.h"
 #include "store/window.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,12 +145,74 @@ static int print_sum(const struct tally *t)
 	return t->bad ? CAM_EXIT_INCOMPLETE : CAM_EXIT_OK;
 }
 
+struct dumping {
+	struct cam_out *out;
+	struct cam_json *json;
+	uint64_t bad;
+};
+
+static int dump_row(void *arg, const struct cam_dump_row *r)
+{
+	struct dumping *d = arg;
+	d->bad += !r->good;
+	if (d->json) {
+		cam_json_open(d->json, NULL, '{');
+		cam_json_u64(d->json, "at", r->at);
+		cam_json_u64(d->json, "bytes", r->bytes);
+		cam_json_text(d->json, "part", cam_text_of(r->part));
+		cam_json_u64(d->json, "number", r->number);
+		cam_json_bool(d->json, "good", r->good);
+		cam_json_text(d->json, "holds", cam_text_of(r->words));
+		cam_json_close(d->json, '}');
+	} else {
+		cam_out_printf(d->out, "%12llu %10llu  %-13s %6u  %-4s %s\n",
+			       (unsigned long long)r->at, (unsigned long long)r->bytes, r->part,
+			       r->number, r->good ? "ok" : "BAD", r->words);
+	}
+	return d->out->error;
+}
+
+/* The parts of one file, in its order. */
+static int dump_file(const char *path, bool as_json)
+{
+	struct cam_out out;
+	struct cam_file *file;
+	cam_out_to_fd(&out, STDOUT_FILENO);
+	struct cam_json j = {&out, false};
+	struct dumping d = {.out = &out, .json = as_json ? &j : NULL};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int err = fd < 0 ? -errno : cam_file_from_fd(fd, &file);
+	if (err)
+		return cam_failed("%s: %s", path, cam_errno_words(err));
+	if (as_json)
+		cam_json_open(&j, NULL, '[');
+	else
+		cam_out_printf(&out, "%12s %10s  %-13s %6s  %-4s %s\n", "AT", "BYTES", "PART",
+			       "NUMBER", "CRC", "HOLDS");
+	err = cam_dump(file, dump_row, &d);
+	if (err == -EPROTOTYPE)
+		return cam_failed("%s: not a window; verify checks perfcam's own files", path);
+	if (as_json) {
+		cam_json_close(&j, ']');
+		cam_out_str(&out, "\n");
+	}
+	int written = cam_out_finish(&out);
+	if (written)
+		return cam_failed("standard output: %s", cam_errno_words(written));
+	if (err)
+		return cam_failed("%s: %s", path, cam_errno_words(err));
+	return d.bad ? CAM_EXIT_INCOMPLETE : CAM_EXIT_OK;
+}
+
 int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_reading_options from = {0};
+	const char *dump = NULL;
 	bool json = false;
 	const struct cam_option options[] = {
 		CAM_READING_OPTIONS(from),
+		{"dump", 0, CAM_OPTION_TEXT, &dump, "FILE",
+		 "the parts of a window or journal: where, how long, whether its checksum is right"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
 	};
@@ -157,6 +221,10 @@ int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
+	if (dump && (n_rest || from.store || from.file))
+		return cam_usage("--dump looks at one file and nothing else");
+	if (dump)
+		return dump_file(dump, json);
 	/* `perfcam verify DIR` is what a tired hand types. */
 	if (n_rest == 1 && !from.store && !from.file)
 		from.store = argv[0];

@@ -50,7 +50,7 @@ static const struct cam_verb verbs[] = {
 	 "Writes samples as other tools read them; FORMAT is folded, perf-script, pprof, speedscope, "
 	 "firefox, perf-data, csv or json.",
 	 cam_cmd_export},
-	{"verify", "[--store DIR | -i FILE] [--json]",
+	{"verify", "[--store DIR | -i FILE | --dump FILE] [--json]",
 	 "Reads every byte of a store; says what is damaged (exit 3) or that nothing is (exit 0).",
 	 cam_cmd_verify},
 	{"resymbolise",

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/perf_name.h"
 #include "cli/place.h"
+#include "cli/range.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -10,6 +12,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 
 #define WINDOW_NS (120 * CAM_NS_PER_SEC)
 
@@ -42,9 +45,45 @@ static int import_all(struct cam_store *store, int n, char **files, const struct
 	return status;
 }
 
+/* What stands on the command line, and in the directories among it. */
+static int import_given(struct cam_store *store, int n, char **files, const struct cam_told *told,
+			struct cam_imported *sum)
+{
+	int status = CAM_EXIT_OK;
+	for (int i = 0; i < n; i++) {
+		char **names;
+		size_t n_names;
+		if (!cam_reading_is_folder(files[i])) {
+			worse(&status, import_all(store, 1, files + i, told, sum));
+			continue;
+		}
+		worse(&status, cam_reading_list(files[i], &names, &n_names));
+		if (names && !n_names)
+			worse(&status, cam_failed("%s: no recording in this directory", files[i]));
+		if (n_names)
+			worse(&status, import_all(store, (int)n_names, names, told, sum));
+		for (size_t k = 0; k < n_names; k++)
+			free(names[k]);
+		free(names);
+	}
+	return status;
+}
+
+static int check_told(const char *at, int n_files, struct cam_told *told)
+{
+	const struct cam_utc day = {.year = 2026, .month = 1, .day = 1};
+	int64_t ns;
+	if (told->zone && !cam_perf_name_realtime(&day, told->zone, &ns))
+		return cam_usage("--tz: there is no zone '%s'; try Europe/Berlin, +02:00 or UTC",
+				 told->zone);
+	if (at && n_files != 1)
+		return cam_usage("--at is the time of one file; %d are given", n_files);
+	return at ? cam_range_moment("--at", at, &told->began_ns) : CAM_EXIT_OK;
+}
+
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 {
-	const char *given = NULL;
+	const char *given = NULL, *at = NULL;
 	bool json = false;
 	struct cam_told told = {0};
 	const struct cam_option options[] = {
@@ -52,6 +91,10 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
 		{"symfs", 0, CAM_OPTION_TEXT, &told.symfs, "DIR",
 		 "perf.data: look for the recorded files below DIR, too"},
+		{"at", 0, CAM_OPTION_TEXT, &at, "T",
+		 "perf.data without a clock of the wall's: when its first sample was taken"},
+		{"tz", 0, CAM_OPTION_TEXT, &told.zone, "ZONE",
+		 "the zone of the time in a file's name: Europe/Berlin, +02:00, UTC (default: this one)"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
 		{0},
 	};
@@ -62,6 +105,9 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (!n_files)
 		return cam_usage("import needs a file; see perfcam import --help");
+	status = check_told(at, n_files, &told);
+	if (status)
+		return status;
 	char path[PATH_MAX];
 	struct cam_io *io = NULL;
 	struct cam_store *store = NULL;
@@ -81,7 +127,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		return cam_failed("store %s: %s", path, cam_errno_words(err));
 	}
 	struct cam_imported sum = {0};
-	status = import_all(store, n_files, argv, &told, &sum);
+	status = import_given(store, n_files, argv, &told, &sum);
 	unsigned waiting = cam_store_counts(store)->unsealed;
 	if (waiting && status != CAM_EXIT_FAILED)
 		cam_note("store %s: %u journals of earlier imports cannot be sealed; see verify",

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/perf_reading.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
+#include "cli/perf_name.h"
 #include "daemon/librarian.h"
 #include "daemon/shelf.h"
 #include "ingest/files.h"
+#include "interop/detect.h"
 #include "interop/perf_data_in.h"
 #include "store/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#define MAX_THREADS 255u
 
 /* Which modules without a build-id are here. */
 struct finder {
@@ -113,7 +120,43 @@ static int read_spooled(struct cam_input *in, struct cam_sink *sink,
 	return err;
 }
 
-static int read_input(int fd, struct cam_input *in, struct cam_sink *sink,
+bool cam_perf_reading_is_directory(int fd)
+{
+	char magic[8] = "";
+	int data = openat(fd, "data", O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	bool is = data >= 0 && pread(data, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+		  cam_detect((struct cam_text){magic, sizeof(magic)}) == CAM_FORMAT_PERF_DATA;
+	if (data >= 0)
+		close(data);
+	return is;
+}
+
+/* data, data.0, data.1, …: the header's, and one a thread. */
+static int read_directory(int dir, int head, struct cam_sink *sink,
+			  const struct cam_import_options *o, struct cam_import_stats *st)
+{
+	struct cam_perf_file files[MAX_THREADS + 1];
+	int fds[MAX_THREADS + 1];
+	size_t n = 0;
+	char name[32] = "data";
+	struct stat about;
+	for (fds[0] = dup(head); n <= MAX_THREADS && fds[n] >= 0;) {
+		if (fstat(fds[n], &about) || !S_ISREG(about.st_mode)) {
+			close(fds[n]);
+			break;
+		}
+		files[n] = (struct cam_perf_file){&fds[n], read_fd_at, (uint64_t)about.st_size};
+		snprintf(name, sizeof(name), "data.%zu", n++);
+		if (n <= MAX_THREADS)
+			fds[n] = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	}
+	int err = n ? cam_perf_data_read_files(files, n, sink, o, st) : -EBADF;
+	while (n)
+		close(fds[--n]);
+	return err;
+}
+
+static int read_input(const char *path, int fd, struct cam_input *in, struct cam_sink *sink,
 		      const struct cam_import_options *o, struct cam_import_stats *st)
 {
 	struct stat about;
@@ -121,28 +164,56 @@ static int read_input(int fd, struct cam_input *in, struct cam_sink *sink,
 	int err = cam_perf_data_read(in, sink, o, st);
 	if (err != -ESPIPE)
 		return err;
+	int dir CAM_AUTOCLOSE = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	if (dir >= 0)
+		return read_directory(dir, fd, sink, o, st);
 	if (regular && in->wrap == CAM_INPUT_PLAIN)
 		return read_fd(fd, (uint64_t)about.st_size, sink, o, st);
 	return read_spooled(in, sink, o, st);
 }
 
-int cam_perf_reading_import(int fd, struct cam_input *in, const char *symfs, struct cam_sink *sink,
+/* What is known of the time beside the file's own clock. */
+static void set_times(const char *path, int fd, const struct cam_told *told,
+		      struct cam_import_options *o)
+{
+	struct stat about;
+	struct cam_perf_name name;
+	int64_t ns;
+	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+		o->written_ns =
+			about.st_mtim.tv_sec * (int64_t)CAM_NS_PER_SEC + about.st_mtim.tv_nsec;
+	if (told->began_ns) {
+		o->began_ns = told->began_ns;
+		o->began_uncertain_ns = CAM_NS_PER_SEC;
+		return;
+	}
+	if (!cam_perf_name_read(path, &name) ||
+	    !cam_perf_name_realtime(&name.local, told->zone, &ns))
+		return;
+	if (name.ended) {
+		o->written_ns = ns;
+		return;
+	}
+	/* The name is made before perf starts, which takes its time. */
+	o->began_ns = ns;
+	o->began_uncertain_ns = 2 * CAM_NS_PER_SEC;
+}
+
+int cam_perf_reading_import(const char *path, int fd, struct cam_input *in,
+			    const struct cam_told *told, struct cam_sink *sink,
 			    struct cam_import_options *o, struct cam_import_stats *st)
 {
-	const struct cam_librarian_options where = {.symfs = symfs};
+	const struct cam_librarian_options where = {.symfs = told->symfs};
 	struct cam_librarian *l;
 	int err = cam_librarian_new(&where, &l);
 	if (err)
 		return err;
-	struct finder f = {0};
-	struct stat about;
-	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-		o->written_ns = f.written_ns =
-			about.st_mtim.tv_sec * (int64_t)CAM_NS_PER_SEC + about.st_mtim.tv_nsec;
+	set_times(path, fd, told, o);
+	struct finder f = {.written_ns = o->written_ns};
 	o->namer = cam_librarian_namer(l);
 	o->identify = identify;
 	o->identify_arg = &f;
-	err = read_input(fd, in, sink, o, st);
+	err = read_input(path, fd, in, sink, o, st);
 	cam_librarian_free(l);
 	return err;
 }

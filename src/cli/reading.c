@@ -17,9 +17,11 @@
 #include "store/store.h"
 #include "store/temporary.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,19 +35,28 @@ static bool is_stdin(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-/* -1 after saying why. */
+/* -1 after saying why. Of a directory that perf wrote: the file with the header. */
 static int open_file(const char *path)
 {
 	int fd = is_stdin(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		close(fd);
-		fd = -1;
-		errno = EISDIR;
+		int dir = fd;
+		bool perf = cam_perf_reading_is_directory(dir);
+		fd = perf ? openat(dir, "data", O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+		close(dir);
+		if (!perf)
+			errno = EISDIR;
 	}
 	if (fd < 0)
 		cam_failed("%s: %s", path, strerror(errno));
 	return fd;
+}
+
+bool cam_reading_is_folder(const char *path)
+{
+	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	return fd >= 0 && !cam_perf_reading_is_directory(fd);
 }
 
 static struct cam_import_options import_options(const struct cam_wanted *want)
@@ -99,6 +110,49 @@ static read_fn *reader_of(enum cam_format format)
 	}
 }
 
+/* By its first bytes, whether it is compressed or not. */
+static bool is_known(int dir, const char *name)
+{
+	CAM_AUTOCLOSE int fd =
+		openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	struct stat st;
+	struct cam_input *in;
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	if (S_ISDIR(st.st_mode))
+		return cam_perf_reading_is_directory(fd);
+	if (!S_ISREG(st.st_mode) || cam_input_open_fd(&in, fd, NULL))
+		return false;
+	enum cam_format format = cam_detect(cam_input_peek(in));
+	cam_input_close(in);
+	return format == CAM_FORMAT_PERF_DATA || reader_of(format);
+}
+
+int cam_reading_list(const char *folder, char ***names, size_t *n)
+{
+	struct dirent **found;
+	int count = scandir(folder, &found, NULL, alphasort);
+	*names = NULL;
+	*n = 0;
+	if (count < 0)
+		return cam_failed("%s: %s", folder, strerror(errno));
+	CAM_AUTOCLOSE int dir = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	char **list = calloc((size_t)count + 1, sizeof(*list));
+	int status = list ? CAM_EXIT_OK : cam_failed("%s: %s", folder, strerror(ENOMEM));
+	for (int i = 0; i < count; i++) {
+		const char *name = found[i]->d_name;
+		if (list && name[0] != '.' && is_known(dir, name) &&
+		    asprintf(&list[*n], "%s/%s", folder, name) > 0)
+			++*n;
+		else if (list && name[0] != '.')
+			cam_note("%s/%s: left out: not a recording", folder, name);
+		free(found[i]);
+	}
+	free(found);
+	*names = list;
+	return status;
+}
+
 /* The part after the format is known: the file into the sink, and what there is to say. */
 static int import_text(const char *path, int fd, struct cam_input *in, enum cam_format format,
 		       struct cam_collect *collect, const struct cam_wanted *want,
@@ -109,7 +163,7 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 	struct cam_sink *sink = cam_collect_sink(collect);
 	int err;
 	if (format == CAM_FORMAT_PERF_DATA)
-		err = cam_perf_reading_import(fd, in, told->symfs, sink, &o, &st);
+		err = cam_perf_reading_import(path, fd, in, told, sink, &o, &st);
 	else
 		err = reader_of(format)(in, sink, &o, &st);
 	if (!err)

@@ -19,6 +19,8 @@ struct cam_wanted {
 /* What the user says of a perf.data file. */
 struct cam_told {
 	const char *symfs; /* where else the recorded files may be found; NULL: nowhere */
+	const char *zone;  /* of the host, for the time in the file's name; NULL: this one's */
+	int64_t began_ns;  /* when its first sample was taken; 0: not said */
 };
 
 struct cam_reading_options {
@@ -56,6 +58,14 @@ struct cam_reading {
  */
 int cam_reading_open(const struct cam_reading_options *o, struct cam_reading *r);
 void cam_reading_close(struct cam_reading *r);
+
+/*
+ * The files to import of a directory, in the order of their names: those that any importer knows by their
+ * content. A directory that perf itself wrote (record --threads) is not one of these: it is one recording.
+ * An exit status; the caller frees names and list.
+ */
+bool cam_reading_is_folder(const char *path);
+int cam_reading_list(const char *folder, char ***names, size_t *n);
 
 struct cam_imported {
 	uint64_t samples;

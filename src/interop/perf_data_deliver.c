@@ -205,9 +205,22 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 	return err;
 }
 
+/* Where the file does not say when its last sample was taken, that is known only now. */
+static int anchor_late(struct cam_perf_reader *r)
+{
+	struct cam_anchor anchor;
+	r->meta.last_ns = r->last_ns;
+	if (r->anchored || !r->begun || !r->last_ns || !find_anchor(r, r->last_ns, &anchor))
+		return 0;
+	r->anchored = true;
+	return cam_sink_anchor(r->sink, &anchor);
+}
+
 int cam_perf_reader_finish(struct cam_perf_reader *r)
 {
 	int err = cam_perf_reader_deliver(r);
+	if (!err)
+		err = anchor_late(r);
 	r->st->unknown_code = r->spaces.refused;
 	/* The count at the end has those in it that were told as they happened. */
 	uint64_t more = r->lost_at_end > r->lost_records ? r->lost_at_end - r->lost_records : 0;

@@ -71,7 +71,8 @@ class Newcomer(Case):
         """In their order, on a recording in place of one's own."""
         os.mkdir(self.path("build"))
         os.symlink(support.BIN, self.path("build/perfcam"))
-        self.path("host.txt", support.fixture("tmpl"))
+        with open(os.path.join(support.DATA, "tmpl.perf.data.zst"), "rb") as f:
+            self.path("perf.data", support.unzstd(f.read()))
         ran = []
         for line, _ in commands("README.md"):
             done = subprocess.run(

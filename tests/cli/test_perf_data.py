@@ -100,6 +100,65 @@ class Recordings(Case):
                 perf_text.compare(self, raw(name), self.script(path), name)
 
 
+class Folders(Case):
+    """What the loop around perf record leaves behind: a directory of files, named by host and time."""
+
+    def fill(self, *names):
+        folder = self.path("recordings")
+        os.mkdir(folder)
+        for name in names:
+            with open(os.path.join(folder, name), "wb") as f:
+                f.write(recording("tmpl"))
+        return folder
+
+    def starts(self, store):
+        return [w["realtime_ns"] / 1e9 for w in self.ls("--store", store)]
+
+    def test_all_in_one_command_at_the_times_of_their_names(self):
+        folder = self.fill("perf-web1-20260415-03-12-57-120s.data", "perf-web1-2026-04-15_03:14:57-120s.data",
+                           "perf-web1-20260415031657.data")
+        with open(os.path.join(folder, "notes.txt"), "w") as f:
+            f.write("not a recording\n")
+        r = support.run("import", "--store", self.store, "--tz", "+02:00", folder)
+        self.check_messages(r)
+        self.assertEqual(r.code, 0, r.err)
+        self.assertIn(b"notes.txt", r.err)
+        begin = 1776215577  # 2026-04-15T03:12:57+02:00
+        self.assertEqual(sorted(round(t) for t in self.starts(self.store)), [begin, begin + 120, begin + 240])
+        self.assertEqual(self.samples("--store", self.store), 3 * len(raw("tmpl")))
+
+    def test_zones(self):
+        folder = self.fill("perf-web1-20260715-12-00-00-120s.data")
+        noon = 1784116800  # 2026-07-15T12:00:00Z
+        for zone, hours in (("UTC", 0), ("Europe/Berlin", 2), ("-0530", -5.5), ("America/New_York", -4)):
+            store = self.path("store" + zone.replace("/", "-"))
+            self.good("import", "--store", store, "--tz", zone, folder)
+            self.assertEqual(round(self.starts(store)[0]), noon - hours * 3600, zone)
+        self.bad("import", "--store", self.store, "--tz", "Europe/Nowhere", folder, code=2, names="Nowhere")
+
+    def test_a_time_that_was_said(self):
+        folder = self.fill("a.data")
+        path = os.path.join(folder, "a.data")
+        self.good("import", "--store", self.store, "--at", "2026-01-02T03:04:05Z", path)
+        self.assertEqual(round(self.starts(self.store)[0]), 1767323045)
+        self.bad("import", "--store", self.store, "--at", "yesterday-ish", path, code=2, names="yesterday-ish")
+
+    def test_else_when_the_file_was_written(self):
+        path = os.path.join(self.fill("a.data"), "a.data")
+        os.utime(path, (1700000000, 1700000000))
+        self.good("import", "--store", self.store, path)
+        self.assertLess(abs(self.starts(self.store)[0] - 1700000000), 5)
+
+    def test_an_empty_directory(self):
+        self.bad_import(self.fill())
+
+    def bad_import(self, folder):
+        r = support.run("import", "--store", self.store, folder)
+        self.check_messages(r)
+        self.assertEqual(r.code, 1)
+        self.assertIn(folder.encode(), r.err)
+
+
 class Damage(Case):
     """What perf reads nothing of: every sample that is there comes out, and the rest is said."""
 

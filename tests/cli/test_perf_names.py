@@ -130,6 +130,31 @@ class Beside(Case):
     def test_cgroups_and_namespaces(self):
         self.same(self.record("a", "--all-cgroups", "--namespaces", "-F", "1999", "-g"))
 
+    def test_a_file_a_thread(self):
+        """perf record --threads: a directory."""
+        path = self.record("a", "--threads=cpu", "-F", "1999", "-g", "-a")
+        self.assertTrue(os.path.isdir(path))
+        self.same(path, frames=place)
+
+    def test_a_series_of_files(self):
+        """perf record --switch-output: names with the time of their end."""
+        folder = self.path("series")
+        os.mkdir(folder)
+        before = time.time()
+        r = perf("record", "-q", "-o", os.path.join(folder, "perf.data"), "--switch-output=1s", "-F", "999", "-g",
+                 "--", "sh", "-c", "for i in 1 2 3; do ls -R /usr/include; sleep 0.8; done")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        files = sorted(os.listdir(folder))
+        self.assertGreater(len(files), 1)
+        for name in files:
+            os.utime(os.path.join(folder, name), (1, 1))
+        self.good("import", "--store", self.store, folder)
+        windows = self.ls("--store", self.store)
+        self.assertEqual(len(windows), len(files))
+        for w in windows:
+            self.assertGreater(w["realtime_ns"] / 1e9, before - 3)
+            self.assertLess(w["realtime_ns"] / 1e9, time.time())
+
     def test_a_clock_that_has_wall_time(self):
         before = time.time()
         path = self.record("a", "-k", "CLOCK_MONOTONIC", "-F", "1999", "-g")

@@ -13,8 +13,8 @@
  *
  * Invariants
  *  1. Each offset is answered once, each stack once and in order, whatever the symboliser does.
- *  2. A copy on which two symbolisers died without an answer between is not given to a third; a stack on
- *     which one died is answered without frames.
+ *  2. A copy on which a symboliser died is read without its DWARF from then on; one on which two died
+ *     without an answer between is not given to a third. A stack on which one died is answered without frames.
  */
 #include "daemon/librarian_parts.h"
 
@@ -166,6 +166,7 @@ static int next_names(void *arg, struct cam_errand *e, int *fd)
 		.type = CAM_ERRAND_NAMES,
 		.file = number_for(g),
 		.format = g->b->copies[g->copy].format,
+		.symbols_only = g->b->copies[g->copy].deaths != 0,
 		.offsets = g->offsets,
 		.n_offsets = n,
 	};

@@ -7,6 +7,7 @@
 #include "cli/picking.h"
 #include "cli/reading.h"
 #include "cli/say.h"
+#include "model/container.h"
 #include "query/account.h"
 
 #include <dirent.h>
@@ -114,7 +115,9 @@ static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row 
 		 path);
 	if (find_package(path, package, sizeof(package)))
 		snprintf(f->remedy, sizeof(f->remedy),
-			 "Install %s-dbgsym (debug symbols of the package that owns it).", package);
+			 "Install %s-dbgsym (debug symbols of the package that owns it); perfcam "
+			 "resymbolise then names what is recorded already.",
+			 package);
 	else
 		snprintf(
 			f->remedy, sizeof(f->remedy),
@@ -191,6 +194,7 @@ static void show_row_json(struct cam_json *j, const struct cam_quality_row *r)
 	cam_json_u64(j, "samples", r->samples);
 	cam_json_u64(j, "user", r->user);
 	cam_json_u64(j, "complete", r->complete);
+	cam_json_u64(j, "guessed", r->guessed);
 	cam_json_open(j, "incomplete", '{');
 	for (unsigned i = 0; i < CAM_STACK_ENDS; i++) {
 		if (r->ends[i])
@@ -205,6 +209,17 @@ static void show_row_json(struct cam_json *j, const struct cam_quality_row *r)
 	cam_json_u64(j, "kernel_unnamed", r->kernel_unnamed);
 }
 
+static void show_place_json(struct cam_json *j, struct cam_text cgroup)
+{
+	struct cam_container c = cam_container_of(cgroup);
+	if (cgroup.n)
+		cam_json_text(j, "cgroup", cgroup);
+	if (c.id.n)
+		cam_json_text(j, "container", c.id);
+	if (c.pod[0])
+		cam_json_text(j, "pod", cam_text_of(c.pod));
+}
+
 static void show_json(struct cam_json *j, const struct cam_quality *q)
 {
 	cam_json_open(j, "stacks", '{');
@@ -216,6 +231,7 @@ static void show_json(struct cam_json *j, const struct cam_quality *q)
 		cam_json_i64(j, "pid", r->pid);
 		cam_json_text(j, "comm", r->comm);
 		cam_json_text(j, "exe", r->exe);
+		show_place_json(j, r->cgroup);
 		show_row_json(j, r);
 		if (r->worst_unnamed)
 			cam_json_text(j, "worst_file", r->worst);
@@ -244,6 +260,13 @@ static void show_row(struct cam_out *out, const struct cam_quality_row *r, const
 		why = r->ends[i] > r->ends[why] ? i : why;
 	if (r->ends[why])
 		cam_out_printf(out, "  %s", cam_stack_end_words((enum cam_stack_end)why));
+	if (r->guessed)
+		cam_out_printf(out, "  (%u %% guessed)", (share(r->guessed, r->samples) + 5) / 10);
+	struct cam_container c = cam_container_of(r->cgroup);
+	if (c.id.n) {
+		cam_out_str(out, "  container ");
+		cam_out_printable(out, (struct cam_text){c.id.p, c.id.n < 12 ? c.id.n : 12});
+	}
 	cam_out_str(out, "\n");
 }
 

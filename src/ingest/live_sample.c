@@ -317,6 +317,8 @@ static void finish(struct cam_live *l, const struct cam_live_who *who, const str
 	} else {
 		if (!err)
 			err = store(l, w, who, r, found->n);
+		if (!err && r->sample.flags & CAM_RAW_GUESSED)
+			cam_live_window_guessed(w, r->pid);
 		if (err) {
 			fate = CAM_LEDGER_BOUND;
 			l->stats.dropped++;

@@ -32,8 +32,8 @@ struct build {
 	struct cam_tables *names;
 	struct cam_quality_row *rows;
 	size_t n_rows, cap_rows;
-	struct cam_str_id *comms, *exes; /* of names: texts move while it grows */
-	size_t cap_comms, cap_exes;
+	struct cam_str_id *comms, *exes, *cgroups; /* of names: texts move while it grows */
+	size_t cap_comms, cap_exes, cap_cgroups;
 	struct cam_index row_index;
 	struct blame *blames;
 	size_t n_blames, cap_blames;
@@ -47,6 +47,12 @@ struct verdict {
 	uint32_t user_frames, user_unnamed, jit_frames, jit_unnamed, kernel_frames, kernel_unnamed;
 };
 
+/* Of one process, in this window. */
+struct guess {
+	uint32_t pid;
+	uint64_t samples;
+};
+
 struct window_step {
 	struct build *b;
 	const struct cam_tables *t;
@@ -54,6 +60,9 @@ struct window_step {
 	uint32_t *row_of;     /* by task: row + 1; 0: not yet */
 	size_t n_row_of;
 	bool by_tables; /* unwound by them: what is incomplete is marked */
+	struct guess *guesses;
+	size_t n_guesses, cap_guesses;
+	const struct cam_walk_window *x;
 };
 
 static const struct {
@@ -174,7 +183,8 @@ static bool same_row(const void *rows, uint32_t id, const void *key)
 	       (k->start_ns || b->comms[id].v == k->comm.v);
 }
 
-static int add_row(struct build *b, const struct row_key *k, struct cam_str_id exe, uint64_t hash)
+static int add_row(struct build *b, const struct row_key *k, struct cam_str_id exe,
+		   struct cam_str_id cgroup, uint64_t hash)
 {
 	int err = cam_vec_reserve(&b->rows, &b->cap_rows, b->n_rows + 1, sizeof(*b->rows),
 				  MAX_PROCESSES);
@@ -185,10 +195,14 @@ static int add_row(struct build *b, const struct row_key *k, struct cam_str_id e
 		err = cam_vec_reserve(&b->exes, &b->cap_exes, b->n_rows + 1, sizeof(*b->exes),
 				      MAX_PROCESSES);
 	if (!err)
+		err = cam_vec_reserve(&b->cgroups, &b->cap_cgroups, b->n_rows + 1,
+				      sizeof(*b->cgroups), MAX_PROCESSES);
+	if (!err)
 		err = cam_index_reserve(&b->row_index);
 	if (err)
 		return err;
 	cam_index_add(&b->row_index, hash, (uint32_t)b->n_rows);
+	b->cgroups[b->n_rows] = cgroup;
 	b->comms[b->n_rows] = k->comm;
 	b->exes[b->n_rows] = exe;
 	b->rows[b->n_rows++] = (struct cam_quality_row){.pid = k->pid, .start_ns = k->start_ns};
@@ -201,10 +215,12 @@ static int find_row(struct window_step *s, uint32_t task, uint32_t *out)
 	struct build *b = s->b;
 	const struct cam_task *k = &s->t->tasks[task];
 	struct row_key key = {.pid = k->pid, .start_ns = k->start_ns};
-	struct cam_str_id exe;
+	struct cam_str_id exe, cgroup;
 	int err = cam_string_intern(b->names, cam_string(s->t, k->comm), &key.comm);
 	if (!err)
 		err = cam_string_intern(b->names, cam_string(s->t, k->exe), &exe);
+	if (!err)
+		err = cam_string_intern(b->names, cam_string(s->t, k->cgroup), &cgroup);
 	if (err)
 		return err;
 	uint64_t hash = cam_hash_u64(
@@ -212,13 +228,15 @@ static int find_row(struct window_step *s, uint32_t task, uint32_t *out)
 	*out = cam_index_find(&b->row_index, hash, same_row, b, &key);
 	if (*out == CAM_INDEX_NONE) {
 		*out = (uint32_t)b->n_rows;
-		err = add_row(b, &key, exe, hash);
+		err = add_row(b, &key, exe, cgroup, hash);
 	}
 	/* The main thread's comm is the process's; a program that is known later is better. */
 	if (!err && k->pid == k->tid)
 		b->comms[*out] = key.start_ns ? key.comm : b->comms[*out];
 	if (!err && cam_string(s->t, k->exe).n)
 		b->exes[*out] = exe;
+	if (!err && cam_string(s->t, k->cgroup).n)
+		b->cgroups[*out] = cgroup;
 	return err;
 }
 
@@ -334,6 +352,49 @@ static int add_sums(struct window_step *s)
 	return err;
 }
 
+static bool is_taken(const struct cam_selector *x, uint64_t time_ns)
+{
+	for (size_t i = 0; i < x->n_ranges; i++) {
+		if (time_ns >= x->ranges[i].from_ns && time_ns < x->ranges[i].to_ns)
+			return true;
+	}
+	return x->whole;
+}
+
+/* An interval counts by its middle. */
+static int look_at_counter(void *arg, const struct cam_counter *c)
+{
+	struct window_step *s = arg;
+	uint64_t at = c->time_ns > c->span_ns / 2 ? c->time_ns - c->span_ns / 2 : 0;
+	if (c->kind != CAM_COUNTER_GUESSED || !is_taken(&s->x->selector, at))
+		return 0;
+	size_t i = 0;
+	while (i < s->n_guesses && s->guesses[i].pid != c->subject)
+		i++;
+	if (i == s->n_guesses) {
+		int err = cam_vec_reserve(&s->guesses, &s->cap_guesses, i + 1, sizeof(*s->guesses),
+					  MAX_PROCESSES);
+		if (err)
+			return err;
+		s->guesses[s->n_guesses++] = (struct guess){.pid = c->subject};
+	}
+	s->guesses[i].samples += c->value;
+	return 0;
+}
+
+/* To the rows of the processes that were sampled in this window; a pid that was used twice to the first. */
+static void add_guesses(struct window_step *s)
+{
+	for (size_t g = 0; g < s->n_guesses; g++) {
+		for (size_t i = 0; i < s->n_row_of; i++) {
+			if (!s->row_of[i] || (uint32_t)s->t->tasks[i].pid != s->guesses[g].pid)
+				continue;
+			s->b->rows[s->row_of[i] - 1].guessed += s->guesses[g].samples;
+			break;
+		}
+	}
+}
+
 static int look_at_fact(void *arg, const struct cam_fact *f)
 {
 	struct window_step *s = arg;
@@ -352,8 +413,12 @@ static int open_window(void *self, struct cam_walk_window *x)
 	s->b = self;
 	s->t = x->tables;
 	s->n_row_of = s->t->n_tasks;
+	s->x = x;
 	s->row_of = calloc(s->n_row_of + 1, sizeof(*s->row_of));
-	return s->row_of ? x->w->ops->facts(x->w, look_at_fact, s) : -ENOMEM;
+	int err = s->row_of ? x->w->ops->facts(x->w, look_at_fact, s) : -ENOMEM;
+	if (!err && x->w->ops->counters)
+		err = x->w->ops->counters(x->w, look_at_counter, s);
+	return err;
 }
 
 static int close_window(void *self, struct cam_walk_window *x, int err)
@@ -364,7 +429,10 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 		return err;
 	if (!err)
 		err = add_sums(s);
+	if (!err)
+		add_guesses(s);
 	cam_sums_free(&s->sums);
+	free(s->guesses);
 	free(s->row_of);
 	free(s);
 	return err;
@@ -383,6 +451,7 @@ static void add_to_all(struct cam_quality_row *all, const struct cam_quality_row
 	all->samples += r->samples;
 	all->user += r->user;
 	all->complete += r->complete;
+	all->guessed += r->guessed;
 	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
 		all->ends[i] += r->ends[i];
 	all->user_frames += r->user_frames;
@@ -406,6 +475,7 @@ static void finish(struct build *b, const struct cam_seen *seen, struct cam_qual
 	for (size_t i = 0; i < b->n_rows; i++) {
 		b->rows[i].comm = cam_string(b->names, b->comms[i]);
 		b->rows[i].exe = cam_string(b->names, b->exes[i]);
+		b->rows[i].cgroup = cam_string(b->names, b->cgroups[i]);
 		add_to_all(&out->all, &b->rows[i]);
 	}
 	if (b->n_rows)
@@ -444,6 +514,7 @@ int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
 	cam_walk_free(&walk);
 	free(b.comms);
 	free(b.exes);
+	free(b.cgroups);
 	free(b.blames);
 	cam_index_free(&b.row_index);
 	cam_index_free(&b.blame_index);

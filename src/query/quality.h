@@ -19,11 +19,13 @@
 struct cam_quality_row {
 	int32_t pid;
 	uint64_t start_ns; /* boot clock; 0: not known */
-	struct cam_text comm, exe;
+	struct cam_text comm, exe, cgroup;
 	uint64_t samples;
 	uint64_t user;		       /* of these: with a user half */
 	uint64_t complete;	       /* of these */
 	uint64_t ends[CAM_STACK_ENDS]; /* the others, by why: UNKNOWN: broken by the rule above */
+	uint64_t
+		guessed; /* samples whose stack was walked by frame pointers, in part at least; to the 10 s */
 	/* Frames, a sample's each counted. */
 	uint64_t user_frames, user_unnamed;
 	uint64_t jit_frames, jit_unnamed;

@@ -96,6 +96,31 @@ static void marks_tell_why_in_a_window_unwound_by_tables(void **state)
 	cam_quality_free(&q);
 }
 
+static void guesses_are_their_processes(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id web = fake_task(f, 10, 11, "web"), cc1 = fake_task(f, 20, 20, "cc1");
+	f->t.tasks[web.v].cgroup = fake_str(f, "/system.slice/web.service");
+	for (uint64_t i = 0; i < 30; i++) {
+		fake_sample(f, i * SEC, 0, web, fake_place(f, "_start@/bin/web"));
+		fake_sample(f, i * SEC + 1, 0, cc1, fake_place(f, "_start@/bin/cc1"));
+	}
+	fake_add_counter(f, &(struct cam_counter){10 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 10, 4});
+	fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 10, 3});
+	fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 30, 9});
+	fake_add_counter(f, &(struct cam_counter){20 * SEC, SEC, CAM_COUNTER_RUN_DELAY, 20, 5});
+	struct cam_quality q = quality_of(&f, 1);
+	assert_int_equal(q.n_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		bool is_web = q.rows[i].pid == 10;
+		assert_int_equal(q.rows[i].guessed, is_web ? 7 : 0);
+		assert_words(q.rows[i].cgroup, is_web ? "/system.slice/web.service" : "");
+	}
+	assert_int_equal(q.all.guessed, 7);
+	cam_quality_free(&q);
+}
+
 static void frame_pointers_are_judged_by_where_they_end(void **state)
 {
 	(void)state;
@@ -174,6 +199,7 @@ int main(void)
 		cmocka_unit_test(code_made_at_run_time_is_counted_apart),
 		cmocka_unit_test(processes_are_told_apart_by_their_start),
 		cmocka_unit_test(every_end_has_words),
+		cmocka_unit_test(guesses_are_their_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,6 @@ static void observe(struct build *b, struct cam_walk_window *x)
 static int open_window(void *self, struct cam_walk_window *x)
 {
 	struct build *b = self;
-	const struct cam_etype_id none = {CAM_NONE};
 	if (x->w->info.clock == CAM_CLOCK_ABSENT) {
 		x->samples_done = true;
 		x->walk->seen.unplaced++;
@@ -251,7 +250,8 @@ static int open_window(void *self, struct cam_walk_window *x)
 		struct cam_selector *paint = calloc(1, sizeof(*paint));
 		if (!paint)
 			return -ENOMEM;
-		int err = cam_selector_open(paint, b->o->paint, x->w, none, none);
+		int err = cam_selector_open(paint, b->o->paint, x->w, x->selector.main_etype,
+					    x->selector.before_etype);
 		if (err) {
 			free(paint);
 			return err;

@@ -153,10 +153,11 @@ static const struct {
 	void (*answer)(const struct cam_server_doors *doors, const struct cam_request *q,
 		       struct cam_answer *a);
 } routes[] = {
-	{"/healthz", answer_health},	  {"/api/windows", answer_windows},
-	{"/api/status", answer_status},	  {"/api/store", cam_answer_store},
-	{"/api/time", cam_answer_time},	  {"/api/timeline", cam_answer_timeline},
-	{"/api/flame", cam_answer_flame}, {"/api/heatmap", cam_answer_heatmap},
+	{"/healthz", answer_health},	      {"/api/windows", answer_windows},
+	{"/api/status", answer_status},	      {"/api/store", cam_answer_store},
+	{"/api/time", cam_answer_time},	      {"/api/timeline", cam_answer_timeline},
+	{"/api/flame", cam_answer_flame},     {"/api/diff", cam_answer_diff},
+	{"/api/heatmap", cam_answer_heatmap},
 };
 
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,

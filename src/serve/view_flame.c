@@ -1,141 +1,216 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The flame tree of a selection as columns: flat arrays that the page draws from as they are. */
+/* The flame tree of a selection, and of one beside another. */
+#include "query/diff.h"
 #include "query/flame.h"
-#include "query/prune.h"
+#include "query/flame_pair.h"
+#include "query/reshape.h"
 #include "serve/asked.h"
+#include "serve/send_tree.h"
 #include "serve/views.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#define MAX_NODES      300000u /* more than there are pixels for, by far */
 #define MAX_TREE_BYTES (512u << 20)
 
-/* All that is sent of a tree, as columns; one allocation each. */
-struct columns {
-	uint32_t *frame, *end, *module, *name_ends, *module_ends;
-	double *total, *self;
-	uint8_t *kind, *names, *modules;
-	size_t name_bytes, module_bytes;
+/* What these routes take besides a selection. */
+static const char *const own[] = {"by",		"hide",	     "focus",	    "frames",
+				  "group",	"recursion", "before-from", "before-to",
+				  "before-cpu", "show",	     NULL};
+
+struct shape {
+	struct cam_reshape reshape;
+	enum cam_flame_by by;
 };
 
-static void free_columns(struct columns *k)
+static bool is_one_of(const char *value, const char *const *words, unsigned *which)
 {
-	free(k->frame);
-	free(k->end);
-	free(k->module);
-	free(k->name_ends);
-	free(k->module_ends);
-	free(k->total);
-	free(k->self);
-	free(k->kind);
-	free(k->names);
-	free(k->modules);
+	for (*which = 0; words[*which]; ++*which)
+		if (!strcmp(value, words[*which]))
+			return true;
+	return false;
 }
 
-static int make_columns(const struct cam_flame *f, struct columns *k)
+/* One parameter, if it is of a shape. -EINVAL, and why. */
+static int take_shape(struct shape *s, const struct cam_param *p, char *why, size_t why_bytes)
 {
-	*k = (struct columns){0};
-	for (size_t i = 0; i < f->n_frames; i++)
-		k->name_bytes += f->frames[i].name_n;
-	for (size_t i = 0; i < f->n_modules; i++)
-		k->module_bytes += f->modules[i].path_n;
-	k->frame = calloc(f->n_nodes, sizeof(*k->frame));
-	k->end = calloc(f->n_nodes, sizeof(*k->end));
-	k->module = calloc(f->n_nodes, sizeof(*k->module));
-	k->total = calloc(f->n_nodes, sizeof(*k->total));
-	k->self = calloc(f->n_nodes, sizeof(*k->self));
-	k->kind = calloc(f->n_frames + 1, 1);
-	k->name_ends = calloc(f->n_frames + 1, sizeof(*k->name_ends));
-	k->module_ends = calloc(f->n_modules + 1, sizeof(*k->module_ends));
-	k->names = malloc(k->name_bytes + 1);
-	k->modules = malloc(k->module_bytes + 1);
-	if (!k->frame || !k->end || !k->module || !k->total || !k->self || !k->kind ||
-	    !k->name_ends || !k->module_ends || !k->names || !k->modules)
-		return -ENOMEM;
+	static const char *const frames[] = {"all", "user", "kernel", NULL};
+	static const char *const groups[] = {"none", "package", "module", NULL};
+	unsigned which;
+	snprintf(why, why_bytes, "no such choice");
+	if (!strcmp(p->key, "by"))
+		return cam_grouping_find(cam_text_of(p->value), &s->by) ? 0 : -EINVAL;
+	if (!strcmp(p->key, "hide"))
+		return cam_reshape_add(&s->reshape, CAM_RESHAPE_HIDE, cam_text_of(p->value), why,
+				       why_bytes);
+	if (!strcmp(p->key, "focus"))
+		return cam_reshape_add(&s->reshape, CAM_RESHAPE_FOCUS, cam_text_of(p->value), why,
+				       why_bytes);
+	if (!strcmp(p->key, "frames")) {
+		s->reshape.frames = is_one_of(p->value, frames, &which) ? which : 0;
+		return frames[which] ? 0 : -EINVAL;
+	}
+	if (!strcmp(p->key, "group")) {
+		s->reshape.group = is_one_of(p->value, groups, &which) ? which : 0;
+		return groups[which] ? 0 : -EINVAL;
+	}
+	if (!strcmp(p->key, "recursion"))
+		s->reshape.recursion = !strcmp(p->value, "collapse");
 	return 0;
 }
 
-static void fill_columns(const struct cam_flame *f, struct columns *k)
+/* false: answered, and nothing is to be freed. */
+static bool read_shape(const struct cam_request *q, struct cam_answer *a, struct shape *s)
 {
-	size_t at = 0;
-	for (size_t i = 0; i < f->n_nodes; i++) {
-		const struct cam_flame_node *n = &f->nodes[i];
-		k->frame[i] = n->frame;
-		k->end[i] = n->end;
-		k->module[i] = n->module == CAM_MODULE_SEVERAL ? 0 : n->module;
-		k->total[i] = (double)n->total;
-		k->self[i] = (double)n->self;
+	*s = (struct shape){.reshape = {.max_bytes = MAX_TREE_BYTES}};
+	for (size_t i = 0; i < q->n_params; i++) {
+		char why[256], text[400];
+		if (!take_shape(s, &q->params[i], why, sizeof(why)))
+			continue;
+		snprintf(text, sizeof(text), "%.60s: %s", q->params[i].key, why);
+		cam_reshape_free(&s->reshape);
+		cam_answer_error(a, 400, text);
+		return false;
 	}
-	for (size_t i = 0; i < f->n_frames; i++) {
-		memcpy(k->names + at, f->text + f->frames[i].name_at, f->frames[i].name_n);
-		at += f->frames[i].name_n;
-		k->name_ends[i] = (uint32_t)at;
-		k->kind[i] = f->frames[i].kind;
-	}
-	at = 0;
-	for (size_t i = 0; i < f->n_modules; i++) {
-		memcpy(k->modules + at, f->text + f->modules[i].path_at, f->modules[i].path_n);
-		at += f->modules[i].path_n;
-		k->module_ends[i] = (uint32_t)at;
-	}
+	return true;
 }
 
-static void send_flame(const struct cam_flame *f, uint64_t pruned, struct cam_answer *a)
+static int build(struct cam_source *source, const struct cam_selection *s,
+		 const struct shape *shape, const struct cam_progress *progress,
+		 struct cam_flame *f)
 {
-	struct columns k;
-	struct cam_columns c;
-	if (make_columns(f, &k)) {
-		free_columns(&k);
-		cam_asked_failed(a, -ENOMEM);
-		return;
+	const struct cam_flame_options o = {
+		.max_bytes = MAX_TREE_BYTES, .by = shape->by, .progress = progress};
+	int err = cam_flame_build(source, s, &o, f);
+	if (!err && cam_reshape_is_any(&shape->reshape)) {
+		err = cam_reshape_apply(&shape->reshape, f, NULL);
+		if (err)
+			cam_flame_free(f);
 	}
-	fill_columns(f, &k);
-	cam_columns_begin(&c);
-	cam_json_text(&c.json, "unit", f->unit);
-	cam_json_bool(&c.json, "unit_is_ns", f->unit_is_ns);
-	cam_json_u64(&c.json, "pruned_below", pruned);
-	cam_asked_seen(&c.json, &f->seen);
-	cam_columns_add(&c, "frame", CAM_COLUMN_U32, k.frame, f->n_nodes);
-	cam_columns_add(&c, "end", CAM_COLUMN_U32, k.end, f->n_nodes);
-	cam_columns_add(&c, "module", CAM_COLUMN_U32, k.module, f->n_nodes);
-	cam_columns_add(&c, "total", CAM_COLUMN_F64, k.total, f->n_nodes);
-	cam_columns_add(&c, "self", CAM_COLUMN_F64, k.self, f->n_nodes);
-	cam_columns_add(&c, "kind", CAM_COLUMN_U8, k.kind, f->n_frames);
-	cam_columns_add(&c, "names", CAM_COLUMN_U8, k.names, k.name_bytes);
-	cam_columns_add(&c, "name_ends", CAM_COLUMN_U32, k.name_ends, f->n_frames);
-	cam_columns_add(&c, "modules", CAM_COLUMN_U8, k.modules, k.module_bytes);
-	cam_columns_add(&c, "module_ends", CAM_COLUMN_U32, k.module_ends, f->n_modules);
-	cam_asked_finish(&c, a);
-	free_columns(&k);
+	return err;
 }
 
 void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_request *q,
 		      struct cam_answer *a)
 {
-	static const char *const own[] = {NULL};
 	struct cam_source *source;
 	struct cam_selection s;
 	struct cam_asked_deadline deadline;
 	struct cam_flame f;
-	if (cam_asked_windows(doors, a, &source))
+	struct shape shape;
+	if (!read_shape(q, a, &shape))
 		return;
-	if (!cam_asked_selection(doors, source, q, own, a, &s)) {
-		doors->release(doors->self, source);
+	if (cam_asked_windows(doors, a, &source)) {
+		cam_reshape_free(&shape.reshape);
 		return;
 	}
-	cam_asked_deadline_begin(&deadline);
-	const struct cam_flame_options o = {.max_bytes = MAX_TREE_BYTES,
-					    .progress = &deadline.progress};
-	int err = cam_flame_build(source, &s, &o, &f);
-	cam_selection_free(&s);
+	if (cam_asked_selection(doors, source, q, own, a, &s)) {
+		cam_asked_deadline_begin(&deadline);
+		int err = build(source, &s, &shape, &deadline.progress, &f);
+		cam_selection_free(&s);
+		if (err) {
+			cam_asked_failed(a, err);
+		} else {
+			cam_send_tree(&f, NULL, a);
+			cam_flame_free(&f);
+		}
+	}
+	cam_reshape_free(&shape.reshape);
 	doors->release(doors->self, source);
+}
+
+/* The same filters at another time: before-from, before-to and before-cpu take the place of from, to, cpu. */
+static void make_before(const struct cam_request *q, struct cam_request *before)
+{
+	static const char *const times[] = {"from", "to",    "at",  "around",
+					    "last", "event", "cpu", NULL};
+	unsigned which;
+	*before = (struct cam_request){.path = q->path};
+	for (size_t i = 0; i < q->n_params; i++) {
+		struct cam_param p = q->params[i];
+		if (!strncmp(p.key, "before-", 7))
+			p.key += 7;
+		else if (is_one_of(p.key, times, &which))
+			continue;
+		before->params[before->n_params++] = p;
+	}
+}
+
+struct comparison {
+	struct cam_source *source;
+	struct cam_selection before, after;
+	const struct shape *shape;
+	enum cam_pair_show show;
+	const struct cam_progress *progress;
+};
+
+static int compare(const struct comparison *k, struct cam_diff *d, struct cam_flame *out)
+{
+	struct cam_flame before, after;
+	const struct cam_diff_input inputs[2] = {{k->source, &k->before}, {k->source, &k->after}};
+	const struct cam_diff_options o = {.progress = k->progress};
+	int err = cam_diff_build(&inputs[0], &inputs[1], &o, d);
+	if (err)
+		return err;
+	err = build(k->source, &k->before, k->shape, k->progress, &before);
+	if (!err) {
+		err = build(k->source, &k->after, k->shape, k->progress, &after);
+		if (!err) {
+			err = cam_flame_pair(&before, &after, d->factor, k->show, out);
+			cam_flame_free(&after);
+		}
+		cam_flame_free(&before);
+	}
+	if (err)
+		cam_diff_free(d);
+	return err;
+}
+
+/* Both selections are there. */
+static void send_comparison(struct comparison *k, struct cam_answer *a)
+{
+	struct cam_asked_deadline deadline;
+	struct cam_diff d;
+	struct cam_flame f;
+	cam_asked_deadline_begin(&deadline);
+	k->progress = &deadline.progress;
+	int err = compare(k, &d, &f);
 	if (err) {
 		cam_asked_failed(a, err);
 		return;
 	}
-	uint64_t pruned = cam_flame_prune(&f, MAX_NODES);
-	send_flame(&f, pruned, a);
+	cam_send_tree(&f, &d, a);
 	cam_flame_free(&f);
+	cam_diff_free(&d);
+}
+
+void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a)
+{
+	struct cam_request earlier;
+	struct shape shape;
+	struct comparison k = {.shape = &shape};
+	const char *show = cam_request_value(q, "show");
+	if (!cam_request_value(q, "before-from") || !cam_request_value(q, "before-to")) {
+		cam_answer_error(a, 400, "before-from and before-to say what to compare with");
+		return;
+	}
+	if (!read_shape(q, a, &shape))
+		return;
+	k.show = show && !strcmp(show, "elided") ? CAM_PAIR_ELIDED : CAM_PAIR_DIFFERENTIAL;
+	make_before(q, &earlier);
+	if (cam_asked_windows(doors, a, &k.source)) {
+		cam_reshape_free(&shape.reshape);
+		return;
+	}
+	if (cam_asked_selection(doors, k.source, q, own, a, &k.after)) {
+		if (cam_asked_selection(doors, k.source, &earlier, own, a, &k.before)) {
+			send_comparison(&k, a);
+			cam_selection_free(&k.before);
+		}
+		cam_selection_free(&k.after);
+	}
+	cam_reshape_free(&shape.reshape);
+	doors->release(doors->self, k.source);
 }

@@ -5,6 +5,7 @@
 #include "serve/views.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +14,22 @@
 #define MOST_COLUMNS  8192u
 
 struct columns {
-	uint32_t *samples, *peak;
+	uint32_t *samples, *peak, *painted, *painted_peak;
 	uint8_t *seen;
 };
 
 static void send_heatmap(const struct cam_heatmap *h, struct cam_answer *a)
 {
 	size_t n = (size_t)h->n_columns * h->n_rows;
-	struct columns k = {calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 1)};
+	struct columns k = {calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 4),
+			    calloc(n + 1, 1)};
 	struct cam_columns c;
-	if (k.samples && k.peak && k.seen) {
+	if (k.samples && k.peak && k.painted && k.painted_peak && k.seen) {
 		for (size_t i = 0; i < n; i++) {
 			k.samples[i] = h->cells[i].samples;
 			k.peak[i] = h->cells[i].peak;
+			k.painted[i] = h->cells[i].painted;
+			k.painted_peak[i] = h->cells[i].painted_peak;
 			k.seen[i] = h->cells[i].seen;
 		}
 		cam_columns_begin(&c);
@@ -43,12 +47,18 @@ static void send_heatmap(const struct cam_heatmap *h, struct cam_answer *a)
 		cam_columns_add(&c, "samples", CAM_COLUMN_U32, k.samples, n);
 		cam_columns_add(&c, "peak", CAM_COLUMN_U32, k.peak, n);
 		cam_columns_add(&c, "seen", CAM_COLUMN_U8, k.seen, n);
+		if (h->has_paint) {
+			cam_columns_add(&c, "painted", CAM_COLUMN_U32, k.painted, n);
+			cam_columns_add(&c, "painted_peak", CAM_COLUMN_U32, k.painted_peak, n);
+		}
 		cam_asked_finish(&c, a);
 	} else {
 		cam_asked_failed(a, -ENOMEM);
 	}
 	free(k.samples);
 	free(k.peak);
+	free(k.painted);
+	free(k.painted_peak);
 	free(k.seen);
 }
 
@@ -78,30 +88,50 @@ static bool read_options(const struct cam_request *q, struct cam_answer *a,
 	return true;
 }
 
+/* What cells are coloured by: stacks that match. false: answered. */
+static bool read_paint(const struct cam_request *q, struct cam_answer *a,
+		       struct cam_selection *paint)
+{
+	char why[256] = "", text[300];
+	const char *value = cam_request_value(q, "paint");
+	cam_selection_init(paint);
+	if (!value ||
+	    !cam_selection_add(paint, CAM_FILTER_MATCH, cam_text_of(value), why, sizeof(why)))
+		return true;
+	snprintf(text, sizeof(text), "paint: %s", why);
+	cam_selection_free(paint);
+	cam_answer_error(a, 400, text);
+	return false;
+}
+
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a)
 {
-	static const char *const own[] = {"mode", "rows", "columns", NULL};
+	static const char *const own[] = {"mode", "rows", "columns", "paint", NULL};
 	struct cam_source *source;
-	struct cam_selection s;
+	struct cam_selection s, paint;
 	struct cam_asked_deadline deadline;
 	struct cam_heatmap_options o;
 	struct cam_heatmap h;
-	if (!read_options(q, a, &o) || cam_asked_windows(doors, a, &source))
+	if (!read_options(q, a, &o) || !read_paint(q, a, &paint))
 		return;
-	if (!cam_asked_selection(doors, source, q, own, a, &s)) {
-		doors->release(doors->self, source);
+	if (cam_asked_windows(doors, a, &source)) {
+		cam_selection_free(&paint);
 		return;
 	}
-	cam_asked_deadline_begin(&deadline);
-	o.progress = &deadline.progress;
-	int err = cam_heatmap_build(source, &s, &o, &h);
-	cam_selection_free(&s);
+	if (cam_asked_selection(doors, source, q, own, a, &s)) {
+		cam_asked_deadline_begin(&deadline);
+		o.progress = &deadline.progress;
+		o.paint = cam_request_value(q, "paint") ? &paint : NULL;
+		int err = cam_heatmap_build(source, &s, &o, &h);
+		cam_selection_free(&s);
+		if (err) {
+			cam_asked_failed(a, err);
+		} else {
+			send_heatmap(&h, a);
+			cam_heatmap_free(&h);
+		}
+	}
+	cam_selection_free(&paint);
 	doors->release(doors->self, source);
-	if (err) {
-		cam_asked_failed(a, err);
-		return;
-	}
-	send_heatmap(&h, a);
-	cam_heatmap_free(&h);
 }

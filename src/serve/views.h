@@ -13,3 +13,5 @@ void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_req
 		      struct cam_answer *a);
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a);
+void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a);

@@ -322,6 +322,68 @@ class Page(unittest.TestCase):
         for name, n in leaves.items():
             self.assertEqual(int(rows[name].replace("\u2009", "")), n, name)
 
+    def test_what_changed_is_the_culprit(self):
+        """The incident beside the minute before: its process is named, and what ran as ever is grey."""
+        low = facts["incident"]
+        v = View(WHOLE + f"&a={low}~{low + 1.9}&base=minute&cmp=1&mode=cores")
+        self.assertIn("kubelet used", v.panel())
+        self.assertIn("nothing before", v.panel())
+        rows = v.page.evaluate("[...document.querySelectorAll('.rows .row')].map(r => [r.innerText.split('\\n')[0], r.querySelector('.ratio').className, r.innerText])")
+        self.assertEqual([r[0] for r in rows if "more" in r[1]], ["kubelet"])
+        self.assertIn("exceeds chance", v.page.evaluate("document.querySelector('.status').innerText"))
+        v.key("x")  # from the other side it has vanished
+        v.settle(lambda: v.query().get("flip") == ["1"])
+        v.settle(lambda: "kubelet used 0 %" in v.panel())
+        v.key("c")
+        v.settle(lambda: "cmp" not in v.query())
+        self.assertIn("ran most", v.panel())
+        self.check_quiet(v)
+
+    def test_a_baseline_is_dragged_with_ctrl(self):
+        v = View(WHOLE + f"&a={scene.START + 60}~{scene.START + 65}")
+        v.drag(*v.heat_point(scene.START + 20.5, 0, 50), *v.heat_point(scene.START + 29.5, 49, 50), modifiers=2)
+        v.settle(lambda: "b" in v.query())
+        self.assertEqual(v.query()["b"], [f"{scene.START + 20}~{scene.START + 30}"])
+        self.assertEqual(v.query()["cmp"], ["1"])
+        self.assertIn("chance", v.panel() + v.page.evaluate("document.querySelector('.status').innerText"))
+        self.check_quiet(v)
+
+    def test_callers_and_callees(self):
+        v = View(f"from={scene.START - 1}&to={scene.START + SECONDS + 1}&tab=sandwich&sand=tcp_sendmsg")
+        self.assertEqual(v.page.evaluate("document.querySelector('.sandwich .mono').innerText"), "tcp_sendmsg")
+        v.page.evaluate("document.querySelector('#callers').focus()")
+        v.key("ArrowUp")
+        said = v.page.evaluate("document.querySelector('[aria-live]').textContent")
+        self.assertRegex(said, r"^(sock_write_iter|__sys_sendto),")
+        v.page.evaluate("document.querySelector('#callees').focus()")
+        v.key("ArrowDown")
+        said = v.page.evaluate("document.querySelector('[aria-live]').textContent")
+        found = text.count(b" tcp_write_xmit+")
+        self.assertRegex(said.replace("\u2009", ""), rf"^tcp_write_xmit, {found} samples")
+        self.check_quiet(v)
+
+    def test_when_did_it_run(self):
+        """Only cells of the culprit's CPU and time have a colour of the search."""
+        v = View(WHOLE + "&mode=cores&q=mem_cgroup_nr_lru_pages&paint=1")
+        bright = """(c => { const w = c.width, h = c.height, d = c.getContext('2d').getImageData(0, 0, w, h).data; const at = [];
+            for (let y = 16; y < h - 22; y++) for (let x = 58; x < w - 58; x++) { const i = (y * w + x) * 4; if (d[i] > 120) at.push([x, y]); }
+            return at.length ? [Math.min(...at.map(p => p[0])), Math.max(...at.map(p => p[0])), Math.min(...at.map(p => p[1])), Math.max(...at.map(p => p[1]))] : null; })
+            (document.querySelector('#heat canvas'))"""
+        v.settle(lambda: v.page.evaluate(bright) is not None)
+        x0, x1, y0, y1 = v.page.evaluate(bright)
+        x, y, w, h = v.box("#heat")
+        row = (h - LANE - AXIS) / CPUS
+        self.assertGreaterEqual(y0, LANE + facts["cpu"] * row - 1)
+        self.assertLessEqual(y1, LANE + (facts["cpu"] + 1) * row + 1)
+        scale = (w - 2 * GUTTER) / SECONDS
+        self.assertAlmostEqual((x0 - GUTTER) / scale, facts["incident"] - scene.START, delta=0.6)
+        self.assertAlmostEqual((x1 - GUTTER) / scale, facts["incident"] + 1.9 - scene.START, delta=0.6)
+
+    def test_groups(self):
+        v = View(WHOLE + "&by=cpu")
+        rows = v.page.evaluate("[...document.querySelectorAll('.rows .row')].map(r => r.innerText.split('\\n')[0])")
+        self.assertEqual(sorted(rows), [f"CPU {c:02d}" for c in range(CPUS)])
+
     def test_going_to_a_time(self):
         v = View()
         v.key("g")

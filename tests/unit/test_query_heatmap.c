@@ -264,7 +264,6 @@ static void test_paint_and_filters(void **state)
 	cam_selection_init(&paint);
 	cam_selection_init(&only);
 	cam_selection_add(&paint, CAM_FILTER_MATCH, CAM_TEXT("^lock$"), why, sizeof(why));
-	cam_selection_add(&paint, CAM_FILTER_ETYPE, CAM_TEXT("*"), why, sizeof(why));
 	cam_selection_add(&only, CAM_FILTER_PID, CAM_TEXT("7"), why, sizeof(why));
 	struct cam_heatmap_options o = {.rows = 10, .paint = &paint};
 	struct cam_heatmap h = build(source, NULL, &o);

@@ -2,7 +2,7 @@
 /* Questions to the server. One question of a kind at a time: a newer one ends the one before. */
 import { decodeColumns, type Answer } from "./columns";
 import type { Part, State } from "./state";
-import { selectionQuery } from "./state";
+import { selectionQuery, treeQuery } from "./state";
 import { readTree, type Tree } from "./tree";
 
 export interface StoreFacts {
@@ -39,6 +39,7 @@ export interface Heat {
 	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
 	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
 	full: number; /* what a cell has that is always busy; 0: not known */
+	painted: Float32Array | null; /* share of each cell whose stacks match */
 	merged: number; /* a column stands for so many of the finest ones, and shows the busiest */
 	fine: number; /* ms of those */
 }
@@ -72,13 +73,17 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 	const seen = c.seen as Uint8Array;
 	/* What one CPU has in a cell: of a second's part, the same on each. */
 	const due = period ? (merged > 1 ? fine : step) / period : 0;
+	const paint = (merged > 1 ? c.painted_peak : c.painted) as Uint32Array | undefined;
+	const painted = paint ? new Float32Array(paint.length) : null;
+	for (let i = 0; painted && i < counts.length; i++)
+		painted[i] = counts[i] ? Math.min(1, paint![i] / counts[i]) : 0;
 	const cells = new Float32Array(counts.length), unseen = new Uint8Array(seen.length);
 	for (let i = 0; i < counts.length; i++) {
 		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / due) : counts[i];
 		unseen[i] = 255 - seen[i];
 	}
 	return {
-		mode, from: seconds(meta.from), step, fine, merged, cells, unseen,
+		mode, from: seconds(meta.from), step, fine, merged, cells, unseen, painted,
 		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[],
 		full: mode === "cores" && due ? 1 : 0,
 	};
@@ -118,13 +123,16 @@ export class Server {
 		q.set("columns", String(columns));
 		if (s.mode === "sub")
 			q.set("rows", String(s.rows));
+		if (s.paint && s.search)
+			q.set("paint", s.search);
 		return this.ask("heat", "/api/heatmap?" + q, async (r) => {
 			return readHeat(s.mode, decodeColumns(await r.arrayBuffer()));
 		});
 	}
 
-	flame(s: State, part: Part): Promise<Tree> {
-		return this.ask("flame", "/api/flame?" + selectionQuery(s, part), async (r) =>
+	/* before: what to compare with; null: nothing. */
+	flame(s: State, part: Part, before: Part | null): Promise<Tree> {
+		return this.ask("flame", (before ? "/api/diff?" : "/api/flame?") + treeQuery(s, part, before), async (r) =>
 			readTree(decodeColumns(await r.arrayBuffer())));
 	}
 

@@ -10,10 +10,10 @@ import { FlameView } from "./flame_view";
 import { clock, count, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
 import { HeatView } from "./heat_view";
 import { escapeExpression, Panel } from "./panel";
-import { readState, ROWS, writeState, type Filter, type Mode, type Part, type State, type Tab } from "./state";
+import { baseline, GROUPS, readState, ROWS, writeState, type Base, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
-import { compileSearch, findPath, matchTree, nameOf, type Match, type Tree } from "./tree";
+import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type Match, type Tree } from "./tree";
 
 const LIVE_MS = 2000;
 const RETRY_MS = 5000;
@@ -21,7 +21,8 @@ const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 36
 const KEYS: [string, string][] = [
 	["drag", "select a time (heatmap), a span (timeline)"], ["click, click", "start and end of a selection"],
 	["← →", "move the selection, or the span"], ["Shift ← →", "grow the selection"], ["+ −", "zoom the span"],
-	["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["1 2", "flame graph, table"],
+	["c", "compare with the baseline"], ["x", "flip the comparison"], ["b", "the next drag sets the baseline"], ["Ctrl drag", "the baseline"],
+	["h", "colour the heatmap by the search"], ["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["1 2 3", "flame graph, table, sandwich"],
 	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Esc", "one step back"], ["?", "this list"],
 ];
 
@@ -42,7 +43,8 @@ export class App {
 	}, this.tip);
 	private heat = new HeatView({
 		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
-		select: (part, final) => this.select(part, final),
+		select: (part, final, second) => this.select(part, final, second),
+		dragsBaseline: () => this.dragsBaseline,
 		zoomSpan: (by, around) => this.timeline.zoom(by, around),
 	}, this.tip);
 	private flame = new FlameView({
@@ -51,6 +53,12 @@ export class App {
 		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
 		menu: (node, x, y) => this.openMenu(node, x, y),
 	}, this.tip);
+	private callers = this.half("callers", "Callers", false);
+	private callees = this.half("callees", "Callees", true);
+	private sandwichName = el("span", { class: "mono cut" });
+	private sandwichBox = el("div", { class: "sandwich" }, this.callers.layers.root,
+		el("div", { class: "bar" }, el("span", { class: "quiet" }, "callers ▲   "), this.sandwichName, el("span", { class: "quiet" }, "   ▼ callees")), this.callees.layers.root);
+	private dragsBaseline = false;
 	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
 	private panel = new Panel({
 		addFilter: (name, value) => this.addFilter(name, value),
@@ -66,6 +74,8 @@ export class App {
 	private spanWords = el("span", { class: "soft cut grow" });
 	private keptWords = el("span", { class: "quiet cut grow" });
 	private selectionBar = el("div", { class: "bar selection" });
+	private kinds = el("span", { class: "legend" });
+	private changes = el("span", { class: "legend" });
 	private matched = el("span", { class: "soft" });
 	private stageEmpty = el("div", { class: "empty", hidden: true });
 	private heatEmpty = el("div", { class: "empty", hidden: true });
@@ -81,7 +91,15 @@ export class App {
 		(v) => this.change({ mode: v as Mode }, true));
 	private scales = new Segment("Colour scale", [{ value: "sparse", label: "Sparse", title: "One lone sample shows" }, { value: "linear", label: "Linear" }],
 		(v) => this.change({ linear: v === "linear" }, false));
-	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }],
+	private drags = new Segment("Dragging sets", [{ value: "a", label: "Drag: A" }, { value: "b", label: "B", title: "The baseline (b, or Ctrl and drag)" }],
+		(v) => this.setDrags(v === "b"));
+	private bases = el("select", { "aria-label": "Baseline", onchange: () => this.change({ base: this.bases.value as Base }, true) },
+		...([["before", "the same length before"], ["minute", "the minute before"], ["around", "the minute around"], ["hour", "an hour ago"], ["b", "B, as dragged"]] as const)
+			.map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
+	private groups = el("select", { "aria-label": "Group by", onchange: () => this.change({ by: this.groups.value as Group, zoom: [] }, true) },
+		...GROUPS.map((g) => el("option", { value: g }, g === "comm" ? "process name" : g))) as HTMLSelectElement;
+	private painter = el("button", { type: "button", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
+	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }, { value: "sandwich", label: "Sandwich" }],
 		(v) => this.change({ tab: v as Tab }, true), true);
 	private directions = new Segment("Direction", [{ value: "flame", label: "▲", title: "Flame graph (i)" }, { value: "icicle", label: "▼", title: "Icicle (i)" }],
 		(v) => this.change({ icicle: v === "icicle" }, false));
@@ -118,18 +136,19 @@ export class App {
 			s.style.background = `var(--${name})`;
 			return el("span", { class: "legend wide" }, s, words);
 		};
+		this.kinds.append(legend("kernel", "kernel"), legend("user", "user"), legend("jit", "JIT"), legend("inlined", "inlined"));
+		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
 		this.flame.layers.root.append(this.stageEmpty);
 		this.heat.layers.root.append(this.heatEmpty);
 		const stage = el("main", { class: "stage" }, this.banner,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels[0],
-			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.scales.root, this.heat.legend),
+			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.scales.root, this.heat.legend, this.drags.root),
 			this.heat.layers.root, this.funnels[1], this.selectionBar,
-			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("span", { class: "grow" }),
-				legend("kernel", "kernel"), legend("user", "user"), legend("jit", "JIT"), legend("inlined", "inlined"), this.matched,
-				el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
-			this.flame.layers.root, this.table.root,
+			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("span", { class: "grow" }),
+				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
+			this.flame.layers.root, this.table.root, this.sandwichBox,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys")));
 		document.body.append(el("div", { class: "app" }, top, stage, this.panel.root), this.help, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
@@ -189,9 +208,29 @@ export class App {
 		this.change({ span: null, a: null, zoom: [] }, true);
 	}
 
-	private select(part: Part | null, final: boolean): void {
+	/* A half of the sandwich: a click on a frame takes that function between the halves. */
+	private half(id: string, label: string, icicle: boolean): FlameView {
+		const view: FlameView = new FlameView({
+			theme: () => this.theme, icicle: () => icicle, zoomed: () => undefined, walked: (words) => this.say(words),
+			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => this.openMenu(node, x, y, view.shownTree()!),
+		}, this.tip, id, label);
+		return view;
+	}
+
+	private setDrags(b: boolean): void {
+		this.dragsBaseline = b;
+		this.drags.show(b ? "b" : "a");
+	}
+
+	private select(part: Part | null, final: boolean, second = false): void {
 		if (!final) {
-			this.heat.showSelection(part);
+			this.heat.showSelection(second ? this.state.a : part, second ? part : this.shownBaseline());
+			return;
+		}
+		if (second) {
+			this.setDrags(false);
+			this.change({ b: part, base: part ? "b" : "before", compare: part !== null && this.state.a !== null,
+				span: part && !this.state.span ? this.span() : this.state.span }, true);
 			return;
 		}
 		/* A selection stays where it is while the span runs on with the time. */
@@ -248,7 +287,16 @@ export class App {
 		this.table.root.hidden = s.tab !== "table";
 		this.directions.root.hidden = s.tab !== "flame";
 		this.showSpan();
-		this.heat.showSelection(s.a);
+		this.heat.showSelection(s.a, this.shownBaseline());
+		this.bases.value = s.base;
+		this.groups.value = s.by;
+		this.drags.show(this.dragsBaseline ? "b" : "a");
+		this.kinds.hidden = this.comparing();
+		this.changes.hidden = !this.comparing();
+		this.painter.classList.toggle("framed", s.paint);
+		this.painter.setAttribute("aria-pressed", String(s.paint));
+		this.painter.hidden = !s.search;
+		this.sandwichBox.hidden = s.tab !== "sandwich";
 		this.showSelectionBar();
 		this.heat.paint();
 		this.heat.draw();
@@ -263,7 +311,7 @@ export class App {
 
 	private async loadHeat(): Promise<void> {
 		const s = this.state, span = this.span();
-		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room()]);
+		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
 		if (key === this.asked.heat)
 			return;
 		this.asked.heat = key;
@@ -273,19 +321,19 @@ export class App {
 				return;
 			this.heatData = heat;
 			this.heat.show(heat);
-			this.heat.showSelection(this.state.a);
+			this.heat.showSelection(this.state.a, this.shownBaseline());
 			this.showSpan();
 		});
 	}
 
 	private async loadFlame(): Promise<void> {
-		const s = this.state, part = this.part();
-		const key = JSON.stringify([part, s.filters, s.only]);
+		const s = this.state, [part, before] = this.sides();
+		const key = JSON.stringify([part, before, s.filters, s.only, s.by, s.elided]);
 		if (key === this.asked.flame)
 			return;
 		this.asked.flame = key;
 		await this.answering("flame", async () => {
-			const tree = await this.server.flame(s, part);
+			const tree = await this.server.flame(s, part, before);
 			if (this.asked.flame !== key)
 				return;
 			this.tree = tree;
@@ -397,7 +445,35 @@ export class App {
 				el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
 					this.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
 			s.only ? el("span", { class: "chip" }, `${s.only} only`, el("button", { type: "button", "aria-label": "Remove this filter", onclick: () => this.change({ only: "" }, true) }, "×")) : null,
-			el("span", { class: "grow" }));
+			...this.comparisonControls(part));
+	}
+
+	/* Whether a comparison is shown: there must be something to compare with. */
+	private comparing(): boolean {
+		return this.state.compare && baseline(this.state, this.part()) !== null;
+	}
+
+	/* Drawn on the heatmap: the one that was dragged, and any while comparing. */
+	private shownBaseline(): Part | null {
+		return this.comparing() ? baseline(this.state, this.part()) : this.state.b;
+	}
+
+	/* What is asked for, and what it is compared with. */
+	private sides(): [Part, Part | null] {
+		const part = this.part(), before = this.comparing() ? baseline(this.state, part) : null;
+		return before && this.state.flip ? [before, part] : [part, before];
+	}
+
+	private comparisonControls(part: Part): (Node | null)[] {
+		const s = this.state, zone = this.zone(), b = baseline(s, part), on = this.comparing();
+		return [el("span", { class: "grow" }), el("span", { class: "quiet" }, "vs"), el("span", { class: "letter b", "aria-hidden": "true" }, "B"), this.bases,
+			on && b ? el("span", { class: "soft wide" }, `${clock(b.from, zone)} – ${clock(b.to, zone)}`) : null,
+			el("button", { type: "button", class: "framed", "aria-pressed": String(on), title: "Compare with the baseline (c)", disabled: b === null,
+				onclick: () => this.change({ compare: !s.compare, zoom: [] }, true) }, on ? "Show plain" : "Compare"),
+			on ? el("button", { type: "button", title: "Widths of the baseline: shows what vanished (x)", "aria-pressed": String(s.flip), class: s.flip ? "framed" : "",
+				onclick: () => this.change({ flip: !s.flip, zoom: [] }, true) }, "Flip") : null,
+			on ? el("button", { type: "button", title: "Only what the other side has and this one has not", "aria-pressed": String(s.elided), class: s.elided ? "framed" : "",
+				onclick: () => this.change({ elided: !s.elided, zoom: [] }, true) }, "Elided") : null];
 	}
 
 	/* How many CPU-seconds a unit of the tree is, and the machine had. */
@@ -420,12 +496,30 @@ export class App {
 		this.flame.showMatch(this.match);
 		if (s.tab === "table")
 			this.table.show(t, zoom, this.match);
+		if (s.tab === "sandwich")
+			this.showSandwich(t);
 		const { each, machine } = this.cpuSeconds();
-		this.panel.show(t, s.a ? this.partName(s.a) : "Whole span", each, machine, this.store);
+		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, this.store);
 		this.showEmpty();
 		if (t)
-			this.statusLine.textContent = `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
+			this.statusLine.textContent = t.before
+				? `Width: ${this.state.flip ? "the baseline" : "the selection"}. Colour: change against ${this.state.flip ? "the selection" : "the baseline"}, only where it exceeds chance: ${this.changed(t)}`
+				: `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
 		this.drawFunnels();
+	}
+
+	/* Between its callers and callees: the function asked for, or the heaviest. */
+	private showSandwich(t: Tree | null): void {
+		if (!t || !t.total[0])
+			return;
+		const wanted = t.names.indexOf(this.state.sandwich);
+		const frame = wanted >= 0 ? wanted : functions(t)[0]?.frame ?? 0;
+		const halves = sandwich(t, frame);
+		this.sandwichName.textContent = t.names[frame];
+		this.callers.show(halves.callers, 0);
+		this.callees.show(halves.callees, 0);
+		this.callers.showMatch(this.match);
+		this.callees.showMatch(this.match);
 	}
 
 	/* No samples: idle, not observed, or filtered away are three answers. */
@@ -442,6 +536,11 @@ export class App {
 			fill(this.stageEmpty, el("h3", {}, "Not observed"), el("div", {}, "The recorder did not see this time. This is not idle time."));
 		else
 			fill(this.stageEmpty, el("h3", {}, "Idle"), el("div", {}, `Observed for ${duration(seen.observed_ns / 1e6)}; nothing ran${seen.idle ? `: ${count(seen.idle)} idle samples` : ""}.`));
+	}
+
+	private changed(t: Tree): string {
+		const d = t.meta.diff as { significant: number; tested: number } | undefined;
+		return d ? `${count(d.significant)} of ${count(d.tested)} functions` : "";
 	}
 
 	private drawFunnels(): void {
@@ -471,8 +570,8 @@ export class App {
 		draw(b, h0, h1, this.theme.color(this.state.a ? "a" : "tx3"));
 	}
 
-	private openMenu(node: number, x: number, y: number): void {
-		const t = this.tree!, name = nameOf(t, node);
+	private openMenu(node: number, x: number, y: number, t = this.tree!): void {
+		const name = nameOf(t, node);
 		const menu = el("div", { class: "menu", role: "menu" });
 		const close = () => {
 			menu.remove();
@@ -493,7 +592,10 @@ export class App {
 			close();
 			act();
 		} }, words));
-		item("Zoom to this frame", () => this.flame.zoomTo(node));
+		if (t === this.tree)
+			item("Zoom to this frame", () => this.flame.zoomTo(node));
+		item("Callers and callees", () => this.change({ tab: "sandwich", sandwich: name }, true));
+		item("When did it run", () => this.change({ search: `^${escapeExpression(name)}$`, paint: true }, true));
 		item("Search for this function", () => this.setSearch(`^${escapeExpression(name)}$`));
 		item("Only stacks with this function", () => this.addFilter("match", `^${escapeExpression(name)}$`));
 		item("Without this function's stacks", () => this.addFilter("exclude", `^${escapeExpression(name)}$`));
@@ -524,7 +626,8 @@ export class App {
 		this.timeline.draw();
 		this.heat.paint();
 		this.heat.draw();
-		this.flame.restyle();
+		for (const view of [this.flame, this.callers, this.callees])
+			view.restyle();
 		this.drawFunnels();
 	}
 
@@ -560,6 +663,9 @@ export class App {
 			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
 			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
 			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
+			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),
+			x: () => this.change({ flip: !this.state.flip, zoom: [] }, true), b: () => this.setDrags(!this.dragsBaseline),
+			h: () => this.change({ paint: !this.state.paint }, false),
 			z: () => this.change({ utc: !this.state.utc }, false), d: () => this.toggleTheme(), "?": () => this.help.showModal(),
 		};
 		const act = acts[e.key];

@@ -69,3 +69,10 @@ export function tint(hex: string, by: number): string {
 	const f = (x: number) => Math.max(0, Math.min(255, Math.round(x * by)));
 	return `rgb(${f(r)} ${f(g)} ${f(b)})`;
 }
+
+/* From one colour (0) to another (1). */
+export function mix(a: string, b: string, t: number): string {
+	const p = rgb(a.trim()), q = rgb(b.trim());
+	const at = (i: number) => Math.round(p[i] + (q[i] - p[i]) * Math.max(0, Math.min(1, t)));
+	return `rgb(${at(0)} ${at(1)} ${at(2)})`;
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The flame graph on a canvas: only what is at least half a pixel wide is looked at. */
-import { nameTint, tint } from "./colour";
+import { mix, nameTint, tint } from "./colour";
 import { el, Layers, type Theme, type Tip } from "./dom";
 import { count, cpuTime, percent } from "./format";
-import { KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
+import { CHANGE, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
 
 const ROW = 18, SIDE = 12, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
 const COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
@@ -30,8 +30,8 @@ export class FlameView {
 	private fills = new Map<number, string>();
 	private widths = new Map<string, number>();
 
-	constructor(private host: FlameHost, private tip: Tip) {
-		this.layers = new Layers("flame", "Flame graph. Arrow keys walk the frames, Enter zooms, Escape goes back",
+	constructor(private host: FlameHost, private tip: Tip, id = "flame", label = "Flame graph") {
+		this.layers = new Layers(id, label + ". Arrow keys walk the frames, Enter zooms, Escape goes back",
 			() => this.draw());
 		const r = this.layers.root;
 		r.addEventListener("pointermove", (e) => this.hover(e));
@@ -87,8 +87,8 @@ export class FlameView {
 		this.draw();
 	}
 
-	zoomedTo(): number {
-		return this.zoom;
+	shownTree(): Tree | null {
+		return this.tree;
 	}
 
 	private plotWidth(): number {
@@ -100,7 +100,26 @@ export class FlameView {
 		return this.host.icicle() ? 4 + depth * ROW - this.scroll : this.layers.height - 6 - (depth + 1) * ROW + this.scroll;
 	}
 
-	private fillOf(t: Tree, frame: number, th: Theme): string {
+	/* More is red, less is blue, by how much of the machine; what may be chance has no colour. */
+	private changeFill(t: Tree, node: number, th: Theme): string {
+		const kind = t.kind[t.frame[node]], change = t.change![t.frame[node]];
+		if (kind === KIND.root)
+			return th.color("root");
+		if (change === CHANGE.chance)
+			return th.color("chance");
+		const delta = Math.abs(t.total[node] - t.before![node]);
+		if (this.maxDelta === 0)
+			for (let i = 1; i < t.n; i++)
+				if (t.change![t.frame[i]] !== CHANGE.chance)
+					this.maxDelta = Math.max(this.maxDelta, Math.abs(t.total[i] - t.before![i]));
+		return mix(th.color("chance"), th.color(change === CHANGE.more ? "more" : "less"), 0.35 + 0.65 * Math.sqrt(delta / (this.maxDelta || 1)));
+	}
+	private maxDelta = 0;
+
+	private fillOf(t: Tree, node: number, th: Theme): string {
+		const frame = t.frame[node];
+		if (t.change)
+			return this.changeFill(t, node, th);
 		let c = this.fills.get(frame);
 		if (c === undefined) {
 			const kind = t.kind[frame];
@@ -119,6 +138,7 @@ export class FlameView {
 		if (t && t.total[0] > 0) {
 			if (this.shown !== t) {
 				this.fills.clear();
+				this.maxDelta = 0;
 				this.shown = t;
 			}
 			g.font = FONT;
@@ -142,12 +162,12 @@ export class FlameView {
 		const faded = t.depth[node] < t.depth[this.zoom] || (this.match && !this.match.frames[frame] && kind !== KIND.root);
 		const inset = kind === KIND.inlined && w > 6 ? 1.5 : 0;
 		g.globalAlpha = faded ? 0.4 : 1;
-		g.fillStyle = this.match?.frames[frame] ? th.color("find") : this.fillOf(t, frame, th);
+		g.fillStyle = this.match?.frames[frame] ? th.color("find") : this.fillOf(t, node, th);
 		g.fillRect(x + inset, y, Math.max(0.5, w - (w > 2 ? 1 : 0) - inset * 2), ROW - 1);
 		if (w < LABEL_LEAST)
 			return;
 		const own = kind === KIND.root || kind === KIND.process;
-		g.fillStyle = own ? tx : ink;
+		g.fillStyle = own || (t.change && t.change[frame] === CHANGE.chance) ? tx : ink;
 		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
 		const label = this.fit(g, node === 0 ? this.rootLabel(t) : nameOf(t, node), w - 8);
 		if (label)
@@ -217,6 +237,9 @@ export class FlameView {
 		const share = t.total[node] / t.total[0];
 		const lines = [`${count(t.total[node])} ${t.unit}` + (each ? ` · ${cpuTime(t.total[node] * each)}` : "")];
 		lines.push(`${percent(share)} of the selection` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of the machine` : ""));
+		if (t.before)
+			lines.push(`before ${percent(t.before[node] / (t.total[0] || 1))} of this width` +
+				(t.change![t.frame[node]] === CHANGE.chance ? "; the difference may be chance" : ""));
 		if (t.self[node] > 0)
 			lines.push(`${percent(t.self[node] / t.total[0])} in itself`);
 		if (node)

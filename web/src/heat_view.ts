@@ -20,7 +20,9 @@ export interface HeatHost {
 	theme(): Theme;
 	zone(): Zone;
 	linear(): boolean;
-	select(part: Part | null, final: boolean): void;
+	/* second: it is the baseline that is chosen. */
+	select(part: Part | null, final: boolean, second: boolean): void;
+	dragsBaseline(): boolean;
 	zoomSpan(by: number, around: number): void;
 }
 
@@ -37,6 +39,8 @@ export class HeatView {
 	private scale: HeatScale | null = null;
 	private picture = document.createElement("canvas");
 	private selected: Part | null = null;
+	private baseline: Part | null = null;
+	private second = false; /* the range begun is the baseline's */
 	private start: Cell | null = null; /* of a drag, or of a first click */
 	private pressed = false;
 	private hovered: Cell | null = null;
@@ -55,7 +59,7 @@ export class HeatView {
 			this.tip.hide();
 			this.drawOver();
 		});
-		r.addEventListener("dblclick", () => this.host.select(null, true));
+		r.addEventListener("dblclick", () => this.host.select(null, true, false));
 		r.addEventListener("wheel", (e) => {
 			e.preventDefault();
 			if (this.data)
@@ -76,8 +80,9 @@ export class HeatView {
 		this.draw();
 	}
 
-	showSelection(part: Part | null): void {
+	showSelection(part: Part | null, baseline: Part | null): void {
 		this.selected = part;
+		this.baseline = baseline;
 		this.drawOver();
 	}
 
@@ -96,13 +101,18 @@ export class HeatView {
 		const g = this.picture.getContext("2d")!;
 		const image = g.createImageData(d.columns, d.rows);
 		const empty = th.light ? [0xf7, 0xf8, 0xfa] : [0x0b, 0x0d, 0x11];
+		const dim = th.light ? [0xe3, 0xe7, 0xed] : [0x1c, 0x21, 0x2a];
 		for (let r = 0, i = 0; r < d.rows; r++) {
 			for (let c = 0; c < d.columns; c++, i++) {
 				const v = d.cells[i];
 				const at = ((d.mode === "cores" ? r : d.rows - 1 - r) * d.columns + c) * 4;
-				const k = v > 0 ? Math.min(HEAT_STEPS - 1, Math.round(this.scale.at(v) * (HEAT_STEPS - 1))) * 3 : -1;
+				const share = d.painted ? d.painted[i] : 0;
+				const t = d.painted ? share : v > 0 ? this.scale.at(v) : 0;
+				const k = t > 0 ? Math.min(HEAT_STEPS - 1, Math.round((d.painted ? 0.25 + 0.75 * t : t) * (HEAT_STEPS - 1))) * 3 : -1;
+				/* Busy, but with nothing that was searched for: hardly there. */
+				const ground = d.painted && v > 0 ? dim : empty;
 				for (let b = 0; b < 3; b++)
-					image.data[at + b] = k < 0 ? empty[b] : table[k + b];
+					image.data[at + b] = k < 0 ? ground[b] : table[k + b];
 				image.data[at + 3] = 255;
 			}
 		}
@@ -287,6 +297,8 @@ export class HeatView {
 		if (this.beside(e))
 			return;
 		this.pressed = true;
+		if (!this.start)
+			this.second = e.ctrlKey || e.metaKey || this.host.dragsBaseline();
 		this.shift = e.shiftKey;
 		/* The second click of click-click ends the range. */
 		if (!this.start)
@@ -307,14 +319,14 @@ export class HeatView {
 		const whole = d.from + d.columns * d.step;
 		if (e.offsetX < GUTTER) {
 			if (d.mode === "cores" && e.offsetY >= LANE && e.offsetY < LANE + this.plotHeight())
-				this.host.select({ from: d.from, to: whole, cpus: [d.cpus[cell.r]] }, true);
+				this.host.select({ from: d.from, to: whole, cpus: [d.cpus[cell.r]] }, true, this.host.dragsBaseline());
 			return true;
 		}
 		if (e.offsetX > GUTTER + this.plotWidth())
 			return true;
 		if (e.offsetY > LANE + this.plotHeight()) {
 			const from = d.from + cell.c * d.step;
-			this.host.select({ from, to: from + d.step, cpus: null }, true);
+			this.host.select({ from, to: from + d.step, cpus: null }, true, this.host.dragsBaseline());
 			return true;
 		}
 		return false;
@@ -324,7 +336,7 @@ export class HeatView {
 		const part = this.between(this.start!, end, this.shift);
 		this.start = null;
 		this.pressed = false;
-		this.host.select(part, true);
+		this.host.select(part, true, this.second);
 	}
 
 	private move(e: PointerEvent): void {
@@ -333,7 +345,7 @@ export class HeatView {
 		this.shift = e.shiftKey;
 		this.hovered = this.cellAt(e.offsetX, e.offsetY);
 		if (this.start)
-			this.host.select(this.between(this.start, this.hovered!, this.shift), false);
+			this.host.select(this.between(this.start, this.hovered!, this.shift), false, this.second);
 		else
 			this.drawOver();
 		this.hover(e);
@@ -344,7 +356,7 @@ export class HeatView {
 		if (this.pressed && this.start && far)
 			this.finish(this.cellAt(e.offsetX, e.offsetY)!);
 		else if (this.pressed && this.start)
-			this.host.select(this.between(this.start, this.start, false), false);
+			this.host.select(this.between(this.start, this.start, false), false, this.second);
 		this.pressed = false;
 	}
 
@@ -354,7 +366,7 @@ export class HeatView {
 		this.start = null;
 		this.pressed = false;
 		if (had)
-			this.host.select(null, true);
+			this.host.select(null, true, this.second);
 		return had;
 	}
 
@@ -366,7 +378,7 @@ export class HeatView {
 		const step = (d.mode === "cores" || d.merged > 1 ? d.step : 1000 / d.rows) * by;
 		const to = s.to + step, from = grow ? s.from : s.from + step;
 		if (to > from)
-			this.host.select({ from, to, cpus: s.cpus }, true);
+			this.host.select({ from, to, cpus: s.cpus }, true, false);
 	}
 
 	private hover(e: PointerEvent): void {
@@ -391,8 +403,11 @@ export class HeatView {
 			lines.push(`${count(v)} samples${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);
 		if (lost > 5 && lost <= 250)
 			lines.push(`${percent(lost / 255)} of it was not observed`);
-		if (this.start && this.selected)
-			lines.push(`selecting ${duration(this.selected.to - this.selected.from)}${this.selected.cpus ? `, ${cpuNames(this.selected.cpus)}` : ""}`);
+		if (d.painted && v > 0)
+			lines.push(`${percent(d.painted[cell.r * d.columns + cell.c])} of it matches the search`);
+		const begun = this.second ? this.baseline : this.selected;
+		if (this.start && begun)
+			lines.push(`selecting ${duration(begun.to - begun.from)}${begun.cpus ? `, ${cpuNames(begun.cpus)}` : ""}`);
 		this.tip.show(e.clientX, e.clientY, ...lines);
 	}
 
@@ -420,35 +435,42 @@ export class HeatView {
 			g.lineWidth = 1;
 			g.strokeRect(GUTTER + this.hovered.c * w - 0.5, LANE + row * h - 0.5, Math.max(2, w), Math.max(2, h));
 		}
+		if (this.baseline)
+			this.drawSelection(g, th, d, this.baseline, "B");
 		if (this.selected)
-			this.drawSelection(g, th, d, this.selected);
+			this.drawSelection(g, th, d, this.selected, "A");
 	}
 
-	private drawSelection(g: CanvasRenderingContext2D, th: Theme, d: Heat, part: Part): void {
+	private drawSelection(g: CanvasRenderingContext2D, th: Theme, d: Heat, part: Part, letter: "A" | "B"): void {
 		const path = this.outline(d, part);
 		if (!path)
 			return;
 		g.save();
 		g.beginPath();
-		g.rect(GUTTER - 24, 0, this.plotWidth() + 28, LANE + this.plotHeight() + 3);
+		g.rect(GUTTER - 3, 0, this.plotWidth() + 6, LANE + this.plotHeight() + 3);
 		g.clip();
 		g.lineJoin = "miter";
-		for (const [width, color] of [[4, th.color("bg1")], [2, th.color("a")]] as const) {
+		/* B is told by its dashes and its letter, not by a hue: that is lost on the heat. */
+		const second = letter === "B";
+		for (const [width, color] of [[4, th.color("bg1")], [second ? 1.5 : 2, th.color(second ? "b" : "a")]] as const) {
 			g.lineWidth = width;
 			g.strokeStyle = color;
+			g.setLineDash(second && width < 4 ? [5, 3] : []);
 			g.stroke(path.shape);
 		}
-		g.fillStyle = th.color("a");
-		g.globalAlpha = 0.1;
+		g.setLineDash([]);
+		g.fillStyle = th.color(second ? "b" : "a");
+		g.globalAlpha = second ? 0.05 : 0.1;
 		g.fill(path.shape);
-		g.globalAlpha = 1;
-		g.fillRect(path.x - 17, path.y, 16, 16);
-		g.fillStyle = th.color("a-ink");
+		g.restore();
+		const left = Math.max(GUTTER, path.x) - 17;
+		g.fillStyle = th.color(second ? "b" : "a");
+		g.fillRect(left, path.y, 16, 16);
+		g.fillStyle = th.color(second ? "bg1" : "a-ink");
 		g.font = "700 11px system-ui, sans-serif";
 		g.textAlign = "center";
 		g.textBaseline = "middle";
-		g.fillText("A", path.x - 9, path.y + 8.5);
-		g.restore();
+		g.fillText(letter, left + 8, path.y + 8.5);
 	}
 
 	private outline(d: Heat, p: Part): { shape: Path2D; x: number; y: number } | null {

@@ -48,15 +48,26 @@ export class Panel {
 			return;
 		}
 		const used = t.total[0] * each;
-		const first = processes(t)[0];
-		const headline = !t.total[0] ? "Nothing was sampled here"
-			: first ? null : "Samples without a process";
 		fill(this.summary,
 			el("div", { class: "quiet" }, name),
-			headline ? el("p", { class: "headline" }, headline)
-				: el("p", { class: "headline" }, el("span", {}, first.name), ` ran most: ${percent(first.total / t.total[0])} of the samples`),
+			el("p", { class: "headline" }, ...this.headline(t, each, machine)),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
 				(machine ? `, ${percent(used / machine)} of the machine` : "")));
+	}
+
+	/* Who ran most; of a comparison, whose change is the largest beyond chance. */
+	private headline(t: Tree, each: number, machine: number): (Node | string)[] {
+		const all = processes(t), first = all[0];
+		if (!first)
+			return ["Nothing was sampled here"];
+		if (!t.before)
+			return [el("span", {}, first.name), ` ran most: ${percent(first.total / t.total[0])} of the samples`];
+		const changed = all.filter((p) => p.change).sort((p, q) => Math.abs(q.total - q.before) - Math.abs(p.total - p.before))[0];
+		if (!changed)
+			return ["Nothing changed beyond chance"];
+		const share = (v: number) => percent(machine && each ? (v * each) / machine : v / t.total[0]);
+		return [el("span", { class: changed.change === 1 ? "more" : "less" }, changed.name),
+			changed.before ? ` used ${share(changed.total)}, ${ratio(changed.total, changed.before)} of before` : ` used ${share(changed.total)}, and nothing before`];
 	}
 
 	private showWho(t: Tree | null, each: number, machine: number): void {
@@ -70,7 +81,8 @@ export class Panel {
 				el("button", { class: "row", type: "button", title: "Only this process; with Alt: all but it",
 					onclick: (e) => this.host.addFilter(e instanceof MouseEvent && e.altKey ? "exclude" : "comm",
 						e instanceof MouseEvent && e.altKey ? `^${escapeExpression(p.name)}$` : escapeWildcards(p.name)) },
-				el("span", { class: "cut" }, p.name), el("span", { class: "num" }, percent(share(p.total)))),
+				el("span", { class: "cut" }, p.name), el("span", { class: "num" }, percent(share(p.total))),
+				t!.before ? el("span", { class: "ratio " + ["", "more", "less"][p.change] }, ratio(p.total, p.before)) : null),
 				meter));
 		}
 		fill(this.who, el("div", { class: "head" }, el("h2", {}, "Who ran"),
@@ -120,6 +132,14 @@ export class Panel {
 			b.setAttribute("aria-pressed", String(b.dataset.only === only));
 		}
 	}
+}
+
+/* How many times what it was: "1.03×", "27×", "new". */
+export function ratio(now: number, before: number): string {
+	if (!before)
+		return now ? "new" : "–";
+	const r = now / before;
+	return r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(2) + "×";
 }
 
 export function escapeWildcards(s: string): string {

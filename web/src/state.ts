@@ -13,7 +13,12 @@ export interface Part {
 }
 
 export type Mode = "sub" | "cores";
-export type Tab = "flame" | "table";
+export type Tab = "flame" | "table" | "sandwich";
+/* What a selection is compared with: the same length before it, the minute before, the minute around, an hour ago, or B. */
+export const BASES = ["before", "minute", "around", "hour", "b"] as const;
+export type Base = (typeof BASES)[number];
+export const GROUPS = ["comm", "process", "thread", "cgroup", "container", "cpu", "exe", "user"] as const;
+export type Group = (typeof GROUPS)[number];
 export const ROWS = [10, 25, 49, 50, 99, 100];
 /* Filters by their name in the selection grammar. */
 export const FILTERS = ["comm", "pid", "cgroup", "uid", "match", "exclude"] as const;
@@ -23,6 +28,14 @@ export interface State {
 	span: { from: number; to: number } | null; /* null: the newest */
 	last: number; /* with span null: how much of it, ms */
 	a: Part | null;
+	b: Part | null;
+	base: Base;
+	compare: boolean;
+	flip: boolean; /* widths are the baseline's */
+	elided: boolean; /* only what the other side does not have */
+	paint: boolean; /* the heatmap shows where the search ran */
+	by: Group;
+	sandwich: string; /* the function whose callers and callees are shown */
 	mode: Mode;
 	rows: number;
 	linear: boolean;
@@ -36,7 +49,7 @@ export interface State {
 }
 
 export const DEFAULTS: State = {
-	span: null, last: 120e3, a: null, mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
+	span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
 	only: "", search: "", zoom: [], filters: [], utc: false,
 };
 
@@ -72,6 +85,10 @@ function writePart(p: Part): string {
 	return `${seconds(p.from)}~${seconds(p.to)}${p.cpus ? "~" + cpuList(p.cpus) : ""}`;
 }
 
+function oneOf<T extends string>(words: readonly T[], text: string | null): T | null {
+	return words.find((w) => w === text) ?? null;
+}
+
 export function readState(query: string): State {
 	const q = new URLSearchParams(query);
 	const s: State = { ...DEFAULTS, zoom: [], filters: [] };
@@ -80,13 +97,20 @@ export function readState(query: string): State {
 	if (last >= 1 && last <= 1e8)
 		s.last = last * 1000;
 	s.a = readPart(q.get("a"));
+	s.b = readPart(q.get("b"));
+	s.base = oneOf(BASES, q.get("base")) ?? (s.b ? "b" : "before");
+	s.compare = q.get("cmp") === "1";
+	s.flip = q.get("flip") === "1";
+	s.elided = q.get("elided") === "1";
+	s.paint = q.get("paint") === "1";
+	s.by = oneOf(GROUPS, q.get("by")) ?? "comm";
+	s.sandwich = (q.get("sand") ?? "").slice(0, MAX_TEXT);
 	if (q.get("mode") === "cores")
 		s.mode = "cores";
 	if (ROWS.includes(Number(q.get("rows"))))
 		s.rows = Number(q.get("rows"));
 	s.linear = q.get("scale") === "linear";
-	if (q.get("tab") === "table")
-		s.tab = "table";
+	s.tab = oneOf(["flame", "table", "sandwich"] as const, q.get("tab")) ?? "flame";
 	s.icicle = q.get("dir") === "icicle";
 	const only = q.get("only");
 	if (only === "user" || only === "kernel")
@@ -111,6 +135,17 @@ export function writeState(s: State): string {
 	}
 	if (s.a)
 		q.set("a", writePart(s.a));
+	if (s.b)
+		q.set("b", writePart(s.b));
+	if (s.base !== (s.b ? "b" : "before"))
+		q.set("base", s.base);
+	for (const [name, on] of [["cmp", s.compare], ["flip", s.flip], ["elided", s.elided], ["paint", s.paint]] as const)
+		if (on)
+			q.set(name, "1");
+	if (s.by !== "comm")
+		q.set("by", s.by);
+	if (s.sandwich)
+		q.set("sand", s.sandwich);
 	if (s.mode !== "sub")
 		q.set("mode", s.mode);
 	if (s.rows !== DEFAULTS.rows)
@@ -134,6 +169,18 @@ export function writeState(s: State): string {
 	return q.toString();
 }
 
+/* What the selection is compared with. */
+export function baseline(s: State, a: Part): Part | null {
+	const length = a.to - a.from;
+	switch (s.base) {
+	case "before": return { ...a, from: a.from - length, to: a.from };
+	case "minute": return { ...a, from: a.from - 60e3, to: a.from };
+	case "around": return { ...a, from: (a.from + a.to) / 2 - 30e3, to: (a.from + a.to) / 2 + 30e3 };
+	case "hour": return { ...a, from: a.from - 3600e3, to: a.to - 3600e3 };
+	case "b": return s.b;
+	}
+}
+
 /* The parameters of the API for a part of the time and the filters of the page. */
 export function selectionQuery(s: State, part: Part): URLSearchParams {
 	const q = new URLSearchParams();
@@ -145,5 +192,21 @@ export function selectionQuery(s: State, part: Part): URLSearchParams {
 		q.append(name, value);
 	if (s.only)
 		q.set(s.only + "-only", "1");
+	return q;
+}
+
+/* The same for a tree: what it begins with, and what it is compared with. */
+export function treeQuery(s: State, part: Part, before: Part | null): URLSearchParams {
+	const q = selectionQuery(s, part);
+	if (s.by !== "comm")
+		q.set("by", s.by);
+	if (before) {
+		q.set("before-from", "@" + seconds(before.from));
+		q.set("before-to", "@" + seconds(before.to));
+		if (before.cpus)
+			q.set("before-cpu", cpuList(before.cpus));
+		if (s.elided)
+			q.set("show", "elided");
+	}
 	return q;
 }

@@ -5,6 +5,7 @@
  */
 import type { Answer } from "./columns";
 
+export const CHANGE = { chance: 0, more: 1, less: 2 } as const;
 export const KIND = { root: 0, process: 1, kernel: 2, user: 3, jit: 4, inlined: 5, mark: 6 } as const;
 
 export interface Tree {
@@ -22,6 +23,9 @@ export interface Tree {
 	maxDepth: number;
 	unit: string;
 	meta: Record<string, unknown>;
+	/* Of a comparison: the same before; and of a frame whether its change exceeds chance. */
+	before: Float64Array | null;
+	change: Uint8Array | null;
 	x: Float64Array; /* 0…1 of the root's width: siblings by weight, heaviest first */
 }
 
@@ -58,6 +62,8 @@ export function readTree(a: Answer): Tree {
 		maxDepth: 0,
 		unit: String(a.meta.unit ?? "samples"),
 		meta: a.meta,
+		before: (c.before_total as Float64Array | undefined) ?? null,
+		change: (c.change as Uint8Array | undefined) ?? null,
 		x: new Float64Array(n),
 	};
 	if (!n || end[0] !== n)
@@ -187,17 +193,11 @@ export function functions(t: Tree, root = 0): Row[] {
 }
 
 /* The first level: who ran, heaviest first. */
-export function processes(t: Tree): { name: string; total: number }[] {
-	const out: { name: string; total: number }[] = [];
+export function processes(t: Tree): { name: string; total: number; before: number; change: number }[] {
+	const out: { name: string; total: number; before: number; change: number }[] = [];
 	for (let c = 1; c < t.n; c = t.end[c])
-		out.push({ name: nameOf(t, c), total: t.total[c] });
+		out.push({ name: nameOf(t, c), total: t.total[c], before: t.before?.[c] ?? 0, change: t.change?.[t.frame[c]] ?? 0 });
 	return out.sort((p, q) => q.total - p.total);
-}
-
-export interface Box {
-	node: number;
-	x: number;
-	w: number;
 }
 
 /*
@@ -239,4 +239,76 @@ export function nodeAt(t: Tree, zoom: number, x: number, depth: number): number 
 		node = next;
 	}
 	return node;
+}
+
+/* Stacks merged into a tree of the same names; each as frames from the root, with a weight. */
+class Growing {
+	private children = [new Map<number, number>()];
+	private frames = [0];
+	private selfs = [0];
+
+	add(stack: number[], weight: number): void {
+		let node = 0;
+		for (const frame of stack) {
+			let next = this.children[node].get(frame);
+			if (next === undefined) {
+				next = this.children.length;
+				this.children[node].set(frame, next);
+				this.children.push(new Map());
+				this.frames.push(frame);
+				this.selfs.push(0);
+			}
+			node = next;
+		}
+		this.selfs[node] += weight;
+	}
+
+	/* root: the frame that everything hangs under. */
+	finish(t: Tree, root: number): Tree {
+		const n = this.frames.length;
+		const out: Tree = {
+			...t, n, frame: new Uint32Array(n), end: new Uint32Array(n), depth: new Uint16Array(n), total: new Float64Array(n),
+			self: new Float64Array(n), module: new Uint32Array(n), x: new Float64Array(n), before: null, change: null, maxDepth: 0,
+		};
+		let at = 0;
+		const visit = (node: number): number => {
+			const i = at++;
+			out.frame[i] = node ? this.frames[node] : root;
+			out.self[i] = this.selfs[node];
+			let sum = this.selfs[node];
+			for (const child of this.children[node].values())
+				sum += visit(child);
+			out.total[i] = sum;
+			out.end[i] = at;
+			return sum;
+		};
+		visit(0);
+		place(out);
+		return out;
+	}
+}
+
+/*
+ * Who calls a function, and what it calls: two trees that begin with it. A stack counts once, at its
+ * outermost occurrence (callees) and its innermost (callers), so that both have the function's total.
+ */
+export function sandwich(t: Tree, frame: number): { callers: Tree; callees: Tree } {
+	const callers = new Growing(), callees = new Growing();
+	const stack: number[] = [], above: number[] = [];
+	for (let i = 0; i < t.n; i++) {
+		while (above.length && t.end[above[above.length - 1]] <= i) {
+			above.pop();
+			stack.pop();
+		}
+		above.push(i);
+		stack.push(t.frame[i]);
+		if (!(t.self[i] > 0))
+			continue;
+		const first = stack.indexOf(frame), last = stack.lastIndexOf(frame);
+		if (first < 0)
+			continue;
+		callees.add(stack.slice(first + 1), t.self[i]);
+		callers.add(stack.slice(1, last).reverse(), t.self[i]);
+	}
+	return { callers: callers.finish(t, frame), callees: callees.finish(t, frame) };
 }

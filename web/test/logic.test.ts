@@ -5,7 +5,7 @@ import { readHeat } from "../src/api";
 import { heatScale, heatTable } from "../src/colour";
 import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
-import { DEFAULTS, readState, selectionQuery, writeState, type State } from "../src/state";
+import { baseline, DEFAULTS, readState, selectionQuery, treeQuery, writeState, type State } from "../src/state";
 
 function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
 	const places: Record<string, unknown> = {};
@@ -50,7 +50,8 @@ test("columns: every cut is refused, none is believed", () => {
 
 test("state: a link reproduces what was shown", () => {
 	const s: State = {
-		span: { from: 1776222847254.125, to: 1776222967000 }, last: 120e3, mode: "cores", rows: 25, linear: true, tab: "table",
+		span: { from: 1776222847254.125, to: 1776222967000 }, last: 120e3, mode: "cores", rows: 25, b: { from: 1776222840000, to: 1776222845000, cpus: null }, base: "minute", compare: true, flip: true,
+		elided: true, paint: true, by: "cgroup", sandwich: "do_it", linear: true, tab: "table",
 		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
 		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true,
 	};
@@ -65,6 +66,18 @@ test("state: defaults are not written, nonsense is ignored", () => {
 test("state: the same grammar as the command line", () => {
 	const q = selectionQuery({ ...DEFAULTS, only: "user", filters: [["pid", "7"]] }, { from: 1000.5, to: 2000, cpus: [0, 1, 2, 5] });
 	assert.equal(q.toString(), "from=%401.0005&to=%402&cpu=0-2%2C5&pid=7&user-only=1");
+});
+
+test("state: what a selection is compared with", () => {
+	const a = { from: 100e3, to: 105e3, cpus: [3] };
+	const of = (base: State["base"]) => baseline({ ...DEFAULTS, base, b: { from: 1, to: 2, cpus: null } }, a);
+	assert.deepEqual(of("before"), { from: 95e3, to: 100e3, cpus: [3] });
+	assert.deepEqual(of("minute"), { from: 40e3, to: 100e3, cpus: [3] });
+	assert.deepEqual(of("around"), { from: 72.5e3, to: 132.5e3, cpus: [3] });
+	assert.deepEqual(of("hour"), { from: 100e3 - 3600e3, to: 105e3 - 3600e3, cpus: [3] });
+	assert.deepEqual(of("b"), { from: 1, to: 2, cpus: null });
+	const q = treeQuery({ ...DEFAULTS, by: "cpu" }, a, of("before"));
+	assert.equal(q.toString(), "from=%40100&to=%40105&cpu=3&by=cpu&before-from=%4095&before-to=%40100&before-cpu=3");
 });
 
 test("numbers and durations read well", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileSearch, findPath, functions, matchTree, nameOf, nodeAt, parentOf, pathOf, processes, readTree, visible, type Tree } from "../src/tree";
+import { compileSearch, findPath, functions, matchTree, nameOf, nodeAt, parentOf, pathOf, processes, readTree, sandwich, visible, type Tree } from "../src/tree";
 
 interface Node {
 	name: string;
@@ -58,7 +58,7 @@ const LINES = ["redis;main;a;b 3", "redis;main;a 1", "redis;main;c;a;b 2", "java
 test("tree: depth, order by weight, names of any script", () => {
 	const t = make(LINES);
 	assert.equal(t.maxDepth, 5);
-	assert.deepEqual(processes(t), [{ name: "redis", total: 6 }, { name: "java", total: 4 }, { name: "é\u{1F525}", total: 1 }]);
+	assert.deepEqual(processes(t).map((p) => [p.name, p.total]), [["redis", 6], ["java", 4], ["é\u{1F525}", 1]]);
 	for (let i = 1; i < t.n; i++) {
 		const p = parentOf(t, i);
 		assert.equal(t.depth[p] + 1, t.depth[i]);
@@ -103,6 +103,21 @@ test("tree: what is drawn is what is found under the pointer, at any zoom", () =
 		assert.equal(findPath(t, pathOf(t, zoom).map((i) => nameOf(t, i))), zoom);
 	}
 	assert.equal(nodeAt(t, 0, 0.5, t.maxDepth + 1), -1);
+});
+
+test("tree: a sandwich has the function's total on both sides, and each stack once", () => {
+	const t = make([...LINES, "redis;main;a;x;a 5"]);
+	const frame = t.names.indexOf("a");
+	const { callers, callees } = sandwich(t, frame);
+	assert.equal(callers.total[0], 15);
+	assert.equal(callees.total[0], 15);
+	const below = (s: Tree, path: string[]) => s.total[findPath(s, path)];
+	assert.equal(below(callees, ["b"]), 5);
+	assert.equal(below(callees, ["x", "a"]), 5);
+	assert.equal(below(callers, ["run", "java"]), 4);
+	assert.equal(below(callers, ["main", "redis"]), 4);
+	assert.equal(below(callers, ["c", "main", "redis"]), 2);
+	assert.equal(below(callers, ["x", "a", "main", "redis"]), 5);
 });
 
 test("tree: a damaged one is refused", () => {

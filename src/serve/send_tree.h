@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A flame tree as columns: flat arrays that the page draws from as they are. */
+#pragma once
+#include "query/view_diff.h"
+#include "query/views.h"
+#include "serve/routes.h"
+
+/* Of a frame, in a differential: whether its change exceeds chance. */
+enum cam_change { CAM_CHANGE_CHANCE, CAM_CHANGE_MORE, CAM_CHANGE_LESS };
+
+/* d: what is known of the changes, where f has a before beside it; else NULL. Prunes f. */
+void cam_send_tree(struct cam_flame *f, const struct cam_diff *d, struct cam_answer *a);

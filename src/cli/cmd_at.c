@@ -193,10 +193,18 @@ static int show(struct at_arguments *a, const struct cam_moment *m)
 
 int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv)
 {
+	static const char examples[] =
+		"Examples:\n"
+		"  perfcam at 03:14:07                            the latest such moment\n"
+		"  perfcam at 2026-04-15T03:14:07Z --around 2s\n"
+		"  perfcam at boot+12345.678                      the stamp of a line of dmesg\n"
+		"  perfcam at --event 3f9a01 --json\n"
+		"  perfcam at -90s --pid 2997";
 	struct at_arguments a = {0};
 	const struct cam_option options[] = {
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "rows of each table (default: 10)"},
 		CAM_VIEWING_OPTIONS(a.v),
+		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int n_rest;

@@ -33,10 +33,10 @@ struct top_arguments {
 static const struct {
 	const char *name, *sort;
 } ways[] = {
-	{"process", "process"}, {"thread", "tid,comm"}, {"function", "symbol,dso"},
-	{"module", "dso"},	{"cgroup", "cgroup"},	{"core", "cpu"},
-	{"command", "comm"},	{"user", "user"},	{"program", "exe"},
-	{"time", "time"},
+	{"process", "process"}, {"thread", "tid,comm"},	    {"function", "symbol,dso"},
+	{"module", "dso"},	{"cgroup", "cgroup"},	    {"core", "cpu"},
+	{"command", "comm"},	{"user", "user"},	    {"program", "exe"},
+	{"time", "time"},	{"container", "container"}, {"pod", "pod"},
 };
 
 static int find_keys(struct top_arguments *a)
@@ -51,8 +51,8 @@ static int find_keys(struct top_arguments *a)
 	}
 	if (!sort)
 		return cam_usage(
-			"--by takes process, thread, function, module, cgroup, core, command, "
-			"user, program or time, not '%s'",
+			"--by takes process, thread, function, module, cgroup, container, pod, "
+			"core, command, user, program or time, not '%s'",
 			a->by);
 	if (cam_table_sort_parse(cam_text_of(sort), &a->table, why, sizeof(why)))
 		return cam_usage("--sort: %s", why);
@@ -212,10 +212,18 @@ static int check(struct top_arguments *a)
 
 int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 {
+	static const char examples[] =
+		"Examples:\n"
+		"  perfcam top --follow                           the last 10 s, again and again\n"
+		"  perfcam top 03:14:07 --around 2s --by function what was hot then\n"
+		"  perfcam top --last 1h --by cgroup -n 50\n"
+		"  perfcam top --last 10m --sort cpu,comm         who was on which core\n"
+		"  perfcam top --last 60s --sort time --time-quantum 1s --comm nginx\n"
+		"  perfcam top -i perf.data --sort comm,dso,symbol,overhead_children";
 	struct top_arguments a = {0};
 	const struct cam_option options[] = {
 		{"by", 0, CAM_OPTION_TEXT, &a.by, "WHAT",
-		 "process (default), thread, function, module, cgroup, core, …"},
+		 "process (default), thread, function, module, cgroup, container, pod, core, …"},
 		{"sort", 's', CAM_OPTION_TEXT, &a.sort, "KEYS",
 		 "perf's way: comm,dso,symbol,pid,tid,cpu,cgroup,time,overhead_children, …"},
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "rows (default: 20)"},
@@ -226,6 +234,7 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 		{"every", 0, CAM_OPTION_TEXT, &a.every, "2s", "with --follow: how often"},
 		{"times", 0, CAM_OPTION_COUNT, &a.times, "N", "with --follow: so often, then end"},
 		CAM_VIEWING_OPTIONS(a.v),
+		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int n_rest;

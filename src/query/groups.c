@@ -14,6 +14,7 @@
 #include "query/groups.h"
 
 #include "base/vec.h"
+#include "model/container.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +34,8 @@ static const struct {
 	[CAM_KEY_USER] = {"user", "uid", "users", false, true},
 	[CAM_KEY_EXE] = {"exe", "program", "programs", false, true},
 	[CAM_KEY_CGROUP] = {"cgroup", "cgroups", "cgroup_id", false, true},
+	[CAM_KEY_CONTAINER] = {"container", "containers", "container_id", false, true},
+	[CAM_KEY_POD] = {"pod", "pods", "pod_uid", false, true},
 	[CAM_KEY_CPU] = {"cpu", "core", "cores", false, false},
 	[CAM_KEY_EVENT] = {"event", "event-type", "events", false, false},
 	[CAM_KEY_TIME] = {"time", "times", "second", false, false},
@@ -269,6 +272,12 @@ static int task_value(struct cam_groups *g, struct step *s, uint32_t task, enum 
 		return 0;
 	case CAM_KEY_EXE:
 		return intern(g, cam_string(t, k->exe), &v->text);
+	case CAM_KEY_CONTAINER:
+		return intern(g, cam_container_of(cam_string(t, k->cgroup)).id, &v->text);
+	case CAM_KEY_POD: {
+		struct cam_container c = cam_container_of(cam_string(t, k->cgroup));
+		return intern(g, cam_text_of(c.pod), &v->text);
+	}
 	default:
 		return intern(g, cam_string(t, k->cgroup), &v->text);
 	}

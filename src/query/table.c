@@ -475,10 +475,11 @@ static bool parse_order(struct cam_text word, enum cam_table_order *order)
 
 static int wrong_key(struct cam_text word, const char *what, char *why, size_t why_bytes)
 {
-	snprintf(why, why_bytes,
-		 "'%.*s' %s; there are comm process pid tid user exe cgroup cpu event time symbol "
-		 "dso, overhead overhead_children overhead_sys overhead_us period sample",
-		 (int)(word.n < 32 ? word.n : 32), word.p, what);
+	snprintf(
+		why, why_bytes,
+		"'%.*s' %s; there are comm process pid tid user exe cgroup container pod cpu event "
+		"time symbol dso, overhead overhead_children overhead_sys overhead_us period sample",
+		(int)(word.n < 32 ? word.n : 32), word.p, what);
 	return -EINVAL;
 }
 

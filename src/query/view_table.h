@@ -11,6 +11,8 @@ enum cam_key {
 	CAM_KEY_USER, /* its number; CAM_UID_NONE: not known */
 	CAM_KEY_EXE,
 	CAM_KEY_CGROUP,
+	CAM_KEY_CONTAINER, /* its id, or name: model/container.h */
+	CAM_KEY_POD,
 	CAM_KEY_CPU, /* CAM_CPU_NONE: not known */
 	CAM_KEY_EVENT,
 	CAM_KEY_TIME, /* where a piece of time begins: UTC, or the window's clock where that is unknown */

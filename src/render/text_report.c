@@ -31,7 +31,8 @@ static const char *const heads[CAM_KEY_MAX] = {
 	[CAM_KEY_COMM] = "Command",  [CAM_KEY_PROCESS] = "Pid:Command",
 	[CAM_KEY_PID] = "Pid",	     [CAM_KEY_TID] = "Tid",
 	[CAM_KEY_USER] = "Uid",	     [CAM_KEY_EXE] = "Program",
-	[CAM_KEY_CGROUP] = "Cgroup", [CAM_KEY_CPU] = "CPU",
+	[CAM_KEY_CGROUP] = "Cgroup", [CAM_KEY_CONTAINER] = "Container",
+	[CAM_KEY_POD] = "Pod",	     [CAM_KEY_CPU] = "CPU",
 	[CAM_KEY_EVENT] = "Event",   [CAM_KEY_TIME] = "Time",
 	[CAM_KEY_SYMBOL] = "Symbol", [CAM_KEY_DSO] = "Shared Object",
 };

@@ -11,10 +11,13 @@
 #define LEAST_ROOM  16u
 
 static const char *const heads[CAM_KEY_MAX] = {
-	[CAM_KEY_COMM] = "command",  [CAM_KEY_PROCESS] = "process", [CAM_KEY_PID] = "pid",
-	[CAM_KEY_TID] = "tid",	     [CAM_KEY_USER] = "uid",	    [CAM_KEY_EXE] = "program",
-	[CAM_KEY_CGROUP] = "cgroup", [CAM_KEY_CPU] = "core",	    [CAM_KEY_EVENT] = "event",
-	[CAM_KEY_TIME] = "time",     [CAM_KEY_SYMBOL] = "function", [CAM_KEY_DSO] = "module",
+	[CAM_KEY_COMM] = "command",    [CAM_KEY_PROCESS] = "process",
+	[CAM_KEY_PID] = "pid",	       [CAM_KEY_TID] = "tid",
+	[CAM_KEY_USER] = "uid",	       [CAM_KEY_EXE] = "program",
+	[CAM_KEY_CGROUP] = "cgroup",   [CAM_KEY_CONTAINER] = "container",
+	[CAM_KEY_POD] = "pod",	       [CAM_KEY_CPU] = "core",
+	[CAM_KEY_EVENT] = "event",     [CAM_KEY_TIME] = "time",
+	[CAM_KEY_SYMBOL] = "function", [CAM_KEY_DSO] = "module",
 };
 
 struct layout {

@@ -398,6 +398,16 @@ static int by_group(const void *x, const void *y)
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
+/* As they are where groups follow the walk's own order, by comm and event type. */
+static bool is_sorted(const struct cam_group_item *items, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (by_group(&items[i - 1], &items[i]) > 0)
+			return false;
+	}
+	return true;
+}
+
 static int deliver(struct cam_groups *g, struct step *s)
 {
 	struct cam_group_item *items = calloc(s->n_raws + 1, sizeof(*items));
@@ -419,7 +429,7 @@ static int deliver(struct cam_groups *g, struct step *s)
 		g->all.weight += items[i].m.weight;
 		g->all.cpu_ns += items[i].m.cpu_ns;
 	}
-	if (!err && s->n_raws)
+	if (!err && !is_sorted(items, s->n_raws))
 		qsort(items, s->n_raws, sizeof(*items), by_group);
 	if (!err && s->n_raws)
 		err = g->options->window(g->options->self, g, s->x, items, s->n_raws);

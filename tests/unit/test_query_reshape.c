@@ -270,12 +270,48 @@ static void test_by_what_a_task_is(void **state)
 	}
 }
 
+/* Two builds of one file are one module by its path, and two by build-id. */
+static void test_builds(void **state)
+{
+	(void)state;
+	for (int builds = 0; builds < 2; builds++) {
+		struct fake_window *w = fake_window_new();
+		struct cam_task_id task = fake_task(w, 1, 1, "t");
+		for (int i = 0; i < 2; i++) {
+			struct cam_module m = {.path = fake_str(w, "/usr/lib/libx.so"),
+					       .build_id = fake_str(w, i ? "\x01\xabZZZZZZZZ"
+									 : "\xff\x02"),
+					       .kind = CAM_MODULE_FILE};
+			struct cam_function fn = {.name = fake_str(w, i ? "one" : "two")};
+			struct cam_location l = {.func_offset = CAM_OFFSET_NONE};
+			struct cam_loc_id loc;
+			struct cam_place_id place;
+			assert_int_equal(cam_module_intern(&w->t, &m, &fn.module), 0);
+			assert_int_equal(cam_function_intern(&w->t, &fn, &l.func), 0);
+			assert_int_equal(cam_location_intern(&w->t, &l, &loc), 0);
+			assert_int_equal(cam_place_intern(&w->t, &loc, 1, &place), 0);
+			fake_sample(w, (uint64_t)i, 0, task, place);
+		}
+		struct cam_flame f = flame_of(w, (struct cam_flame_options){.builds = builds});
+		struct cam_reshape r = {.group = CAM_GROUP_MODULE};
+		assert_int_equal(cam_reshape_apply(&r, &f, NULL), 0);
+		char *got = dump(&f);
+		assert_string_equal(got,
+				    builds ? "all 0/2\n t 0/2\n  libx.so 01ab5a5a5a5a5a5a 1/1\n"
+					     "  libx.so ff02 1/1\n"
+					   : "all 0/2\n t 0/2\n  libx.so 2/2\n");
+		free(got);
+		cam_flame_free(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),	 cmocka_unit_test(test_twice_reversed_is_as_before),
 		cmocka_unit_test(test_too_much), cmocka_unit_test(test_chart),
 		cmocka_unit_test(test_by),	 cmocka_unit_test(test_by_what_a_task_is),
+		cmocka_unit_test(test_builds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -449,7 +449,12 @@ int cam_perf_data_read(struct cam_input *in, struct cam_sink *sink,
 	r->swap = h.swap;
 	int err = open_reader(r, 1);
 	if (!err && h.form == CAM_PERF_FORM_NONE) {
-		st->damaged_bytes = (uint64_t)(in->end - in->p);
+		do
+			in->p = in->end;
+		while (cam_input_more(in));
+		st->damaged_bytes = in->bytes;
+		st->bytes_in = in->bytes_in;
+		st->end = in->state;
 	} else if (!err) {
 		in->p += h.bytes;
 		err = read_streams(r, &s, 1);
@@ -525,7 +530,9 @@ int cam_perf_data_read_files(const struct cam_perf_file *files, size_t n_files,
 	int err = r && streams ? open_reader(r, n_files) : -ENOMEM;
 	if (!err)
 		err = read_all(r, files, n_files, streams);
+	st->bytes_in = 0;
 	for (size_t i = 0; i < n_files && streams; i++) {
+		st->bytes_in += files[i].bytes;
 		cam_input_close(streams[i].in);
 		cam_perf_unpack_free(streams[i].unpack);
 	}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A recording of perf's (tests/data/tmpl.perf.data.zst), with a namer and a sink that are watched: what is
+ * asked for, in which batches, and what becomes of refusals and new windows. And order and spaces by
+ * themselves. What perf prints of recordings is compared in tests/cli/test_perf_data.py.
+ */
+#include "interop/perf_data_in.h"
+#include "interop/perf_data_order.h"
+#include "support_input.h"
+#include "support_sink.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SAMPLES 957u /* by perf's own print of it */
+
+static ssize_t read_at(void *arg, void *room, size_t n, uint64_t at)
+{
+	const struct cam_buf *b = arg;
+	if (at >= b->len)
+		return 0;
+	n = n < b->len - at ? n : (size_t)(b->len - at);
+	/* A little at a time, as a slow disk may. */
+	n = n < 5000 ? n : 5000;
+	memcpy(room, b->data + at, n);
+	return (ssize_t)n;
+}
+
+struct result {
+	struct cam_buf data;
+	struct record_sink *r;
+	struct cam_import_stats st;
+	int err;
+};
+
+static struct result start(void)
+{
+	return (struct result){.data = slurp_data("tmpl.perf.data.zst"), .r = record_sink_new()};
+}
+
+static void run(struct result *x, const struct cam_import_options *o)
+{
+	const struct cam_perf_file file = {&x->data, read_at, x->data.len};
+	x->err = cam_perf_data_read_files(&file, 1, &x->r->sink, o, &x->st);
+	assert_int_equal(x->r->breaches, 0);
+}
+
+static void done(struct result *x)
+{
+	record_sink_free(x->r);
+	cam_buf_free(&x->data);
+}
+
+/* A namer that knows one file, calls every offset after itself, and counts its calls. */
+struct namer {
+	struct cam_namer namer;
+	unsigned modules, calls;
+	size_t offsets;
+	int error;
+};
+
+static int find_module(struct cam_namer *n, const struct cam_namer_module *m, uint32_t *file)
+{
+	struct namer *self = n->self;
+	self->modules++;
+	*file = 5;
+	return cam_text_ends(m->path, CAM_TEXT("/tmpl")) ? 0 : -ENOENT;
+}
+
+static int find_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
+		      cam_namer_name_fn *fn, void *arg)
+{
+	struct namer *self = n->self;
+	assert_int_equal(file, 5);
+	self->calls++;
+	self->offsets += n_offsets;
+	for (size_t i = 0; i < n_offsets && !self->error; i++) {
+		char text[32];
+		int bytes = snprintf(text, sizeof(text), "f_%llx",
+				     (unsigned long long)offsets[i] & ~0xfull);
+		const struct cam_name name = {
+			.offset = offsets[i],
+			.start = offsets[i] & ~0xfull,
+			.source = CAM_NAME_SYMTAB,
+			.name = {text, (size_t)bytes},
+		};
+		assert_int_equal(fn(arg, i, &name), 0);
+	}
+	return self->error;
+}
+
+static struct namer *new_namer(void)
+{
+	struct namer *n = calloc(1, sizeof(*n));
+	n->namer = (struct cam_namer){.self = n, .module = find_module, .names = find_names};
+	return n;
+}
+
+static void names_are_asked_for_once_and_in_batches(void **state)
+{
+	(void)state;
+	struct result x = start();
+	struct namer *n = new_namer();
+	run(&x, &(struct cam_import_options){.namer = &n->namer});
+	assert_int_equal(x.err, 0);
+	assert_int_equal(x.r->n_samples, SAMPLES);
+	assert_int_equal(n->calls, 1);
+	size_t named = 0;
+	for (size_t i = 0; i < x.r->n_samples; i++) {
+		const struct sink_sample *s = &x.r->samples[i];
+		for (size_t k = 0; k < s->n_frames; k++) {
+			const struct sink_frame *f = &s->frames[k];
+			bool ours = cam_text_ends(f->module, CAM_TEXT("/tmpl"));
+			assert_int_equal(f->name.n > 0, ours);
+			if (!ours)
+				continue;
+			named++;
+			char want[32];
+			snprintf(want, sizeof(want), "f_%llx",
+				 (unsigned long long)f->address & ~0xfull);
+			assert_true(cam_text_equal(f->name, cam_text_of(want)));
+			assert_int_equal(f->offset, f->address & 0xf);
+			assert_int_equal(f->source, CAM_NAME_SYMTAB);
+		}
+	}
+	assert_true(named > n->offsets && n->offsets > 10);
+	free(n);
+	done(&x);
+}
+
+static void an_error_of_the_namer_ends_it(void **state)
+{
+	(void)state;
+	struct result x = start();
+	struct namer *n = new_namer();
+	n->error = -EIO;
+	run(&x, &(struct cam_import_options){.namer = &n->namer});
+	assert_int_equal(x.err, -EIO);
+	free(n);
+	done(&x);
+}
+
+/* Ids die with their window: a sink that begins a new one all the time gets the same samples. */
+static void windows_that_end_change_nothing(void **state)
+{
+	(void)state;
+	struct result a = start(), b = start();
+	b.r->new_window_every = 3;
+	run(&a, NULL);
+	run(&b, NULL);
+	assert_int_equal(a.r->n_samples, SAMPLES);
+	assert_int_equal(b.r->n_samples, SAMPLES);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		const struct sink_sample *p = &a.r->samples[i], *q = &b.r->samples[i];
+		assert_int_equal(p->time_ns, q->time_ns);
+		assert_true(cam_text_equal(p->comm, q->comm) && cam_text_equal(p->event, q->event));
+		assert_int_equal(p->n_frames, q->n_frames);
+		for (size_t k = 0; k < p->n_frames; k++) {
+			assert_int_equal(p->frames[k].address, q->frames[k].address);
+			assert_true(cam_text_equal(p->frames[k].module, q->frames[k].module));
+		}
+	}
+	done(&a);
+	done(&b);
+}
+
+static void refusals_cost_one_sample(void **state)
+{
+	(void)state;
+	for (int what = 0; what < 2; what++) {
+		struct result x = start();
+		x.r->refusal = what ? -E2BIG : -ERANGE;
+		*(what ? &x.r->refuse_location : &x.r->refuse_begin) = 20;
+		run(&x, NULL);
+		assert_int_equal(x.err, 0);
+		assert_int_equal(x.st.refused_samples, 1);
+		assert_int_equal(x.st.samples, SAMPLES - 1);
+		assert_true(cam_import_is_partial(&x.st));
+		done(&x);
+	}
+	struct result x = start();
+	x.r->refusal = -ENOSPC;
+	x.r->refuse_begin = 20;
+	run(&x, NULL);
+	assert_int_equal(x.err, -ENOSPC);
+	done(&x);
+}
+
+/* Without addresses a module without names is one location. */
+static void addresses_can_be_dropped(void **state)
+{
+	(void)state;
+	struct result x = start();
+	run(&x, &(struct cam_import_options){.drop_addresses = true});
+	assert_int_equal(x.r->n_samples, SAMPLES);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		for (size_t k = 0; k < x.r->samples[i].n_frames; k++)
+			assert_int_equal(x.r->samples[i].frames[k].address, 0);
+	}
+	assert_true(x.r->window.n_locations < 20);
+	done(&x);
+}
+
+static void facts_and_anchors(void **state)
+{
+	(void)state;
+	struct result x = start();
+	run(&x, &(struct cam_import_options){.began_ns = 1000, .began_uncertain_ns = 5});
+	bool host = false;
+	for (size_t i = 0; i + 1 < x.r->n_facts; i += 2)
+		host |= cam_text_equal(x.r->facts[i], CAM_TEXT("hostname"));
+	assert_true(host);
+	assert_int_equal(x.r->n_anchors, 1);
+	assert_int_equal(x.r->anchors[0].realtime_ns, 1000);
+	assert_int_equal(x.r->anchors[0].time_ns, x.r->samples[0].time_ns);
+	assert_int_equal(x.st.clock, CAM_CLOCK_FOREIGN);
+	done(&x);
+}
+
+static void times_of(struct cam_perf_order *o, const uint64_t *want, size_t n)
+{
+	assert_int_equal(o->n_ready, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(o->entries[i].time_ns, want[i]);
+}
+
+static void add(struct cam_perf_order *o, size_t stream, uint64_t time_ns)
+{
+	uint64_t record[2] = {time_ns, stream};
+	assert_int_equal(cam_perf_order_add(o, stream, time_ns, record, sizeof(record)), 0);
+}
+
+static void records_wait_for_the_round_after_theirs(void **state)
+{
+	(void)state;
+	struct cam_perf_order o;
+	assert_int_equal(cam_perf_order_init(&o, 1), 0);
+	for (uint64_t t = 5; t < 20; t += 4)
+		add(&o, 0, t);
+	add(&o, 0, 3);
+	add(&o, 0, 7);
+	cam_perf_order_round(&o, 0);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_PROMISED), 0);
+	times_of(&o, NULL, 0);
+	cam_perf_order_drop(&o);
+	add(&o, 0, 8);
+	add(&o, 0, 30);
+	cam_perf_order_round(&o, 0);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_PROMISED), 0);
+	times_of(&o, (uint64_t[]){3, 5, 7, 8, 9, 13, 17}, 7);
+	for (size_t i = 0; i < o.n_ready; i++)
+		assert_int_equal(*(uint64_t *)(void *)(o.bytes + o.entries[i].at * 8ul),
+				 o.entries[i].time_ns);
+	cam_perf_order_drop(&o);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_ALL), 0);
+	times_of(&o, (uint64_t[]){30}, 1);
+	assert_int_equal(*(uint64_t *)(void *)(o.bytes + o.entries[0].at * 8ul), 30);
+	cam_perf_order_free(&o);
+}
+
+static void streams_wait_for_each_other(void **state)
+{
+	(void)state;
+	struct cam_perf_order o;
+	assert_int_equal(cam_perf_order_init(&o, 2), 0);
+	for (int round = 0; round < 2; round++) {
+		add(&o, 0, 10);
+		cam_perf_order_round(&o, 0);
+	}
+	add(&o, 1, 4);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_PROMISED), 0);
+	times_of(&o, NULL, 0);
+	cam_perf_order_end(&o, 1);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_PROMISED), 0);
+	times_of(&o, (uint64_t[]){4, 10, 10}, 3);
+	cam_perf_order_free(&o);
+}
+
+static void a_full_order_lets_the_older_half_go(void **state)
+{
+	(void)state;
+	static uint8_t record[65528];
+	struct cam_perf_order o;
+	uint64_t n = 0;
+	assert_int_equal(cam_perf_order_init(&o, 1), 0);
+	while (cam_perf_order_add(&o, 0, n, record, sizeof(record)) == 0)
+		n++;
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_HALF), 0);
+	assert_int_equal(o.n_ready, n / 2 + 1);
+	cam_perf_order_drop(&o);
+	assert_int_equal(cam_perf_order_add(&o, 0, n, record, sizeof(record)), 0);
+	cam_perf_order_free(&o);
+}
+
+static void map(struct cam_perf_spaces *s, int32_t pid, uint64_t start, uint64_t end,
+		const char *path)
+{
+	const struct cam_perf_mapping m = {
+		.pid = pid,
+		.tid = pid,
+		.start = start,
+		.bytes = end - start,
+		.offset = 0x1000,
+		.path = cam_text_of(path),
+		.build_id = CAM_TEXT(""),
+		.executable = true,
+	};
+	assert_int_equal(cam_perf_spaces_map(s, &m), 0);
+}
+
+static void expect_at(struct cam_perf_spaces *s, int32_t pid, uint64_t address, const char *path,
+		      uint64_t offset)
+{
+	const struct cam_perf_map *m = cam_perf_space_find(cam_perf_spaces_of(s, pid), address);
+	if (!path) {
+		assert_null(m);
+		return;
+	}
+	assert_non_null(m);
+	assert_true(cam_text_equal(cam_string(&s->texts, s->objects[m->object].path),
+				   cam_text_of(path)));
+	assert_int_equal(address - m->start + m->offset, offset);
+}
+
+static void spaces_are_values(void **state)
+{
+	(void)state;
+	struct cam_perf_spaces s;
+	assert_int_equal(cam_perf_spaces_init(&s), 0);
+	map(&s, 1, 0x1000, 0x5000, "a");
+	map(&s, 1, 0x2000, 0x3000, "b");
+	expect_at(&s, 1, 0x1fff, "a", 0x1fff);
+	expect_at(&s, 1, 0x2000, "b", 0x1000);
+	expect_at(&s, 1, 0x3000, "a", 0x3000);
+	expect_at(&s, 1, 0x5000, NULL, 0);
+	assert_int_equal(cam_perf_spaces_fork(&s, 2, 2, 1, 1, false), 0);
+	assert_ptr_equal(cam_perf_spaces_of(&s, 1), cam_perf_spaces_of(&s, 2));
+	struct cam_perf_space *held = cam_perf_spaces_hold(&s, 2);
+	map(&s, 2, 0, 0x10000, "c");
+	expect_at(&s, 1, 0x2000, "b", 0x1000);
+	expect_at(&s, 2, 0x2000, "c", 0x3000);
+	assert_int_equal(held->n, 3);
+	assert_true(held->number != cam_perf_spaces_of(&s, 2)->number);
+	cam_perf_spaces_let_go(&s, held);
+	cam_perf_spaces_free(&s);
+}
+
+static void comms_go_to_children(void **state)
+{
+	(void)state;
+	struct cam_perf_spaces s;
+	assert_int_equal(cam_perf_spaces_init(&s), 0);
+	struct cam_perf_thread *t = cam_perf_spaces_thread(&s, 9, 9);
+	assert_true(cam_text_equal(cam_string(&s.texts, t->comm), CAM_TEXT(":9")));
+	cam_perf_spaces_comm(&s, 9, 9, CAM_TEXT("make"));
+	cam_perf_spaces_fork(&s, 10, 10, 9, 9, false);
+	t = cam_perf_spaces_thread(&s, 10, 10);
+	assert_true(cam_text_equal(cam_string(&s.texts, t->comm), CAM_TEXT("make")));
+	/* The number is used again: another thread. */
+	cam_perf_spaces_fork(&s, 9, 9, 77, 77, false);
+	t = cam_perf_spaces_thread(&s, 9, 9);
+	assert_true(cam_text_equal(cam_string(&s.texts, t->comm), CAM_TEXT(":9")));
+	cam_perf_spaces_free(&s);
+}
+
+/* Mappings of processes that are gone make room; what still does not fit is counted. */
+static void spaces_are_bounded(void **state)
+{
+	(void)state;
+	struct cam_perf_spaces s;
+	assert_int_equal(cam_perf_spaces_init(&s), 0);
+	for (int32_t pid = 1; pid <= 100; pid++) {
+		for (uint64_t i = 0; i < 30000; i++)
+			map(&s, pid, i << 12, (i + 1) << 12, "x");
+		cam_perf_spaces_exit(&s, pid, pid);
+	}
+	assert_true(s.map_bytes <= CAM_PERF_SPACE_BYTES);
+	assert_int_equal(s.refused, 0);
+	expect_at(&s, 100, 0x1000, "x", 0x1000);
+	for (uint64_t i = 0; i <= CAM_PERF_MAX_MAPS; i++)
+		map(&s, 500, i << 12, (i + 1) << 12, "x");
+	assert_true(s.refused > 0);
+	cam_perf_spaces_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_asked_for_once_and_in_batches),
+		cmocka_unit_test(an_error_of_the_namer_ends_it),
+		cmocka_unit_test(windows_that_end_change_nothing),
+		cmocka_unit_test(refusals_cost_one_sample),
+		cmocka_unit_test(addresses_can_be_dropped),
+		cmocka_unit_test(facts_and_anchors),
+		cmocka_unit_test(records_wait_for_the_round_after_theirs),
+		cmocka_unit_test(streams_wait_for_each_other),
+		cmocka_unit_test(a_full_order_lets_the_older_half_go),
+		cmocka_unit_test(spaces_are_values),
+		cmocka_unit_test(comms_go_to_children),
+		cmocka_unit_test(spaces_are_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

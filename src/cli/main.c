@@ -13,7 +13,7 @@ static const struct cam_verb verbs[] = {
 	 cam_cmd_run},
 	{"serve", "[--store DIR] [--listen ADDR:PORT]",
 	 "Answers over HTTP what is in a store; changes nothing.", cam_cmd_serve},
-	{"import", "[--store DIR] FILE…", "Adds perf script texts and folded stacks to a store.",
+	{"import", "[--store DIR] FILE…", "Adds files of perf and other profilers to a store.",
 	 cam_cmd_import},
 	{"ls",
 	 "[--store DIR | -i FILE] [--last 1h | --from T | --at T] [--pinned] [--names] [--json]",

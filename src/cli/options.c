@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
+#include "cli/examples.h"
 #include "cli/say.h"
 
 #include <errno.h>
@@ -28,6 +29,8 @@ static void print_help(const struct cam_verb *verb, const struct cam_option *opt
 			snprintf(left, sizeof(left), "      --%s%s", o->name, value);
 		printf("%-32s %s\n", left, o->help);
 	}
+	if (*cam_examples(verb->name))
+		printf("\nExamples:\n%s", cam_examples(verb->name));
 }
 
 static const struct cam_option *find(const struct cam_option *options, const char *arg,

@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import pty
 import random
 import re
 import signal
@@ -163,6 +164,19 @@ class Tables(Case):
         out = self.good("top", "--store", self.store, "--follow", "--times", "2", "--every", "100ms", "--last", "200000h")
         self.assertEqual(out.count(b"everything recorded"), 2)
         self.check_terminal(out)
+
+    def test_follow_redraws_a_terminal(self):
+        samples = synth.recording(64, 4, 100)
+        self.good("import", "--store", self.store, "-", stdin=synth.text_of(samples))
+        master, slave = pty.openpty()
+        child = support.Child("top", "--store", self.store, "--follow", "--times", "2", "--every", "100ms", "--last",
+                              "200000h", stdout=slave)
+        self.assertEqual(child.p.wait(), 0)
+        os.close(slave)
+        text = os.read(master, 65536)
+        os.close(master)
+        self.assertTrue(text.startswith(b"\x1b[H\x1b[J"), text[:100])
+        self.assertEqual(text.count(b"\x1b[H"), 2)
 
     def test_hostile_names(self):
         """What would steer a terminal comes out as text, and JSON has the bytes."""

@@ -500,6 +500,38 @@ static void test_errors(void **state)
 	}
 }
 
+/* A window whose footer has no match is not read; one that has is. */
+static void test_what_cannot_match_is_not_read(void **state)
+{
+	(void)state;
+	static const char *const patterns[] = {"nothing", "read", "nginx"};
+	for (size_t i = 0; i < 3; i++) {
+		struct fake_window *f = fake_window_new();
+		struct cam_task_id task = fake_task(f, 10, 10, "nginx");
+		for (uint64_t k = 1; k <= 10; k++)
+			fake_sample(f, k * SEC, 0, task, fake_place(f, "main;read"));
+		struct cam_source *source = fake_source_new(&f, 1);
+		struct cam_selection s;
+		char why[100];
+		cam_selection_init(&s);
+		assert_int_equal(cam_selection_add(&s, CAM_FILTER_MATCH, cam_text_of(patterns[i]),
+						   why, sizeof(why)),
+				 0);
+		struct tally y = {0};
+		struct cam_walk walk;
+		struct cam_walk_view view = {.self = &y,
+					     .rows = on_rows,
+					     .columns = CAM_COL_TASK | CAM_COL_CPU | CAM_COL_TIME};
+		assert_int_equal(cam_walk(source, &s, &view, &walk), 0);
+		assert_int_equal(walk.seen.samples, i ? 10 : 0);
+		assert_int_equal(walk.seen.windows, 1);
+		assert_int_equal(f->samples_calls, i ? 1 : 0);
+		cam_walk_free(&walk);
+		cam_selection_free(&s);
+		source->ops->close(source);
+	}
+}
+
 struct meter {
 	uint64_t done, all;
 	unsigned told, stop_at;
@@ -548,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_wall_times),
 		cmocka_unit_test(test_what_was_not_seen),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_what_cannot_match_is_not_read),
 		cmocka_unit_test(test_progress),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,8 +267,16 @@ static int open_given_file(const struct cam_reading_options *o, struct cam_readi
 	return status;
 }
 
+/* Windows are opened and closed by the hundred: what one gave back the next one uses, page by page. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 static int open_store(const struct cam_reading_options *o, struct cam_reading *r)
 {
+	keep_memory();
 	char *path = r->name;
 	int err = cam_store_path(o->store, path, sizeof(r->name));
 	if (err)

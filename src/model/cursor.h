@@ -33,6 +33,7 @@ struct cam_window_info {
 	uint64_t file_bytes;
 	uint32_t events;
 	uint32_t cpus;
+	uint32_t etypes; /* event types of an open window; 0: only its tables know */
 	bool sealed;	 /* else an open or unsealed journal */
 	bool clean_end;	 /* ended on purpose; else what follows may be a gap */
 	bool has_places; /* addresses of all frames */

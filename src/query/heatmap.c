@@ -191,29 +191,103 @@ static int64_t place(const struct build *b, struct cam_walk_window *x, uint64_t 
 }
 
 /* Whether nothing but the second and the CPU of a sample matters. */
-static bool by_cells(const struct build *b, const struct cam_walk_window *x)
+static bool by_cells(const struct build *b)
 {
-	const struct cam_selector *selector = &x->selector;
 	return b->o->mode == CAM_HEAT_CORES && b->grid.fine_ns == CAM_NS_PER_SEC && !b->o->paint &&
-	       selector->whole && !selector->by_task && !selector->by_stack &&
-	       x->tables->n_etypes == 1 && !b->s->etypes.n && !b->s->comms.n;
+	       cam_selection_is_plain(b->s);
 }
 
-struct cells_arg {
+struct brief {
 	struct build *b;
-	struct cam_walk_window *x;
+	struct cam_walk *walk;
+	int64_t shift; /* from the window's clock to the axis */
+	bool stepped;  /* the wall clock was, in this window */
 };
 
+static int see_anchor(void *arg, const struct cam_anchor *a)
+{
+	struct brief *x = arg;
+	int64_t at = a->realtime_ns == INT64_MIN
+			     ? 0
+			     : (int64_t)((uint64_t)a->realtime_ns - a->time_ns) -
+				       x->b->axis.from_ns - x->shift;
+	x->stepped |= at > (int64_t)CAM_NS_PER_MS || at < -(int64_t)CAM_NS_PER_MS;
+	return 0;
+}
+
+/* What of a second was due and is not stored. */
+static int miss_cell(struct brief *x, const struct cam_cell *c, int64_t at)
+{
+	struct cam_seen *seen = &x->walk->seen;
+	uint64_t due = c->busy, missing = 0;
+	unsigned worst = CAM_CAUSE_IDLE;
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+		uint64_t n = c->by_cause[i];
+		due += n;
+		seen->by_cause[i] += n;
+		seen->lost += cam_cause_is_loss((enum cam_cause)i) ? n : 0;
+		if (!n || i == CAM_CAUSE_IDLE || i == CAM_CAUSE_FILTERED)
+			continue;
+		missing += n;
+		worst = worst == CAM_CAUSE_IDLE || c->by_cause[worst] < n ? i : worst;
+	}
+	return missing ? cam_heat_grid_miss(&x->b->grid, at, at + SECOND, c->cpu,
+					    1e9 * (double)missing / (double)due, 1,
+					    (enum cam_cause)worst)
+		       : 0;
+}
+
+/* A second of a CPU, by its middle: the right one of the axis whatever part of a second they are apart. */
 static int on_cell(void *arg, const struct cam_cell *c)
 {
-	struct cells_arg *a = arg;
-	if (!c->busy || !cam_selector_takes_cpu(&a->x->selector, c->cpu))
+	struct brief *x = arg;
+	int64_t at = (int64_t)(c->second * CAM_NS_PER_SEC + (uint64_t)x->shift);
+	uint64_t any = 0;
+	if (c->cpu != CAM_CPU_NONE && !cam_selection_takes_cpu(x->b->s, c->cpu))
 		return 0;
-	/* Its middle: in the right second of the axis whatever part of a second they are apart. */
-	int64_t at = place(a->b, a->x, c->second * CAM_NS_PER_SEC + CAM_NS_PER_SEC / 2);
-	a->x->walk->seen.samples += c->busy;
-	return cam_heat_grid_add(&a->b->grid, at, c->cpu,
-				 c->busy > UINT32_MAX ? UINT32_MAX : (uint32_t)c->busy, 0);
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+		any |= c->by_cause[i];
+	x->walk->seen.samples += c->busy;
+	int err = any ? miss_cell(x, c, at) : 0;
+	if (!err && c->busy)
+		err = cam_heat_grid_add(&x->b->grid, at + SECOND / 2, c->cpu,
+					c->busy > UINT32_MAX ? UINT32_MAX : (uint32_t)c->busy, 0);
+	return err;
+}
+
+/* Whether all of a window is meant, by its header. */
+static bool is_whole(const struct cam_selection *s, const struct cam_window_info *info)
+{
+	if (s->clock == CAM_SELECT_ALWAYS)
+		return true;
+	if (s->clock != CAM_SELECT_WALL || info->realtime_ns == INT64_MIN)
+		return false;
+	__int128 end = (__int128)info->realtime_ns + (info->end_ns - info->start_ns);
+	return info->realtime_ns >= s->from_ns && end <= s->to_ns;
+}
+
+/* A window of our own recorder, which keeps no idle samples, from its footer. */
+static int take_briefly(void *self, struct cam_walk *walk, struct cam_window *w)
+{
+	struct build *b = self;
+	const struct cam_window_info *info = &w->info;
+	if (!by_cells(b) || info->imported || info->etypes != 1 || !is_whole(b->s, info) ||
+	    info->clock == CAM_CLOCK_ABSENT)
+		return 0;
+	struct brief x = {.b = b, .walk = walk};
+	uint64_t from = (uint64_t)b->axis.from_ns;
+	if (b->axis.wall) {
+		x.shift = (int64_t)((uint64_t)info->realtime_ns - info->start_ns - from);
+		int err = w->ops->anchors(w, see_anchor, &x);
+		if (err || x.stepped)
+			return err;
+	} else {
+		x.shift = (int64_t)(0 - from);
+	}
+	int64_t start = (int64_t)(info->start_ns + (uint64_t)x.shift);
+	cam_heat_grid_observe(&b->grid, start, start + (int64_t)(info->end_ns - info->start_ns));
+	int err = w->ops->cells(w, on_cell, &x);
+	return err ? err : 1;
 }
 
 static void observe(struct build *b, struct cam_walk_window *x)
@@ -258,11 +332,7 @@ static int open_window(void *self, struct cam_walk_window *x)
 		}
 		x->own = paint;
 	}
-	if (!by_cells(b, x))
-		return 0;
-	x->samples_done = true;
-	struct cells_arg arg = {b, x};
-	return x->w->ops->cells(x->w, on_cell, &arg);
+	return 0;
 }
 
 static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
@@ -352,6 +422,7 @@ static int walk_windows(struct build *b, struct cam_source *source)
 {
 	const struct cam_walk_view view = {
 		.self = b,
+		.brief = take_briefly,
 		.open = open_window,
 		.rows = on_rows,
 		.ledger = on_ledger,

@@ -207,7 +207,7 @@ static int on_cell(void *arg, const struct cam_cell *c)
 {
 	struct counting *k = arg;
 	uint32_t at = find_second(k->b, c->second);
-	if (at != CAM_INDEX_NONE && cam_selector_takes_cpu(k->x, c->cpu))
+	if (at != CAM_INDEX_NONE && cam_selection_takes_cpu(k->x->selection, c->cpu))
 		k->b->seconds[at].all += c->busy;
 	return 0;
 }

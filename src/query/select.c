@@ -263,6 +263,18 @@ bool cam_selection_may_touch(const struct cam_selection *s, const struct cam_win
 	return (__int128)s->from_ns < info->end_ns && (__int128)s->to_ns > info->start_ns;
 }
 
+bool cam_selection_is_plain(const struct cam_selection *s)
+{
+	return !s->pids.n && !s->tids.n && !s->uids.n && !s->comms.n && !s->etypes.n &&
+	       !s->exes.n && !s->cgroups.n && !s->containers.n && !s->pods.n && !s->match.n &&
+	       !s->exclude.n && s->mode == CAM_SELECT_ANY_MODE;
+}
+
+bool cam_selection_takes_cpu(const struct cam_selection *s, uint32_t cpu)
+{
+	return !s->cpus || (cpu <= CAM_SELECT_MAX_CPU && s->cpus[cpu / 64] >> cpu % 64 & 1);
+}
+
 bool cam_selection_gap(const struct cam_selection *s, const struct cam_window_info *earlier,
 		       const struct cam_window_info *later, struct cam_ledger_row *gap)
 {

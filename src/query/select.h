@@ -134,6 +134,10 @@ int cam_selection_check(struct cam_selection *s, char *why, size_t why_bytes);
 int cam_selection_settle(struct cam_selection *s, struct cam_source *source, char *why,
 			 size_t why_bytes);
 
+/* True: of its times and CPUs it takes everything (but idle, unless with_idle): no other filter is set. */
+bool cam_selection_is_plain(const struct cam_selection *s);
+/* By its filter of CPUs, where it has one. */
+bool cam_selection_takes_cpu(const struct cam_selection *s, uint32_t cpu);
 /*
  * Whether a window can hold anything of the selection's times, by its header alone. next: the header
  * of the window that follows, NULL: none.

@@ -297,15 +297,9 @@ static int task_bits(struct cam_selector *x, uint32_t id)
 	return (int)*v;
 }
 
-bool cam_selector_takes_cpu(const struct cam_selector *x, uint32_t cpu)
-{
-	const uint64_t *cpus = x->selection->cpus;
-	return !cpus || (cpu <= CAM_SELECT_MAX_CPU && cpus[cpu / 64] >> cpu % 64 & 1);
-}
-
 int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i)
 {
-	if (x->selection->cpus && !cam_selector_takes_cpu(x, b->cpu[i]))
+	if (x->selection->cpus && !cam_selection_takes_cpu(x->selection, b->cpu[i]))
 		return CAM_ROW_NO;
 	if (!x->by_task)
 		return CAM_ROW_YES;
@@ -537,7 +531,7 @@ unsigned cam_selector_columns(const struct cam_selector *x)
 
 uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row)
 {
-	if (row->cpu != CAM_CPU_NONE && !cam_selector_takes_cpu(x, row->cpu))
+	if (row->cpu != CAM_CPU_NONE && !cam_selection_takes_cpu(x->selection, row->cpu))
 		return 0;
 	if (x->whole)
 		return row->samples;

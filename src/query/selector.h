@@ -62,7 +62,6 @@ int cam_selector_need_anchors(struct cam_selector *x, struct cam_window *w);
 bool cam_selector_by_totals(const struct cam_selector *x);
 /* The columns cam_selector_row() looks at. */
 unsigned cam_selector_columns(const struct cam_selector *x);
-bool cam_selector_takes_cpu(const struct cam_selector *x, uint32_t cpu);
 /* Row i of a batch: enum cam_row, or -ENOMEM. */
 int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i);
 /* enum cam_verdict, or -ENOMEM. */

@@ -468,10 +468,26 @@ static int walk_touched(struct step *s)
 	return view->close ? view->close(view->self, &s->x, err) : err;
 }
 
+/* 1: the view took it by its footer alone; else as brief() answers. */
+static int walk_briefly(struct step *s)
+{
+	struct cam_walk *walk = s->x.walk;
+	int done = walk->view->brief ? walk->view->brief(walk->view->self, walk, s->x.w) : 0;
+	if (done <= 0)
+		return done;
+	s->x.selector.whole = true;
+	walk->seen.damaged += s->x.w->damage.samples;
+	int err = note_window(s);
+	return err ? err : 1;
+}
+
 static int walk_window(struct cam_walk *walk, struct cam_window *w, size_t index)
 {
 	struct step s = {.x = {.walk = walk, .w = w, .index = index}};
-	int err = w->ops->tables(w, &s.x.tables);
+	int err = walk_briefly(&s);
+	if (err)
+		return err < 0 ? err : 0;
+	err = w->ops->tables(w, &s.x.tables);
 	if (!err)
 		err = note_etypes(walk, s.x.tables);
 	if (err)

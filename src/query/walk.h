@@ -69,6 +69,11 @@ struct cam_walk_view {
 	int (*sum)(void *self, struct cam_walk_window *x, const struct cam_sum *sum,
 		   enum cam_verdict verdict);
 	int (*rows)(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows);
+	/*
+	 * Before anything of a window is read but its header. 1: the view has taken from its footer what
+	 * it needs, and counted that in seen; 0: the other callbacks follow. Errors as of those.
+	 */
+	int (*brief)(void *self, struct cam_walk *walk, struct cam_window *w);
 	/* A row of the ledger that lies within times and CPUs: samples of it that do. */
 	int (*ledger)(void *self, struct cam_walk_window *x, const struct cam_ledger_row *row,
 		      uint64_t samples);

@@ -333,6 +333,7 @@ static int prepare(struct cam_reader *r)
 	if (!err && !r->span_lost)
 		err = -ENOMEM;
 	r->w.info = r->dir.info;
+	r->w.info.etypes = (uint32_t)r->dir.n_etypes;
 	return err;
 }
 

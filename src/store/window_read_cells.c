@@ -20,20 +20,37 @@
 struct part {
 	uint64_t second, n;
 	uint32_t cpu;
-	uint32_t what; /* 0: busy, 1 + cause */
+	uint32_t cause;
 };
 
 struct parts {
 	struct part *rows;
 	size_t n, cap;
+	bool sorted;
 };
+
+static int compare_parts(const void *x, const void *y)
+{
+	const struct part *a = x, *b = y;
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
+}
 
 static int add(struct parts *p, const struct part *part)
 {
 	int err = cam_vec_reserve(&p->rows, &p->cap, p->n + 1, sizeof(*p->rows), SIZE_MAX / 64);
-	if (!err)
-		p->rows[p->n++] = *part;
-	return err;
+	if (err)
+		return err;
+	p->sorted = !p->n || (p->sorted && compare_parts(&p->rows[p->n - 1], part) <= 0);
+	p->rows[p->n++] = *part;
+	return 0;
+}
+
+static void sort(struct parts *p)
+{
+	if (!p->sorted && p->n)
+		qsort(p->rows, p->n, sizeof(*p->rows), compare_parts);
 }
 
 static uint64_t part_before(const struct cam_ledger_row *l, uint64_t second)
@@ -56,7 +73,7 @@ static int add_ledger(void *arg, const struct cam_ledger_row *l)
 		last = first;
 	for (uint64_t s = first; s <= last; s++) {
 		uint64_t n = first == last ? l->samples : part_before(l, s + 1) - part_before(l, s);
-		struct part part = {s, n, l->cpu, 1 + (uint32_t)l->cause};
+		struct part part = {s, n, l->cpu, (uint32_t)l->cause};
 		int err = n ? add(p, &part) : 0;
 		if (err)
 			return err;
@@ -64,54 +81,69 @@ static int add_ledger(void *arg, const struct cam_ledger_row *l)
 	return 0;
 }
 
-static int add_span(struct cam_reader *r, size_t i, struct parts *p)
+static int add_span(struct cam_reader *r, size_t i, struct parts *busy, struct parts *causes)
 {
 	int err = cam_span_counts(r, i);
 	if (err == -EBADMSG) {
 		struct cam_ledger_row row;
 		cam_reader_lose_span(r, i);
 		cam_reader_lost_row(r, i, &row);
-		return add_ledger(p, &row);
+		return add_ledger(causes, &row);
 	}
 	const struct cam_span_in *s = r->span;
+	if (!err)
+		err = cam_vec_reserve(&busy->rows, &busy->cap, busy->n + s->n_runs,
+				      sizeof(*busy->rows), SIZE_MAX / 64);
 	for (uint32_t k = 0; k < s->n_runs && !err; k++) {
-		struct part part = {s->span->second + s->runs[k].second, s->runs[k].n,
-				    r->dir.cpus[s->runs[k].cpu], 0};
-		err = add(p, &part);
+		struct part *part = &busy->rows[busy->n++];
+		*part = (struct part){s->span->second + s->runs[k].second, s->runs[k].n,
+				      r->dir.cpus[s->runs[k].cpu], 0};
+		busy->sorted = busy->n == 1 || (busy->sorted && compare_parts(part - 1, part) <= 0);
 	}
 	return err;
 }
 
-static int compare_parts(const void *x, const void *y)
+/* Both are sorted: the cells of either, each once. */
+static int give_cells(const struct parts *busy, const struct parts *causes, cam_cell_fn *fn,
+		      void *arg)
 {
-	const struct part *a = x, *b = y;
-	if (a->second != b->second)
-		return a->second < b->second ? -1 : 1;
-	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
+	struct cam_cell cell = {0};
+	int err = 0;
+	for (size_t i = 0, k = 0; (i < busy->n || k < causes->n) && !err;) {
+		bool later = i == busy->n ||
+			     (k < causes->n && compare_parts(&causes->rows[k], &busy->rows[i]) < 0);
+		const struct part *first = later ? &causes->rows[k] : &busy->rows[i];
+		size_t with_causes = k;
+		cell.second = first->second;
+		cell.cpu = first->cpu;
+		cell.busy = 0;
+		for (; i < busy->n && !compare_parts(first, &busy->rows[i]); i++)
+			cell.busy += busy->rows[i].n;
+		for (; k < causes->n && !compare_parts(first, &causes->rows[k]); k++)
+			cell.by_cause[causes->rows[k].cause] += causes->rows[k].n;
+		err = fn(arg, &cell);
+		/* Most have none: they are taken back one by one, not all cleared. */
+		for (; with_causes < k; with_causes++)
+			cell.by_cause[causes->rows[with_causes].cause] = 0;
+	}
+	return err;
 }
 
 int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 {
 	struct cam_reader *r = cam_reader_of(w);
-	struct parts p = {0};
+	struct parts busy = {0}, causes = {0};
 	int err = r->span ? 0 : cam_span_in_new(r);
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
-		err = add_span(r, i, &p);
+		err = add_span(r, i, &busy, &causes);
 	if (!err)
-		err = cam_read_ledger_stored(w, add_ledger, &p);
-	if (p.n)
-		qsort(p.rows, p.n, sizeof(*p.rows), compare_parts);
-	for (size_t i = 0; i < p.n && !err;) {
-		const struct part *first = &p.rows[i];
-		struct cam_cell cell = {.second = first->second, .cpu = first->cpu};
-		for (; i < p.n && !compare_parts(first, &p.rows[i]); i++) {
-			if (p.rows[i].what)
-				cell.by_cause[p.rows[i].what - 1] += p.rows[i].n;
-			else
-				cell.busy += p.rows[i].n;
-		}
-		err = fn(arg, &cell);
-	}
-	free(p.rows);
+		err = cam_read_ledger_stored(w, add_ledger, &causes);
+	/* Samples are in this order already, unless the file is not of our making. */
+	sort(&busy);
+	sort(&causes);
+	if (!err)
+		err = give_cells(&busy, &causes, fn, arg);
+	free(busy.rows);
+	free(causes.rows);
 	return err;
 }

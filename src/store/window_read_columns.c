@@ -148,7 +148,7 @@ int cam_span_counts(struct cam_reader *r, size_t number)
 	s->number = number;
 	s->n_runs = 0;
 	s->stamp++;
-	uint32_t left = s->span->samples, at = 0;
+	uint32_t left = s->span->samples;
 	int err = cam_column_open(r, CAM_CHUNK_COUNTS, number, CAM_TABLE_COUNTS, &in);
 	if (err)
 		return err;
@@ -156,11 +156,16 @@ int cam_span_counts(struct cam_reader *r, size_t number)
 		err = read_second(r, &in, i, &left);
 	if (!err && left)
 		err = -EBADMSG;
-	err = cam_column_close(r, CAM_CHUNK_COUNTS, number, &in, err);
-	for (uint32_t i = 0; i < s->n_runs && !err; i++)
+	return cam_column_close(r, CAM_CHUNK_COUNTS, number, &in, err);
+}
+
+void cam_span_cpu(struct cam_reader *r)
+{
+	struct cam_span_in *s = r->span;
+	uint32_t at = 0;
+	for (uint32_t i = 0; i < s->n_runs; i++)
 		for (uint32_t k = 0; k < s->runs[i].n; k++)
 			s->cpu[at++] = r->dir.cpus[s->runs[i].cpu];
-	return err;
 }
 
 /* The steps of one run. Times must stay in the run's second and never go back. */

@@ -42,6 +42,8 @@ static enum meeting meet(const struct cam_dir_span *s, struct cam_range range)
 static int decode_span(struct cam_reader *r, unsigned columns, bool times)
 {
 	int err = 0;
+	if (columns & CAM_COL_CPU)
+		cam_span_cpu(r);
 	if (times || (columns & CAM_COL_TIME))
 		err = cam_span_time(r);
 	if (!err && (columns & NEED_RANK))

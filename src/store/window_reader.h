@@ -184,6 +184,7 @@ int cam_column_close(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,
 		     struct cam_stream_in *in, int err);
 /* Each decodes its chunk: 0, -EBADMSG: it is bad and counted. In this order, as needed. */
 int cam_span_counts(struct cam_reader *r, size_t span);
+void cam_span_cpu(struct cam_reader *r); /* of each sample, from the counts */
 int cam_span_time(struct cam_reader *r);
 int cam_span_rank(struct cam_reader *r);
 int cam_span_task(struct cam_reader *r);

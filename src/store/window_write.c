@@ -102,23 +102,24 @@ static void put_trailer(struct cam_buf *out, uint64_t offset, uint32_t bytes)
 	cam_buf_put_u32(out, out->data ? cam_crc32c(0, out->data + from, out->len - from) : 0);
 }
 
-static int write_file(struct cam_writer *w, struct cam_out *out)
+int cam_writer_put_file(const struct cam_dir *dir,
+			const struct cam_buf chunk_bytes[CAM_CHUNK_KINDS], struct cam_out *out)
 {
 	static const uint8_t zeros[CAM_PAGE_BYTES];
 	struct cam_buf raw = CAM_BUF(CAM_DIRECTORY_BYTES_MAX), front = CAM_BUF(SIZE_MAX / 2);
 	uint64_t chunks = 0;
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
-		chunks += w->chunks[k].len;
-	int err = cam_dir_write(&w->dir, &raw);
-	put_header(&front, &w->dir);
+		chunks += chunk_bytes[k].len;
+	int err = cam_dir_write(dir, &raw);
+	put_header(&front, dir);
 	if (!err)
 		err = put_directory(&front, &raw);
 	size_t front_len = front.len;
 	if (!err) {
-		uint64_t pad = cam_dir_padding(&w->dir, front_len, front_len + chunks);
+		uint64_t pad = cam_dir_padding(dir, front_len, front_len + chunks);
 		cam_out_bytes(out, front.data, front_len);
 		for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
-			cam_out_bytes(out, w->chunks[k].data, w->chunks[k].len);
+			cam_out_bytes(out, chunk_bytes[k].data, chunk_bytes[k].len);
 		for (uint64_t done = 0; done < pad; done += sizeof(zeros))
 			cam_out_bytes(out, zeros,
 				      pad - done < sizeof(zeros) ? pad - done : sizeof(zeros));
@@ -208,7 +209,7 @@ int cam_window_write_chunks(struct cam_window *in, struct cam_out *out, uint32_t
 	if (!err && w.text_bytes > CAM_MAX_STRING_BYTES)
 		err = -E2BIG;
 	if (!err)
-		err = write_file(&w, out);
+		err = cam_writer_put_file(&w.dir, w.chunks, out);
 	free_writer(&w);
 	return err;
 }

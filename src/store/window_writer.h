@@ -55,6 +55,12 @@ struct cam_writer {
  */
 int cam_window_write_chunks(struct cam_window *in, struct cam_out *out, uint32_t chunk_bytes);
 
+/*
+ * A file of what is ready: header, directory, the chunks of each kind one behind the other as the directory
+ * lists them, directory and trailer.
+ */
+int cam_writer_put_file(const struct cam_dir *dir,
+			const struct cam_buf chunk_bytes[CAM_CHUNK_KINDS], struct cam_out *out);
 int cam_writer_add_chunk(struct cam_writer *w, enum cam_chunk_kind kind,
 			 const struct cam_buf *content, uint32_t rows);
 /*

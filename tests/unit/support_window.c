@@ -235,6 +235,7 @@ struct cam_window *fake_window_ready(struct fake_window *f)
 		if (cam_cause_is_loss(f->ledger[i].cause))
 			info->lost += f->ledger[i].samples;
 	info->samples = f->n_samples;
+	info->etypes = (uint32_t)f->t.n_etypes;
 	info->events = (uint32_t)f->n_events;
 	if (info->realtime_ns == INT64_MIN)
 		fill_realtime(f);

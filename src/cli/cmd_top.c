@@ -90,7 +90,7 @@ static void put_text(const struct top_arguments *a, const struct cam_table *t, s
 	char when[400] = "", scope[400] = "";
 	struct cam_time_world world = cam_range_world();
 	struct cam_text_table_options o = {
-		.columns = a->terminal.columns,
+		.columns = a->v.out ? 0 : a->terminal.columns,
 		.samples = a->samples,
 		.zone = zone,
 		.zone_arg = &world,

@@ -289,9 +289,20 @@ static int build_tables(struct cam_source *source, const struct cam_selection *s
 	return err;
 }
 
+static bool is_bare(const struct cam_selection *s)
+{
+	return !s->pids.n && !s->tids.n && !s->uids.n && !s->comms.n && !s->etypes.n &&
+	       !s->exes.n && !s->cgroups.n && !s->containers.n && !s->pods.n && !s->match.n &&
+	       !s->exclude.n && s->mode == CAM_SELECT_ANY_MODE && !s->with_idle;
+}
+
 static int build_coverage(struct cam_source *source, const struct cam_selection *s,
 			  const struct cam_moment_options *o, struct cam_moment *m)
 {
+	if (is_bare(s)) {
+		m->coverage = cam_coverage_of(&m->cores.seen, &m->cores.all, m->cores.cpu_known);
+		return 0;
+	}
 	struct cam_selection all = bare(s);
 	struct cam_table_options by_core = {
 		.keys = {CAM_KEY_CPU}, .n_keys = 1, .limit = 1, .weight = o->weight};

@@ -411,10 +411,20 @@ static void put_foot(struct drawing *d, uint32_t left_out, uint32_t cut)
 	}
 }
 
+/* Lines that are not frames: title, prompt, and what is said below, which may wrap. */
+static uint32_t lines_around(const struct drawing *d)
+{
+	uint32_t n = 2 + 70 / d->columns + 1 + 150 / d->columns + 1;
+	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
+		if (d->f->notes >> i & 1)
+			n += (uint32_t)(strlen(cam_view_note_words(i)) + 6) / d->columns + 1;
+	}
+	return n;
+}
+
 static void put_all(struct drawing *d)
 {
-	/* Title, two lines below that may wrap, the prompt, and notes. */
-	uint32_t taken = 5 + (uint32_t)__builtin_popcount(d->f->notes), rows = d->o->rows;
+	uint32_t taken = lines_around(d), rows = d->o->rows;
 	uint32_t room = !rows ? UINT32_MAX : rows > taken + 5 ? rows - taken : 5;
 	uint32_t left_out = leave_out(d, room), drawn = 0, cut = 0;
 	if (d->o->title.n) {

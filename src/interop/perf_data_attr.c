@@ -262,7 +262,7 @@ struct cam_perf_event *cam_perf_events_of(struct cam_perf_events *e, const uint8
 		return first;
 	/* perf lets only such events into one file whose ids stand at the same place. */
 	size_t at = is_sample ? first->id_at : first->id_before_end;
-	if (!at || at + (is_sample ? 8u : 8u) > bytes)
+	if (!at || at + 8u > bytes)
 		return is_sample ? NULL : first;
 	const uint8_t *p = is_sample ? record + at : record + bytes - at;
 	struct cam_perf_event *found = cam_perf_events_find(e, cam_perf_load_u64(p, swap));

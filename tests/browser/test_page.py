@@ -35,9 +35,9 @@ EVIL = [
 class Server:
     """`perfcam serve` on a free port; ends with the test."""
 
-    def __init__(self, store, *options, port=0):
-        self.process = subprocess.Popen([tap.BIN, "serve", "--store", store, "--listen", f"127.0.0.1:{port}", *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, store, *options, env=None):
+        self.process = subprocess.Popen([tap.BIN, "serve", *(("--store", store) if store else ()), "--listen", "127.0.0.1:0", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise RuntimeError(self.process.stderr.read())
@@ -111,7 +111,7 @@ class View:
             if time.monotonic() > until:
                 raise AssertionError(f"the page does not come to rest: {self.panel()!r}, {wanted}")
             time.sleep(0.05)
-            done = self.page.evaluate("document.readyState === 'complete' && document.querySelector('.headline') !== null")
+            done = self.page.evaluate("document.readyState === 'complete' && document.querySelector('.headline') !== null && document.querySelector('.stage').getAttribute('aria-busy') === 'false'")
             quiet = quiet + 1 if done and (not wanted or wanted()) else 0
 
     def panel(self):
@@ -436,6 +436,25 @@ class Page(unittest.TestCase):
         while time.monotonic() < until and "Nothing has been recorded" not in v.page.evaluate("document.body.innerText"):
             time.sleep(0.1)
         self.assertIn("perfcam run", v.page.evaluate("document.body.innerText"))
+
+    def test_files_of_any_kind_at_once(self):
+        """serve FILE…: a window, a text, and stacks without times; nothing is left of them."""
+        raw, folded = os.path.join(folder, "some.perf-script"), os.path.join(folder, "some.folded")
+        with open(raw, "wb") as f:
+            f.write(text)
+        with open(folded, "wb") as f:
+            f.write(b"web;main;serve 30\nweb;main;parse 12\n")
+        window = [os.path.join(folder, "store", n) for n in os.listdir(os.path.join(folder, "store")) if n.endswith(".pcw")]
+        temporary = os.path.join(folder, "tmp")
+        os.mkdir(temporary)
+        os.chmod(temporary, 0o755)
+        for files, want in (([raw], len(samples)), (window, len(samples)), ([folded], 42)):
+            own = Server(None, *files, env={"TMPDIR": temporary})
+            v = View(address=own.url)
+            v.settle(lambda want=want: v.samples() == want)
+            self.assertEqual(v.samples(), want, files)
+            own.stop()
+            self.assertEqual(os.listdir(temporary), [])
 
     def test_it_fits_small_windows(self):
         for width, height in ((1024, 700), (1440, 900), (2560, 1300)):

@@ -102,7 +102,7 @@ export class Server {
 	store(): Promise<StoreFacts> {
 		return this.ask("store", "/api/store", async (r) => {
 			const j = await r.json();
-			return { ...j, from: seconds(j.from), to: seconds(j.to), now: seconds(j.now), period: Number(j.period_ns) / 1e6 };
+			return { ...j, from: seconds(j.from), to: seconds(j.to) + 0.001 /* ranges are half-open, and the last sample is at the end */, now: seconds(j.now), period: Number(j.period_ns) / 1e6 };
 		});
 	}
 

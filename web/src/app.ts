@@ -5,7 +5,7 @@
  * asks for what is not there yet. Answers are for the state they were asked for: an older one is dropped.
  */
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
-import { el, fill, readTheme, Segment, Tip, type Theme } from "./dom";
+import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
 import { HeatView } from "./heat_view";
@@ -65,6 +65,7 @@ export class App {
 		setOnly: (only) => this.change({ only }, true),
 	});
 
+	private stage = el("main", { class: "stage", "aria-busy": "true" });
 	private banner = el("div", { class: "banner", role: "alert", hidden: true });
 	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
 	private statusLine = el("span", { class: "cut grow" });
@@ -140,7 +141,7 @@ export class App {
 		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
 		this.flame.layers.root.append(this.stageEmpty);
 		this.heat.layers.root.append(this.heatEmpty);
-		const stage = el("main", { class: "stage" }, this.banner,
+		put(this.stage, [this.banner,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels[0],
@@ -149,8 +150,8 @@ export class App {
 			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwichBox,
-			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys")));
-		document.body.append(el("div", { class: "app" }, top, stage, this.panel.root), this.help, this.spoken);
+			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
+		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
 		new ResizeObserver(() => this.drawFunnels()).observe(this.funnels[0]);
 		this.setTheme(localStorage.getItem("theme"));
@@ -162,11 +163,18 @@ export class App {
 
 	/* What is shown: the span of the link, or the newest. */
 	private span(): { from: number; to: number } {
+		if (this.timeless())
+			return { from: NaN, to: NaN };
 		if (this.state.span)
 			return this.state.span;
 		const to = this.store && isFinite(this.store.to) ? this.store.to : Date.now();
 		const from = this.store && isFinite(this.store.from) ? this.store.from : to - this.state.last;
 		return { from: Math.max(from, to - this.state.last), to };
+	}
+
+	/* Files may hold no times, or none that can be told from the wall clock's. */
+	private timeless(): boolean {
+		return this.store !== null && this.store.windows > 0 && !isFinite(this.store.from);
 	}
 
 	/* What the flame graph is of: the selection, or all of the span. */
@@ -311,6 +319,8 @@ export class App {
 
 	private async loadHeat(): Promise<void> {
 		const s = this.state, span = this.span();
+		if (this.timeless())
+			return;
 		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
 		if (key === this.asked.heat)
 			return;
@@ -356,6 +366,7 @@ export class App {
 
 	/* Errors of one picture are said, and leave the others alone. */
 	private async answering(kind: "heat" | "flame" | "timeline", work: () => Promise<void>): Promise<void> {
+		this.showBusy(1);
 		try {
 			await work();
 			this.showProblem(null);
@@ -364,8 +375,16 @@ export class App {
 				return;
 			this.asked[kind] = "";
 			this.showProblem(e);
+		} finally {
+			this.showBusy(-1);
 		}
 	}
+
+	private showBusy(by: number): void {
+		this.running += by;
+		this.stage.setAttribute("aria-busy", String(this.running > 0));
+	}
+	private running = 0;
 
 	private showProblem(e: unknown): void {
 		this.banner.hidden = e === null;
@@ -388,7 +407,7 @@ export class App {
 			this.showStore();
 			if (first || this.store.to !== before) {
 				await this.loadTimeline();
-				if (first || !this.state.span)
+				if (first || !this.state.span || this.timeless())
 					this.refresh();
 			}
 		} catch (e) {
@@ -408,17 +427,21 @@ export class App {
 		this.keptWords.textContent = isFinite(s.from)
 			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
 				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
-			: "nothing recorded yet";
+			: this.timeless() ? "no wall clock" : "nothing recorded yet";
 		document.title = `${s.host || "store"} · perfcam`;
 		const none = !isFinite(s.from);
 		this.heatEmpty.hidden = !none;
 		if (none)
-			fill(this.heatEmpty, el("h3", {}, "Nothing has been recorded yet"),
-				el("div", {}, s.recording ? "The first seconds appear here as they come." : "`perfcam run` records this machine; `perfcam import FILE` takes what you have."));
+			fill(this.heatEmpty, el("h3", {}, this.timeless() ? "There is no wall clock in this file: the graph below is of all of it" : "Nothing has been recorded yet"),
+				el("div", {}, this.timeless() ? "" : s.recording ? "The first seconds appear here as they come." : "`perfcam run` records this machine; `perfcam import FILE` takes what you have."));
 	}
 
 	private showSpan(): void {
 		const { from, to } = this.span(), zone = this.zone();
+		if (!isFinite(from)) {
+			fill(this.spanWords);
+			return;
+		}
 		this.timeline.showSpan(from, to);
 		const cell = !this.heatData ? "" : this.heatData.mode === "sub"
 			? ` · cell ${duration(1000 / this.heatData.rows)}${this.heatData.merged > 1 ? `, busiest of ${this.heatData.merged} s` : ""}`
@@ -439,13 +462,13 @@ export class App {
 		const s = this.state, part = this.part(), zone = this.zone();
 		fill(this.selectionBar, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
 			el("b", {}, s.a ? this.partName(part) : "Whole span"),
-			el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
+			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
 			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.select(null, true) }, "×") : null,
 			...s.filters.map(([name, value], i) => el("span", { class: "chip" }, el("span", { class: "cut" }, `${name} ${value}`),
 				el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
 					this.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
 			s.only ? el("span", { class: "chip" }, `${s.only} only`, el("button", { type: "button", "aria-label": "Remove this filter", onclick: () => this.change({ only: "" }, true) }, "×")) : null,
-			...this.comparisonControls(part));
+			...(isFinite(part.from) ? this.comparisonControls(part) : []));
 	}
 
 	/* Whether a comparison is shown: there must be something to compare with. */

@@ -184,8 +184,11 @@ export function baseline(s: State, a: Part): Part | null {
 /* The parameters of the API for a part of the time and the filters of the page. */
 export function selectionQuery(s: State, part: Part): URLSearchParams {
 	const q = new URLSearchParams();
-	q.set("from", "@" + seconds(part.from));
-	q.set("to", "@" + seconds(part.to));
+	/* What has no times at all is taken whole. */
+	if (isFinite(part.from)) {
+		q.set("from", "@" + seconds(part.from));
+		q.set("to", "@" + seconds(part.to));
+	}
 	if (part.cpus)
 		q.set("cpu", cpuList(part.cpus));
 	for (const [name, value] of s.filters)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/file_store.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/reading.h"
+#include "cli/say.h"
+#include "interop/detect.h"
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW_NS  (120 * CAM_NS_PER_SEC)
+#define COPY_BYTES (1u << 20)
+
+static void worse(int *status, int other)
+{
+	if (other == CAM_EXIT_FAILED || *status == CAM_EXIT_OK)
+		*status = other;
+}
+
+static bool is_window(const char *path)
+{
+	char head[64];
+	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	return n > 0 && cam_detect((struct cam_text){head, (size_t)n}) == CAM_FORMAT_WINDOW;
+}
+
+static int copy_bytes(int from, int to)
+{
+	char *room = malloc(COPY_BYTES);
+	int err = room ? 0 : -ENOMEM;
+	ssize_t n;
+	while (!err && (n = read(from, room, COPY_BYTES)) != 0) {
+		if (n < 0)
+			err = -errno;
+		for (ssize_t done = 0, m; !err && done < n; done += m) {
+			m = write(to, room + done, (size_t)(n - done));
+			if (m < 0)
+				err = -errno;
+		}
+	}
+	free(room);
+	return err;
+}
+
+/* Under a number before its own name: two directories may have windows of the same name. */
+static int copy_window(const struct cam_file_store *s, const char *path, int number)
+{
+	char target[PATH_MAX + 256];
+	const char *slash = strrchr(path, '/');
+	snprintf(target, sizeof(target), "%s/%d-%.200s", s->path, number, slash ? slash + 1 : path);
+	CAM_AUTOCLOSE int from = open(path, O_RDONLY | O_CLOEXEC);
+	CAM_AUTOCLOSE int to =
+		from < 0 ? -1 : open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+	int err = to < 0 ? -errno : copy_bytes(from, to);
+	return err ? cam_failed("%s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
+}
+
+static int import_file(struct cam_store *store, const char *path)
+{
+	const struct cam_wanted all = {.details = true, .addresses = true};
+	const struct cam_told nothing = {0};
+	struct cam_imported done = {0};
+	unsigned sealed = 0;
+	int status = cam_reading_import(path, cam_store_journal(store, 0), WINDOW_NS, &all,
+					&nothing, &done);
+	int err = cam_store_seal_pending(store, &sealed);
+	if (err && sealed < done.windows)
+		worse(&status, cam_failed("%s: %s", path, cam_errno_words(err)));
+	return status;
+}
+
+static int fill(struct cam_file_store *s, char **files, int n)
+{
+	struct cam_io *io;
+	struct cam_store *store;
+	int holder, status = CAM_EXIT_OK;
+	for (int i = 0; i < n; i++)
+		if (is_window(files[i]))
+			worse(&status, copy_window(s, files[i], i + 1));
+	int err = cam_io_posix_open(s->path, true, &io);
+	if (err)
+		return cam_failed("%s: %s", s->path, cam_errno_words(err));
+	err = cam_store_open_write(io, &store, &holder);
+	if (!err) {
+		for (int i = 0; i < n; i++)
+			if (!is_window(files[i]))
+				worse(&status, import_file(store, files[i]));
+		cam_store_close(store);
+	} else {
+		status = cam_failed("%s: %s", s->path, cam_errno_words(err));
+	}
+	cam_io_posix_close(io);
+	return status;
+}
+
+int cam_file_store_make(struct cam_file_store *s, char **files, int n)
+{
+	const char *folder = getenv("TMPDIR");
+	int length = snprintf(s->path, sizeof(s->path), "%s/perfcam-files-XXXXXX/store",
+			      folder && *folder == '/' ? folder : "/tmp");
+	if (length < 0 || (size_t)length >= sizeof(s->path))
+		return cam_failed("the directory for temporary files has too long a name");
+	/* A directory around it: what the server may read is what lies beside the store. */
+	char *slash = strrchr(s->path, '/');
+	*slash = '\0';
+	if (!mkdtemp(s->path) || chmod(s->path, 0711))
+		return cam_failed("%s: %s", s->path, strerror(errno));
+	*slash = '/';
+	int status = mkdir(s->path, 0750) ? cam_failed("%s: %s", s->path, strerror(errno))
+					  : fill(s, files, n);
+	if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE)
+		cam_file_store_remove(s);
+	return status;
+}
+
+void cam_file_store_remove(struct cam_file_store *s)
+{
+	DIR *d = opendir(s->path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(s->path);
+	char *slash = strrchr(s->path, '/');
+	*slash = '\0';
+	rmdir(s->path);
+	*slash = '/';
+}

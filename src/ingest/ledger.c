@@ -220,6 +220,7 @@ int cam_ledger_sample(struct cam_ledger *l, uint32_t cpu, uint64_t time_ns,
 	if (err || !c)
 		return err;
 	c->sampled = true;
+	cam_beat_note(&c->beat, c->control.hz, time_ns);
 	err = reach(l, time_ns);
 	if (fate == CAM_LEDGER_BUSY)
 		l->stats.busy++;
@@ -313,7 +314,7 @@ static int take_counts(struct cam_ledger *l, struct cam_ledger_cpu *c, const str
 	lay_rates(l, c, from, until, delta.enabled_ns, now->hz);
 	lay(l, c, from, r->time_ns, delta.filtered,
 	    FIELD(fate) + CAM_LEDGER_FILTERED * sizeof(uint64_t));
-	cam_control_add(&c->control, &l->o, &delta);
+	cam_control_add(c, &l->o, &delta);
 	l->stats.fired += delta.fired;
 	l->stats.emitted += delta.emitted;
 	int err = c->counts_ns ? give_lost(l, c, c->lost_from_ns, c->counts_ns, old->lost) : 0;

@@ -36,8 +36,10 @@
  * samples disagree, samples win; up to a second of idle or stolen time is carried until it fits, the
  * rest is counted (`disagreed`).
  *
- * BLOCKED. The control event (cpu-clock without BPF) meets the same idle time, steal and late timers
- * as ours; what it fired, × rate / its rate, is what ours should have. Both are binomial; the sums
+ * BLOCKED. The control event (cpu-clock without BPF) meets the same idle time and steal as ours; what it
+ * fired, × rate / its rate, is what ours should have, less the ticks that a timer of ours skipped while
+ * its CPU was not there (a virtual one that waits, and says so to nobody): those end with a sample that is off
+ * the beat, and the slower control has missed fewer. Both are binomial; the sums
  * of the last 32 to 64 s are compared, and only a difference beyond 4 standard deviations counts:
  * from then on blocked = fired × difference / fired of those sums. What was lost before that stays
  * UNEXPLAINED. At 11 Hz, 60 s, a wholly busy CPU: differences above about 4 % show; half idle: 16 %.

@@ -22,9 +22,20 @@ struct cam_carry {
 	int64_t due, offline, stolen, shed, throttled, blocked, idle;
 };
 
+/* When the timer of one CPU fires, if it is on time; and what it skipped where it was not. */
+struct cam_beat {
+	uint64_t phase_ns, last_ns; /* 0: none yet */
+	uint32_t astray;	    /* samples in a row that were off it */
+	uint64_t skipped;	    /* ticks, since ever */
+};
+
+/* A sample came; in order of time. */
+void cam_beat_note(struct cam_beat *b, uint32_t hz, uint64_t time_ns);
+
 /* The sums that tell whether the control event saw more than ours. */
 struct cam_control {
-	double enabled_s, control, expected, fired;
+	double enabled_s, control, expected, fired, skipped;
+	uint64_t skipped_seen; /* of the beat */
 	/* What is missing of ours beyond error, else 0: for each that fired; or, where none did,
 	 * for each second. */
 	double of_each, of_second;
@@ -36,6 +47,7 @@ struct cam_ledger_cpu {
 	struct cam_account late;
 	struct cam_carry carry;
 	struct cam_control control;
+	struct cam_beat beat;
 	struct cam_raw_counts last; /* cumulative, as of counts_ns */
 	uint64_t counts_ns, counters_ns;
 	uint64_t lost_from_ns, lost_seen, lost_given;
@@ -67,5 +79,5 @@ int cam_account_settle(struct cam_ledger *l, struct cam_ledger_cpu *c, struct ca
 		       uint64_t from_ns, uint64_t to_ns);
 int cam_account_end_run(struct cam_ledger *l, struct cam_ledger_cpu *c);
 /* COUNTS came: the control event's share. */
-void cam_control_add(struct cam_control *k, const struct cam_ledger_options *o,
+void cam_control_add(struct cam_ledger_cpu *c, const struct cam_ledger_options *o,
 		     const struct cam_raw_counts *delta);

@@ -24,6 +24,8 @@
 #include "ingest/ledger_parts.h"
 
 #define UNIT ((int64_t)CAM_NS_PER_SEC)
+/* So many in a row off the beat, and it is another. */
+#define ASTRAY 8u
 
 uint64_t cam_ledger_error(uint32_t hz)
 {
@@ -50,15 +52,41 @@ int cam_ledger_give(struct cam_ledger *l, const struct cam_ledger_row *row)
 	return err ? err : e;
 }
 
-void cam_control_add(struct cam_control *k, const struct cam_ledger_options *o,
+/*
+ * The kernel's timer fires at phase + n × period. Where the CPU was not there it fires once, when it is back,
+ * off its beat, and the ticks in between never come: those are not BPF's fault. One that another BPF
+ * program kept from running leaves the beat as it was. Early is only who defines the beat anew.
+ */
+void cam_beat_note(struct cam_beat *b, uint32_t hz, uint64_t time_ns)
+{
+	if (!hz || time_ns <= b->last_ns)
+		return;
+	uint64_t period = CAM_NS_PER_SEC / hz, slack = period / 16, since = time_ns - b->last_ns;
+	uint64_t late = time_ns >= b->phase_ns ? (time_ns - b->phase_ns) % period : 0;
+	bool on_time = late <= slack || late >= period - slack;
+	if (!b->last_ns || on_time || ++b->astray >= ASTRAY) {
+		b->phase_ns = time_ns;
+		b->astray = 0;
+	} else if (since < CAM_NS_PER_SEC) {
+		b->skipped += since / period - (since / period > 0);
+	}
+	b->last_ns = time_ns;
+}
+
+void cam_control_add(struct cam_ledger_cpu *c, const struct cam_ledger_options *o,
 		     const struct cam_raw_counts *delta)
 {
+	struct cam_control *k = &c->control;
 	if (!delta->control_hz) {
 		*k = (struct cam_control){0};
 		return;
 	}
 	if (k->hz != delta->hz || k->control_hz != delta->control_hz)
-		*k = (struct cam_control){.hz = delta->hz, .control_hz = delta->control_hz};
+		*k = (struct cam_control){.hz = delta->hz,
+					  .control_hz = delta->control_hz,
+					  .skipped_seen = c->beat.skipped};
+	k->skipped += (double)(c->beat.skipped - k->skipped_seen);
+	k->skipped_seen = c->beat.skipped;
 	double r = (double)delta->hz / delta->control_hz;
 	k->enabled_s += (double)delta->enabled_ns / UNIT;
 	k->control += (double)delta->control;
@@ -69,7 +97,9 @@ void cam_control_add(struct cam_control *k, const struct cam_ledger_options *o,
 	/* One more tick each: where a tick falls at the ends of the interval. */
 	double control_variance = (p < 1 ? n * p * (1 - p) : 0) + 1;
 	double own_variance = (!o->due_known ? k->fired : q < 1 ? m * q * (1 - q) : 0) + 1;
-	double missing = k->expected - k->fired;
+	/* One in eight comes back on its beat by chance. */
+	double skipped = o->due_known ? k->skipped * 8 / 7 : 0;
+	double missing = k->expected - k->fired - skipped;
 	bool beyond =
 		missing > 0 && missing * missing > 16 * (r * r * control_variance + own_variance);
 	k->of_each = beyond && k->fired >= 1 ? missing / k->fired : 0;
@@ -79,6 +109,7 @@ void cam_control_add(struct cam_control *k, const struct cam_ledger_options *o,
 		k->control /= 2;
 		k->expected /= 2;
 		k->fired /= 2;
+		k->skipped /= 2;
 	}
 }
 

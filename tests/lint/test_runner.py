@@ -47,9 +47,10 @@ class Counting(unittest.TestCase):
 
     def test_only_a_system_test_is_tried_again_and_that_is_said(self):
         bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n"}
-        entry, asked, said = self.try_again("perfcam:system / system_x.py", bad, [good])
-        self.assertEqual((entry, asked), (good, ["system_x.py"]))
-        self.assertIn("tried again", said)
+        for suite in ("system", "alone"):
+            entry, asked, said = self.try_again(f"perfcam:{suite} / system_x.py", bad, [good])
+            self.assertEqual((entry, asked), (good, ["system_x.py"]))
+            self.assertIn("tried again", said)
         for name in ("perfcam:unit / test_x", "perfcam:cli / x.py", "perfcam:lint / check-x"):
             entry, asked, _ = self.try_again(name, bad, [good])
             self.assertEqual((entry["stdout"], asked), (bad, []))
@@ -58,6 +59,29 @@ class Counting(unittest.TestCase):
         bad = "1..1\nnot ok 1 - a\n"
         entry, _, _ = self.try_again("perfcam:system / system_x.py", bad, [])
         self.assertEqual(entry["stdout"], bad)
+
+    def test_what_fails_or_is_missing_beside_others_counts(self):
+        had = RUNNER.run, RUNNER.build
+        calls = []
+
+        def run(directory, suites):
+            calls.append((directory, suites[0]))
+            text = "1..1\nnot ok 1 - a\n" if directory == "build-asan" else "1..2\nok 1\nok 2\n"
+            return [{"name": "perfcam:unit / t", "stdout": text, "result": "OK", "duration": 30,
+                     "returncode": 0}], 1
+        try:
+            RUNNER.run = run
+            for asan, counts in ((True, (6, 1)), (False, (6, 1))):
+                calls.clear()
+                RUNNER.build = lambda directory, *_, asan=asan, **__: directory == "build" or asan
+                with contextlib.redirect_stdout(io.StringIO()) as said:
+                    self.assertEqual(tuple(map(sum, zip(*RUNNER.run_all()))), counts)
+                self.assertEqual(("build-asan", "unit") in calls, asan)
+                self.assertEqual([c for c in calls if c[0] == "build"],
+                                 [("build", "unit"), ("build", "system"), ("build", "alone")])
+                self.assertIn("slowest: t 30 s", said.getvalue())
+        finally:
+            RUNNER.run, RUNNER.build = had
 
     def test_all_pass(self):
         self.assertEqual(self.count("1..2\nok 1 - a\nok 2 - b\n"), (2, 0))

@@ -72,6 +72,7 @@ def run(program, *arguments):
     pid = os.fork()
     if pid == 0:
         try:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # with its parent, whatever ends that
             if isinstance(program, int):
                 os.stat(f"/tmp/perf-{os.getpid()}.map")  # where it lies is known from now on
             os.dup2(os.open("/dev/null", os.O_WRONLY), 1)

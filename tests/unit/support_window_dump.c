@@ -10,27 +10,33 @@ struct dump {
 	const struct cam_tables *t;
 	struct cam_window *w;
 	struct cam_buf *out;
-	/* The text of functions and modules, made once each. */
-	struct cam_buf *funcs, *modules;
-	size_t n_funcs, n_modules;
+	/* The text of strings, functions and modules, made once each: most of the time of tests that
+	 * compare windows is spent in here. */
+	struct cam_buf *strings, *funcs, *modules;
+	size_t n_strings, n_funcs, n_modules;
 };
 
-static void put_string(struct dump *d, const char *before, struct cam_str_id id)
+static void put_text(struct cam_buf *out, const char *s)
 {
-	static const char hex[] = "0123456789abcdef";
-	struct cam_text s = cam_string(d->t, id);
-	cam_buf_put(d->out, before, strlen(before));
-	cam_buf_put_u8(d->out, '"');
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		if (c < 32 || c > 126 || c == '"' || c == '\\') {
-			cam_buf_put_u8(d->out, '\\');
-			cam_buf_put_u8(d->out, (uint8_t)hex[c >> 4]);
-			c = (unsigned char)hex[c & 15];
-		}
-		cam_buf_put_u8(d->out, c);
-	}
-	cam_buf_put_u8(d->out, '"');
+	cam_buf_put(out, s, strlen(s));
+}
+
+/* As %u or %x would, which sanitizers make slow. */
+static void put_number(struct cam_buf *out, const char *before, uint64_t v, unsigned base)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	do
+		digits[--at] = "0123456789abcdef"[v % base];
+	while (v /= base);
+	put_text(out, before);
+	cam_buf_put(out, digits + at, sizeof(digits) - at);
+}
+
+static void put_signed(struct cam_buf *out, const char *before, int64_t v)
+{
+	put_text(out, before);
+	put_number(out, v < 0 ? "-" : "", v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
 }
 
 /* Room for one more cached text. */
@@ -44,12 +50,40 @@ static struct cam_buf *cached(struct cam_buf **texts, size_t *n, uint32_t id)
 	return &(*texts)[id];
 }
 
+static void put_quoted(struct cam_buf *out, struct cam_text s)
+{
+	static const char hex[] = "0123456789abcdef";
+	cam_buf_put_u8(out, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c < 32 || c > 126 || c == '"' || c == '\\') {
+			cam_buf_put_u8(out, '\\');
+			cam_buf_put_u8(out, (uint8_t)hex[c >> 4]);
+			c = (unsigned char)hex[c & 15];
+		}
+		cam_buf_put_u8(out, c);
+	}
+	cam_buf_put_u8(out, '"');
+}
+
+static void put_string(struct dump *d, const char *before, struct cam_str_id id)
+{
+	struct cam_buf *text = cached(&d->strings, &d->n_strings, id.v);
+	if (!text->len)
+		put_quoted(text, cam_string(d->t, id));
+	put_text(d->out, before);
+	cam_buf_put(d->out, text->data, text->len);
+}
+
 static void free_cache(struct dump *d)
 {
+	for (size_t i = 0; i < d->n_strings; i++)
+		cam_buf_free(&d->strings[i]);
 	for (size_t i = 0; i < d->n_funcs; i++)
 		cam_buf_free(&d->funcs[i]);
 	for (size_t i = 0; i < d->n_modules; i++)
 		cam_buf_free(&d->modules[i]);
+	free(d->strings);
 	free(d->funcs);
 	free(d->modules);
 }
@@ -96,7 +130,8 @@ static void put_place(struct dump *d, uint32_t node)
 {
 	for (; node; node = d->t->places.parent[node]) {
 		const struct cam_location *l = &d->t->locations[d->t->places.item[node]];
-		cam_buf_printf(d->out, " %" PRIx64 "+%" PRIx64, l->address, l->func_offset);
+		put_number(d->out, " ", l->address, 16);
+		put_number(d->out, "+", l->func_offset, 16);
 		put_module(d, l->module);
 	}
 }
@@ -107,20 +142,25 @@ static int put_batch(void *arg, const struct cam_batch *b)
 	for (size_t i = 0; i < b->n; i++) {
 		const struct cam_task *k = &d->t->tasks[b->task[i]];
 		const struct cam_etype *e = &d->t->etypes[b->etype[i]];
-		cam_buf_printf(d->out, "sample %" PRIu64 " cpu %u weight %" PRIu64, b->time_ns[i],
-			       b->cpu[i], b->weight[i]);
-		cam_buf_printf(d->out, " leaf %" PRIx64 " pid %d tid %d uid %u start %" PRIu64,
-			       b->leaf_offset[i], k->pid, k->tid, k->uid, k->start_ns);
+		put_number(d->out, "sample ", b->time_ns[i], 10);
+		put_number(d->out, " cpu ", b->cpu[i], 10);
+		put_number(d->out, " weight ", b->weight[i], 10);
+		put_number(d->out, " leaf ", b->leaf_offset[i], 16);
+		put_signed(d->out, " pid ", k->pid);
+		put_signed(d->out, " tid ", k->tid);
+		put_number(d->out, " uid ", k->uid, 10);
+		put_number(d->out, " start ", k->start_ns, 10);
 		put_string(d, " comm ", k->comm);
 		put_string(d, " = ", (struct cam_str_id){b->comm[i]});
 		put_string(d, " exe ", k->exe);
 		put_string(d, " cgroup ", k->cgroup);
 		put_string(d, " event ", e->name);
-		cam_buf_printf(d->out, " %" PRIu64 " %d", e->period_ns, e->has_weight);
+		put_number(d->out, " ", e->period_ns, 10);
+		put_number(d->out, " ", e->has_weight, 10);
 		put_string(d, " detail ", (struct cam_str_id){b->detail[i]});
 		put_stack(d, b->stack[i]);
 		put_place(d, b->place[i]);
-		cam_buf_printf(d->out, "\n");
+		cam_buf_put_u8(d->out, '\n');
 	}
 	return 0;
 }

@@ -307,6 +307,47 @@ static void what_other_bpf_blocks_is_found(void **state)
 	}
 }
 
+/*
+ * A virtual CPU that its host keeps from running for 40 to 70 ms at a time, and no steal is told: the control,
+ * at 11 Hz, fires late but fires; ours fires once for all it missed.
+ */
+static void a_cpu_that_was_not_there_is_not_blocking(void **state)
+{
+	(void)state;
+	struct book *b = book_new();
+	struct cam_ledger *l = book_ledger(b, true, true);
+	struct cam_raw_counts k = {.control_hz = 11};
+	uint64_t seed = 99, tick = 10 * S, away = 10 * S, back = 10 * S;
+	for (uint64_t s = 10; s < 130; s++) {
+		while (tick < (s + 1) * S) {
+			uint64_t at = tick;
+			while (back <= tick) {
+				away = back + 60 * MS + feed_random(&seed, 30) * MS;
+				back = away + 40 * MS + feed_random(&seed, 30000) * MS / 1000;
+			}
+			if (at > away)
+				at = back;
+			k.fired++;
+			k.emitted++;
+			cam_ledger_sample(l, 0, at, CAM_LEDGER_BUSY);
+			b->busy[0][s]++;
+			while (tick <= at)
+				tick += period_ns;
+		}
+		k.control += 11;
+		k.enabled_ns += S;
+		feed_counts(l, 0, (s + 1) * S, k);
+		assert_int_equal(cam_ledger_tick(l, (s + 2) * S, (s + 2) * S), 0);
+	}
+	assert_int_equal(cam_ledger_flush(l, 130 * S), 0);
+	print_message("# of %lu due %lu unexplained, %lu blocked\n", cam_ledger_stats(l).due,
+		      b->sum[CAM_CAUSE_UNEXPLAINED], b->sum[CAM_CAUSE_BLOCKED]);
+	assert_true(b->sum[CAM_CAUSE_UNEXPLAINED] > HZ * 120 / 5);
+	assert_int_equal(b->sum[CAM_CAUSE_BLOCKED], 0);
+	cam_ledger_free(l);
+	free(b);
+}
+
 static void chance_is_not_taken_for_blocking(void **state)
 {
 	(void)state;
@@ -481,6 +522,7 @@ int main(void)
 		cmocka_unit_test(lost_records_that_only_counts_know_are_not_missed),
 		cmocka_unit_test(a_stall_is_no_reason_to_give_up),
 		cmocka_unit_test(what_other_bpf_blocks_is_found),
+		cmocka_unit_test(a_cpu_that_was_not_there_is_not_blocking),
 		cmocka_unit_test(chance_is_not_taken_for_blocking),
 		cmocka_unit_test(a_lower_rate_is_shed_and_an_idle_cpu_sheds_nothing),
 		cmocka_unit_test(where_due_is_not_known_nothing_is_unexplained),

@@ -89,8 +89,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	const struct cam_option options[] = {
 		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
-		{"symfs", 0, CAM_OPTION_TEXT, &told.symfs, "DIR",
-		 "perf.data: look for the recorded files below DIR, too"},
+		CAM_TOLD_OPTIONS(told),
 		{"at", 0, CAM_OPTION_TEXT, &at, "T",
 		 "perf.data without a clock of the wall's: when its first sample was taken"},
 		{"tz", 0, CAM_OPTION_TEXT, &told.zone, "ZONE",

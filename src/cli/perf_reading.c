@@ -203,7 +203,8 @@ int cam_perf_reading_import(const char *path, int fd, struct cam_input *in,
 			    const struct cam_told *told, struct cam_sink *sink,
 			    struct cam_import_options *o, struct cam_import_stats *st)
 {
-	const struct cam_librarian_options where = {.symfs = told->symfs};
+	const struct cam_librarian_options where = {
+		.symfs = told->symfs, .kallsyms = told->kallsyms, .vmlinux = told->vmlinux};
 	struct cam_librarian *l;
 	int err = cam_librarian_new(&where, &l);
 	if (err)

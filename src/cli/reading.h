@@ -19,8 +19,9 @@ struct cam_wanted {
 /* What the user says of a perf.data file. */
 struct cam_told {
 	const char *symfs; /* where else the recorded files may be found; NULL: nowhere */
-	const char *zone;  /* of the host, for the time in the file's name; NULL: this one's */
-	int64_t began_ns;  /* when its first sample was taken; 0: not said */
+	const char *kallsyms, *vmlinux; /* of the recorded kernel; NULL: found by its build-id */
+	const char *zone; /* of the host, for the time in the file's name; NULL: this one's */
+	int64_t began_ns; /* when its first sample was taken; 0: not said */
 };
 
 struct cam_reading_options {
@@ -30,15 +31,19 @@ struct cam_reading_options {
 	struct cam_wanted want;
 };
 
-#define CAM_READING_OPTIONS(o)                                                                     \
-	{"input",   'i',    CAM_OPTION_TEXT,                                                       \
-	 &(o).file, "FILE", "a file instead of the store; - is standard input"},                   \
-		{"symfs",	  0,	 CAM_OPTION_TEXT,                                          \
-		 &(o).told.symfs, "DIR", "perf.data: look for the recorded files below DIR, too"}, \
-	{                                                                                          \
-		"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                                    \
-			"the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"         \
-	}
+// clang-format off
+/* What is told of a perf.data file: the same for all who read one. */
+#define CAM_TOLD_OPTIONS(t)                                                                                     \
+	{"symfs", 0, CAM_OPTION_TEXT, &(t).symfs, "DIR", "perf.data: look for the recorded files below DIR, too"}, \
+	{"kallsyms", 0, CAM_OPTION_TEXT, &(t).kallsyms, "FILE", "perf.data: symbols of the recorded kernel"},    \
+	{"vmlinux", 0, CAM_OPTION_TEXT, &(t).vmlinux, "FILE", "perf.data: the recorded kernel, by its build-id"}
+
+#define CAM_READING_OPTIONS(o)                                                                                  \
+	{"input", 'i', CAM_OPTION_TEXT, &(o).file, "FILE", "a file instead of the store; - is standard input"}, \
+	CAM_TOLD_OPTIONS((o).told),                                                                              \
+	{"store", 0, CAM_OPTION_TEXT, &(o).store, "DIR",                                                         \
+	 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"}
+// clang-format on
 
 struct cam_temporary;
 struct cam_io;

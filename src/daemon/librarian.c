@@ -8,7 +8,7 @@
  *  2. A copy is opened again for each call and must still have the key it had when it was looked at.
  *  3. What was not found is remembered, too: a module is looked for once.
  *
- * The kernel's symbols are another matter: a kallsyms has no build-id in it. One that was given is believed,
+ * The kernel's symbols are another matter. A vmlinux has the build-id; a kallsyms has none. One that was given is believed,
  * one of perf's cache lies under the kernel's build-id, and /proc/kallsyms is taken only if this kernel's
  * build-id is the module's and a landmark says where it was. A boot has another base each time, by which
  * all of the kernel moves, but not its modules: their symbols count only where nothing moved.
@@ -225,20 +225,47 @@ static bool has_landmark(struct cam_book *b, const char *path)
 	return here != 0;
 }
 
+/*
+ * A vmlinux: 1, and where it was is known. It is linked to run at its segments' addresses, and both landmarks stand
+ * at the first: that is where the code begins (on x86-64).
+ */
+static int is_vmlinux(struct cam_librarian *l, struct cam_book *b, int fd)
+{
+	const struct cam_namer_module *m = &b->module;
+	struct cam_book_outline o;
+	bool known = same_bytes(m->landmark, "_stext", 6) || same_bytes(m->landmark, "_text", 5);
+	if (!m->build_id.n || !known || cam_librarian_outline(l, CAM_FILE_FIRST, fd, &o))
+		return 0;
+	if (!o.n_segments || !same_bytes(m->build_id, o.build_id, o.id_bytes))
+		return 0;
+	b->shift = m->landmark_address - o.segments[0].address;
+	return 1;
+}
+
+static int try_kernel(struct cam_librarian *l, struct cam_book *b, const struct cam_shelf_place *p)
+{
+	struct cam_file_key key;
+	char magic[4] = "";
+	int fd CAM_AUTOCLOSE = p->path[0] ? cam_shelf_open(p->path, &key) : -1;
+	if (fd < 0)
+		return 0;
+	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4))
+		return is_vmlinux(l, b, fd) ? add_copy(b, p, &key, CAM_FORMAT_DEBUG) : 0;
+	if (!has_landmark(b, p->path))
+		return 0;
+	b->no_modules = b->shift != 0;
+	return add_copy(b, p, &key, CAM_FORMAT_ELF);
+}
+
 static int find_kernel(struct cam_librarian *l, struct cam_book *b)
 {
 	struct cam_shelf_place p;
-	struct cam_file_key key = {0};
-	for (unsigned i = 0; cam_shelf_place(&l->options, &b->module, i, &p); i++) {
-		int fd = p.path[0] ? cam_shelf_open(p.path, &key) : -ENOENT;
-		if (fd < 0)
-			continue;
-		close(fd);
-		if (!has_landmark(b, p.path))
-			continue;
-		b->no_modules = b->shift != 0;
-		return add_copy(b, &p, &key, CAM_FORMAT_ELF);
-	}
+	int err = 0;
+	for (unsigned i = 0;
+	     !err && !b->n_copies && cam_shelf_place(&l->options, &b->module, i, &p); i++)
+		err = try_kernel(l, b, &p);
+	if (err || b->n_copies)
+		return err;
 	if (!b->module.landmark.n || !is_running_kernel(b->module.build_id) ||
 	    !has_landmark(b, KERNEL_SYMBOLS))
 		return 0;
@@ -426,7 +453,9 @@ static int keep_options(struct cam_librarian *l, const struct cam_librarian_opti
 	if (!err)
 		err = keep_option(&k->client_dir, o->client_dir ? o->client_dir : given,
 				  has_home ? client : NULL);
-	return err ? err : keep_option(&k->kallsyms, o->kallsyms, NULL);
+	if (!err)
+		err = keep_option(&k->kallsyms, o->kallsyms, NULL);
+	return err ? err : keep_option(&k->vmlinux, o->vmlinux, NULL);
 }
 
 int cam_librarian_new(const struct cam_librarian_options *o, struct cam_librarian **out)
@@ -467,6 +496,7 @@ void cam_librarian_free(struct cam_librarian *l)
 	free((void *)l->options.found_dir);
 	free((void *)l->options.client_dir);
 	free((void *)l->options.kallsyms);
+	free((void *)l->options.vmlinux);
 	free(l);
 }
 

@@ -33,7 +33,9 @@ struct cam_librarian_options {
 	const char *found_dir;	/* what debuginfod gave, DIR/HEX/debuginfo; NULL: perfcam's cache */
 	const char *client_dir; /* what it gave others; NULL: ~/.cache/debuginfod_client */
 	const struct cam_librarian_fetch *fetch; /* NULL: nothing is fetched. Borrowed */
-	const char *kallsyms; /* symbols of the recorded kernel; NULL: perf's cache, else /proc */
+	const char *
+		kallsyms; /* symbols of the recorded kernel; NULL: perf's cache, a vmlinux, /proc */
+	const char *vmlinux; /* the recorded kernel itself; counts if it has its build-id */
 };
 
 struct cam_librarian;

@@ -114,7 +114,7 @@ static bool to_asked(const struct cam_book *b, enum cam_file_format format, uint
 		     uint64_t *asked)
 {
 	*asked = offset - b->shift;
-	if (format != CAM_FORMAT_DEBUG)
+	if (format != CAM_FORMAT_DEBUG || b->module.kind == CAM_MODULE_KERNEL)
 		return true;
 	for (size_t i = 0; i < b->n_segments; i++) {
 		const struct cam_file_segment *s = &b->segments[i];
@@ -126,11 +126,18 @@ static bool to_asked(const struct cam_book *b, enum cam_file_format format, uint
 	return false;
 }
 
+/* Else it is a vmlinux, a file as others are. */
+static bool is_kallsyms(const struct naming *g)
+{
+	return g->b->module.kind == CAM_MODULE_KERNEL &&
+	       g->b->copies[g->copy].format != CAM_FORMAT_DEBUG;
+}
+
 /* The symbols of another kernel go with the first question about it. */
 static int descriptor_for(struct naming *g)
 {
 	struct cam_librarian *l = g->l;
-	if (g->b->module.kind != CAM_MODULE_KERNEL)
+	if (!is_kallsyms(g))
 		return g->fd;
 	size_t book = (size_t)(g->b - l->books) + 1;
 	uint32_t start = cam_inquiry_starts(l->inquiry);
@@ -143,7 +150,7 @@ static int descriptor_for(struct naming *g)
 
 static uint32_t number_for(const struct naming *g)
 {
-	if (g->b->module.kind == CAM_MODULE_KERNEL)
+	if (is_kallsyms(g))
 		return CAM_FILE_KERNEL;
 	if (g->b->module.kind == CAM_MODULE_VDSO)
 		return CAM_FILE_VDSO;

@@ -49,6 +49,10 @@ static const struct row rows[] = {
 	{CAM_NAMER_GIVEN, ROOT(kallsyms), BY_PATH, "", "", true},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_ID, "/[kernel.kallsyms]/", "/kallsyms", true},
 	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/kallsyms", true},
+	{CAM_NAMER_GIVEN, ROOT(vmlinux), BY_PATH, "", "", true},
+	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/vmlinux", true},
+	{CAM_NAMER_CACHE, ROOT(perf_cache), BY_SPLIT_ID, "/.build-id/", "/elf", true},
+	{CAM_NAMER_DEBUG, ROOT(debug_dir), BY_SPLIT_ID, "/.build-id/", ".debug", true},
 };
 
 static void put_hex(struct cam_text id, char out[2 * CAM_ERRAND_MAX_BUILD_ID + 1])

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import struct
 
 import perf_bytes
 import perf_text
@@ -67,6 +68,26 @@ class Recordings(Case):
                 path = self.path(name + ".data", recording(name))
                 got = stacks(self.good("export", "perf-script", "-i", path))
                 self.assertTrue(got == stacks(support.fixture(name)), name)
+
+    def test_the_kernels_names_by_its_kallsyms(self):
+        """Those perf printed, by a file with as many symbols as it printed; also of a boot that was elsewhere."""
+        data = recording("nginx-997")
+        at = data.index(b"[kernel.kallsyms]_")
+        landmark = data[at + 17:data.index(b"\0", at)].decode()
+        base = struct.unpack("<Q", data[at - 8:at])[0]
+        frame = re.compile(rb"\t *(f[0-9a-f]{15}) (\S+)\+0x([0-9a-f]+) \(\[kernel\.kallsyms\]\)")
+        want = {(int(a, 16), name.decode()) for a, name, _ in frame.findall(support.fixture("nginx-997"))}
+        starts = {int(a, 16) - int(o, 16): name.decode()
+                  for a, name, o in frame.findall(support.fixture("nginx-997"))}
+        self.assertGreater(len(want), 200)
+        path = self.path("nginx.data", data)
+        for moved in (0, 0x3400000):
+            lines = [(base, landmark)] + sorted(starts.items())
+            kallsyms = self.path(f"kallsyms-{moved}", "".join(
+                f"{a + moved:016x} T {name}\n" for a, name in lines).encode())
+            got = self.good("export", "perf-script", "-i", path, "--kallsyms", kallsyms)
+            found = {(int(a, 16), name.decode()) for a, name, _ in frame.findall(got)}
+            self.assertEqual(found, want)
 
     def test_texts_of_tracepoints_are_perfs(self):
         def texts(text):

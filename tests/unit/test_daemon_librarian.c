@@ -360,6 +360,37 @@ static void the_kernel_is_found_by_its_landmark(void **state)
 	cam_librarian_free(librarian);
 }
 
+/* A small one, linked where kernels are. */
+static void a_vmlinux_is_found_by_its_build_id(void **state)
+{
+	(void)state;
+	char path[128];
+	uint32_t file;
+	snprintf(path, sizeof(path), "%s/vmlinux", oracle_dir());
+	run("cd %1$s && { echo .text; echo .globl _stext; echo '_stext: .skip 64'; "
+	    "for f in do_this do_that; do echo .type $f,@function; echo $f: .skip 32; "
+	    "echo .size $f,.-$f; done; } | as -o k.o - && "
+	    "ld -Ttext=0xffffffff81000000 -e _stext --build-id=sha1 -o %2$s k.o",
+	    oracle_dir(), path);
+	struct cam_text id = build_id(path);
+	struct cam_namer_module m = {
+		CAM_MODULE_KERNEL, CAM_TEXT("[kernel.kallsyms]"), id, {"", 0}, CAM_TEXT("_stext"),
+		0xffffffff9a000000};
+	struct cam_namer *n = open_namer(&(struct cam_librarian_options){.vmlinux = path});
+	assert_int_equal(n->module(n, &m, &file), 0);
+	assert_string_equal(ask_one(n, file, 0xffffffff9a000000 + 64 + 5), "do_this");
+	assert_int_equal(starts[0], 0xffffffff9a000000 + 64);
+	assert_string_equal(ask_one(n, file, 0xffffffff9a000000 + 96), "do_that");
+	assert_string_equal(ask_one(n, file, 0xffffffff81000000 + 96), "");
+	/* Another kernel, or one that says not where it was. */
+	m.landmark = (struct cam_text){"", 0};
+	assert_int_equal(n->module(n, &m, &file), -ENOENT);
+	m.landmark = CAM_TEXT("_stext");
+	m.build_id = CAM_TEXT("another kernel 12345");
+	assert_int_equal(n->module(n, &m, &file), -ENOENT);
+	cam_librarian_free(librarian);
+}
+
 static void a_perf_map_is_read_to_its_end(void **state)
 {
 	(void)state;
@@ -495,6 +526,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_no_file_is_not_opened),
 		cmocka_unit_test(a_symboliser_that_dies_costs_the_names_of_that_file_only),
 		cmocka_unit_test(the_kernel_is_found_by_its_landmark),
+		cmocka_unit_test(a_vmlinux_is_found_by_its_build_id),
 		cmocka_unit_test(a_perf_map_is_read_to_its_end),
 		cmocka_unit_test(many_offsets_are_named_at_once),
 		cmocka_unit_test(copies_of_stacks_are_walked),

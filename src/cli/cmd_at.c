@@ -23,12 +23,6 @@ struct at_arguments {
 	const char *colour;
 };
 
-static int32_t zone(void *arg, int64_t sec)
-{
-	const struct cam_time_world *w = arg;
-	return w->zone(w->zone_arg, sec);
-}
-
 static void put_heading(const struct cam_moment *m, struct cam_out *out)
 {
 	char when[400] = "", moment[48];
@@ -50,8 +44,9 @@ static void put_text(const struct at_arguments *a, const struct cam_moment *m, s
 	struct cam_terminal terminal = {0};
 	struct cam_time_world world = cam_range_world();
 	cam_terminal_ask(a->colour, &terminal);
-	struct cam_text_table_options o = {
-		.columns = a->v.out ? 0 : terminal.columns, .zone = zone, .zone_arg = &world};
+	struct cam_text_table_options o = {.columns = a->v.out ? 0 : terminal.columns,
+					   .zone = cam_range_zone,
+					   .zone_arg = &world};
 	put_heading(m, out);
 	cam_text_moment_write(m, &o, out);
 	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {

@@ -17,12 +17,6 @@ struct search_arguments {
 	unsigned limit;
 };
 
-static int32_t zone(void *arg, int64_t sec)
-{
-	const struct cam_time_world *w = arg;
-	return w->zone(w->zone_arg, sec);
-}
-
 static void put_when(struct cam_json *j, const char *key, int64_t wall_ns)
 {
 	if (wall_ns == INT64_MIN)
@@ -71,7 +65,7 @@ static int show(const struct search_arguments *a, const char *pattern, const str
 		return cam_failed("%s: nothing that matches '%s' ran in the selection",
 				  a->v.in.name, pattern);
 	struct cam_time_world world = cam_range_world();
-	struct cam_text_table_options o = {.zone = zone, .zone_arg = &world};
+	struct cam_text_table_options o = {.zone = cam_range_zone, .zone_arg = &world};
 	struct cam_output *output = cam_output_open(a->v.out);
 	if (!output)
 		return CAM_EXIT_FAILED;

@@ -66,12 +66,6 @@ static int find_keys(struct top_arguments *a)
 	return CAM_EXIT_OK;
 }
 
-static int32_t zone(void *arg, int64_t sec)
-{
-	const struct cam_time_world *w = arg;
-	return w->zone(w->zone_arg, sec);
-}
-
 /* Without filters: how busy the CPUs were. */
 static void put_busy(const struct top_arguments *a, const struct cam_table *t, struct cam_out *out)
 {
@@ -92,7 +86,7 @@ static void put_text(const struct top_arguments *a, const struct cam_table *t, s
 	struct cam_text_table_options o = {
 		.columns = a->v.out ? 0 : a->terminal.columns,
 		.samples = a->samples,
-		.zone = zone,
+		.zone = cam_range_zone,
 		.zone_arg = &world,
 	};
 	cam_heading_when(&t->seen, when, sizeof(when));

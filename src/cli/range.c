@@ -26,6 +26,12 @@ struct cam_time_world cam_range_world(void)
 	};
 }
 
+int32_t cam_range_zone(void *arg, int64_t sec)
+{
+	const struct cam_time_world *w = arg;
+	return w->zone(w->zone_arg, sec);
+}
+
 int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
 {
 	const struct cam_time_world world = cam_range_world();

@@ -26,6 +26,8 @@ struct cam_range_options {
 
 /* Now and the local zone, as the C library knows them. */
 struct cam_time_world cam_range_world(void);
+/* Seconds east of UTC then; arg is a world. For whoever draws times. */
+int32_t cam_range_zone(void *arg, int64_t sec);
 /* Says what is wrong: an exit status. */
 int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns);
 

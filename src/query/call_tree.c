@@ -16,7 +16,9 @@
 
 int cam_call_tree_init(struct cam_call_tree *c, bool by_symbol, bool by_dso)
 {
-	*c = (struct cam_call_tree){.by_symbol = by_symbol, .by_dso = by_dso};
+	*c = (struct cam_call_tree){.by_symbol = by_symbol,
+				    .by_dso = by_dso,
+				    .frames = {.by_symbol = true, .by_dso = true}};
 	return cam_tables_init(&c->t, MAX_TREE_BYTES);
 }
 
@@ -29,69 +31,10 @@ void cam_call_tree_free(struct cam_call_tree *c)
 	free(c->first_child);
 	free(c->children);
 	free(c->by_entry);
-	free(c->frames);
-	cam_index_free(&c->frame_index);
+	cam_frames_free(&c->frames);
 	free(c->entries);
 	cam_index_free(&c->entry_index);
 	*c = (struct cam_call_tree){0};
-}
-
-static bool same_frame(const void *rows, uint32_t id, const void *key)
-{
-	return !memcmp((const struct cam_call_frame *)rows + id, key,
-		       sizeof(struct cam_call_frame));
-}
-
-static int intern_frame(struct cam_call_tree *c, const struct cam_call_frame *f, uint32_t *out)
-{
-	uint64_t hash = cam_hash(f, sizeof(*f));
-	*out = cam_index_find(&c->frame_index, hash, same_frame, c->frames, f);
-	if (*out != CAM_INDEX_NONE)
-		return 0;
-	int err = cam_vec_reserve(&c->frames, &c->cap_frames, c->n_frames + 1, sizeof(*c->frames),
-				  CAM_MAX_ROWS);
-	if (!err)
-		err = cam_index_reserve(&c->frame_index);
-	if (err)
-		return err;
-	*out = (uint32_t)c->n_frames++;
-	c->frames[*out] = *f;
-	cam_index_add(&c->frame_index, hash, *out);
-	return 0;
-}
-
-static int make_frame(struct cam_call_tree *c, struct cam_groups *g, const struct cam_tables *t,
-		      uint32_t function, uint32_t *out)
-{
-	static const struct cam_function unknown = {.kind = CAM_FUNC_USER};
-	bool known = function < t->n_functions;
-	const struct cam_function *f = known ? &t->functions[function] : &unknown;
-	struct cam_str_id symbol, dso;
-	char room[512];
-	struct cam_text label =
-		known ? cam_function_label(t, (struct cam_func_id){function}, room, sizeof(room))
-		      : CAM_TEXT("[unknown]");
-	int err = cam_string_intern(g->names, label, &symbol);
-	if (!err)
-		err = cam_string_intern(g->names, cam_groups_dso(t, f), &dso);
-	if (err)
-		return err;
-	struct cam_call_frame frame = {symbol.v, dso.v, cam_groups_kind(f)};
-	return intern_frame(c, &frame, out);
-}
-
-static int frame_of(struct cam_call_tree *c, struct cam_groups *g, const struct cam_tables *t,
-		    uint32_t function, uint32_t *out)
-{
-	if (function >= t->n_functions)
-		return make_frame(c, g, t, function, out);
-	int err = 0;
-	if (!c->frame_of[function]) {
-		err = make_frame(c, g, t, function, out);
-		c->frame_of[function] = err ? 0 : *out + 1;
-	}
-	*out = c->frame_of[function] - 1;
-	return err;
 }
 
 static int child(struct cam_call_tree *c, uint32_t parent, uint32_t item, uint32_t *out)
@@ -121,7 +64,7 @@ static int place(struct cam_call_tree *c, struct cam_groups *g, const struct cam
 	*out = stack ? c->placed[stack] : group_node;
 	while (depth && !err) {
 		stack = path[--depth];
-		err = frame_of(c, g, t, t->stacks.item[stack], &frame);
+		err = cam_frames_of(&c->frames, g, t, t->stacks.item[stack], &frame);
 		if (!err)
 			err = child(c, *out, frame, out);
 		c->placed[stack] = *out;
@@ -139,7 +82,7 @@ static int add_item(struct cam_call_tree *c, struct cam_groups *g, const struct 
 	int err = place(c, g, t, group_node, item->stack, &node);
 	/* Of the empty stack not even the innermost function is known. */
 	if (!err && node == group_node) {
-		err = make_frame(c, g, t, CAM_NONE, &frame);
+		err = cam_frames_of(&c->frames, g, t, CAM_NONE, &frame);
 		if (!err)
 			err = child(c, group_node, frame, &node);
 	}
@@ -157,11 +100,10 @@ int cam_call_tree_add_window(void *self, struct cam_groups *g, struct cam_walk_w
 	struct cam_call_tree *c = self;
 	const struct cam_tables *t = x->tables;
 	uint32_t group_node = 0;
-	c->frame_of = calloc(t->n_functions + 1, sizeof(*c->frame_of));
 	c->placed = calloc(t->stacks.n + 1, sizeof(*c->placed));
 	c->stamps = calloc(t->stacks.n + 1, sizeof(*c->stamps));
 	c->stamp = 0;
-	int err = c->frame_of && c->placed && c->stamps ? 0 : -ENOMEM;
+	int err = c->placed && c->stamps ? cam_frames_begin(&c->frames, t) : -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!i || items[i].group != items[i - 1].group) {
 			c->stamp++;
@@ -170,10 +112,10 @@ int cam_call_tree_add_window(void *self, struct cam_groups *g, struct cam_walk_w
 		if (!err)
 			err = add_item(c, g, t, group_node, &items[i]);
 	}
-	free(c->frame_of);
+	cam_frames_end(&c->frames);
 	free(c->placed);
 	free(c->stamps);
-	c->frame_of = c->placed = c->stamps = NULL;
+	c->placed = c->stamps = NULL;
 	return err;
 }
 
@@ -205,16 +147,16 @@ static int intern_entry(struct cam_call_tree *c, uint32_t group, uint32_t frame,
 /* The frame by which entries are told apart: without what is no key. */
 static int entry_frames(struct cam_call_tree *c, uint32_t **out)
 {
-	size_t n = c->n_frames;
+	size_t n = c->frames.n;
 	uint32_t *v = calloc(n + 1, sizeof(*v));
 	int err = v ? 0 : -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct cam_call_frame f = c->frames[i];
+		struct cam_call_frame f = c->frames.v[i];
 		if (!c->by_symbol)
 			f.symbol = f.kind = 0;
 		if (!c->by_dso)
 			f.dso = 0;
-		err = intern_frame(c, &f, &v[i]);
+		err = cam_frames_intern(&c->frames, &f, &v[i]);
 	}
 	*out = v;
 	return err;

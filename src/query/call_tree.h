@@ -5,15 +5,10 @@
  * read; a parent's number is smaller than its children's. Plain arrays: n of each.
  */
 #pragma once
-#include "query/groups.h"
+#include "query/frames.h"
 
 /* What a node is: a frame, or with this bit a group. */
 #define CAM_CALL_GROUP (1u << 31)
-
-struct cam_call_frame {
-	uint32_t symbol, dso; /* strings of the groups' names */
-	uint32_t kind;	      /* enum cam_frame_kind */
-};
 
 /* An entry: a frame in a group; all its nodes. */
 struct cam_call_entry {
@@ -34,15 +29,13 @@ struct cam_call_tree {
 	uint32_t *first_child,
 		*children; /* those of i: children[first_child[i] … first_child[i + 1]) */
 	uint32_t *by_entry;
-	struct cam_call_frame *frames;
-	size_t n_frames, cap_frames;
-	struct cam_index frame_index;
+	struct cam_frames frames;
 	struct cam_call_entry *entries;
 	size_t n_entries, cap_entries;
 	struct cam_index entry_index;
 	bool by_symbol, by_dso; /* what tells entries apart */
 	/* Of the window being added. */
-	uint32_t *frame_of, *placed, *stamps;
+	uint32_t *placed, *stamps;
 	size_t n_placed;
 	uint32_t stamp;
 };

@@ -110,9 +110,9 @@ static int heavier(const void *x, const void *y, void *arg)
 	if (a->weight != b->weight)
 		return a->weight > b->weight ? -1 : 1;
 	struct cam_text s =
-		cam_string(c->names, (struct cam_str_id){c->tree->frames[a->frame].symbol});
+		cam_string(c->names, (struct cam_str_id){c->tree->frames.v[a->frame].symbol});
 	struct cam_text t =
-		cam_string(c->names, (struct cam_str_id){c->tree->frames[b->frame].symbol});
+		cam_string(c->names, (struct cam_str_id){c->tree->frames.v[b->frame].symbol});
 	size_t n = s.n < t.n ? s.n : t.n;
 	int order = n ? memcmp(s.p, t.p, n) : 0;
 	if (!order)

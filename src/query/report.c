@@ -33,7 +33,7 @@ static void fill_values(const struct cam_call_tree *t, const struct cam_groups *
 			const struct cam_report *out, const struct cam_call_entry *e,
 			struct cam_value *v)
 {
-	const struct cam_call_frame *f = &t->frames[e->frame];
+	const struct cam_call_frame *f = &t->frames.v[e->frame];
 	for (size_t k = 0; k < out->n_keys; k++) {
 		const struct cam_group_value *gv = &cam_groups_values(g, e->group)[k];
 		if (out->keys[k] == CAM_KEY_SYMBOL)
@@ -144,8 +144,8 @@ static int build_chains(const struct cam_call_tree *t, const struct cam_report_o
 	if (!err && !out->frames)
 		err = -ENOMEM;
 	for (size_t i = 0; i < c.n_frames && !err; i++)
-		out->frames[i] =
-			cam_string(out->names, (struct cam_str_id){t->frames[c.frames[i]].symbol});
+		out->frames[i] = cam_string(out->names,
+					    (struct cam_str_id){t->frames.v[c.frames[i]].symbol});
 	if (!err) {
 		out->nodes = c.nodes;
 		out->n_nodes = c.n_nodes;

@@ -15,7 +15,7 @@
 #include "query/table.h"
 
 #include "base/vec.h"
-#include "query/groups.h"
+#include "query/frames.h"
 #include "query/landing.h"
 
 #include <errno.h>
@@ -24,11 +24,6 @@
 
 #define MAX_TABLE_ROWS (1u << 22)
 #define NO_FRAME       UINT32_MAX
-
-/* What frames are told apart by: those of (symbol, dso) that are keys. */
-struct frame {
-	struct cam_group_value symbol, dso;
-};
 
 struct row {
 	uint32_t group, frame; /* frame: NO_FRAME where no key is of frames */
@@ -45,10 +40,7 @@ struct tally {
 };
 
 struct build {
-	bool by_symbol, by_dso;
-	struct frame *frames;
-	size_t n_frames, cap_frames;
-	struct cam_index frame_index;
+	struct cam_frames frames;
 	struct row *rows;
 	size_t n_rows, cap_rows;
 	struct cam_index row_index;
@@ -57,73 +49,8 @@ struct build {
 	uint32_t *touched;
 	size_t n_touched, cap_touched;
 	uint32_t stamp;
-	/* Of the window: its functions' frames, + 1; 0: not yet asked. */
-	uint32_t *frame_of;
 	uint64_t all_kernel_weight;
 };
-
-static bool same_frame(const void *rows, uint32_t id, const void *key)
-{
-	return !memcmp((const struct frame *)rows + id, key, sizeof(struct frame));
-}
-
-static int intern_frame(struct build *b, const struct frame *f, uint32_t *out)
-{
-	uint64_t hash = cam_hash(f, sizeof(*f));
-	*out = cam_index_find(&b->frame_index, hash, same_frame, b->frames, f);
-	if (*out != CAM_INDEX_NONE)
-		return 0;
-	int err = cam_vec_reserve(&b->frames, &b->cap_frames, b->n_frames + 1, sizeof(*b->frames),
-				  CAM_MAX_ROWS);
-	if (!err)
-		err = cam_index_reserve(&b->frame_index);
-	if (err)
-		return err;
-	*out = (uint32_t)b->n_frames++;
-	b->frames[*out] = *f;
-	cam_index_add(&b->frame_index, hash, *out);
-	return 0;
-}
-
-static int make_frame(struct build *b, struct cam_groups *g, const struct cam_tables *t,
-		      uint32_t function, uint32_t *out)
-{
-	static const struct cam_function unknown = {.kind = CAM_FUNC_USER};
-	const struct cam_function *f =
-		function < t->n_functions ? &t->functions[function] : &unknown;
-	struct frame frame = {0};
-	struct cam_str_id id = {0};
-	char room[512];
-	int err = 0;
-	if (b->by_symbol) {
-		struct cam_text label =
-			function < t->n_functions
-				? cam_function_label(t, (struct cam_func_id){function}, room,
-						     sizeof(room))
-				: CAM_TEXT("[unknown]");
-		err = cam_string_intern(g->names, label, &id);
-		frame.symbol = (struct cam_group_value){.text = id.v, .kind = cam_groups_kind(f)};
-	}
-	if (b->by_dso && !err) {
-		err = cam_string_intern(g->names, cam_groups_dso(t, f), &id);
-		frame.dso = (struct cam_group_value){.text = id.v};
-	}
-	return err ? err : intern_frame(b, &frame, out);
-}
-
-static int frame_of(struct build *b, struct cam_groups *g, const struct cam_tables *t,
-		    uint32_t function, uint32_t *out)
-{
-	if (function >= t->n_functions)
-		return make_frame(b, g, t, function, out);
-	int err = 0;
-	if (!b->frame_of[function]) {
-		err = make_frame(b, g, t, function, out);
-		b->frame_of[function] = err ? 0 : *out + 1;
-	}
-	*out = b->frame_of[function] - 1;
-	return err;
-}
 
 static int tally_of(struct build *b, uint32_t frame, struct tally **out)
 {
@@ -179,7 +106,8 @@ static int add_frames(struct build *b, struct cam_groups *g, const struct cam_ta
 	b->stamp++;
 	for (uint32_t node = item->stack; (node || leaf) && !err; node = t->stacks.parent[node]) {
 		/* The empty stack has no frame: one that is not known. */
-		err = frame_of(b, g, t, node ? t->stacks.item[node] : CAM_NONE, &frame);
+		err = cam_frames_of(&b->frames, g, t, node ? t->stacks.item[node] : CAM_NONE,
+				    &frame);
 		if (!err)
 			err = tally_of(b, frame, &y);
 		if (err)
@@ -260,9 +188,8 @@ static int add_window(void *self, struct cam_groups *g, struct cam_walk_window *
 {
 	struct build *b = self;
 	const struct cam_tables *t = x->tables;
-	bool frames = b->by_symbol || b->by_dso;
-	b->frame_of = calloc(t->n_functions + 1, sizeof(*b->frame_of));
-	int err = b->frame_of ? 0 : -ENOMEM;
+	bool frames = b->frames.by_symbol || b->frames.by_dso;
+	int err = cam_frames_begin(&b->frames, t);
 	for (size_t i = 0; i < n && !err; i++) {
 		bool kernel = in_kernel(t, items[i].stack);
 		if (items[i].stack >= t->stacks.n) {
@@ -275,15 +202,13 @@ static int add_window(void *self, struct cam_groups *g, struct cam_walk_window *
 		if (!err && frames && (i + 1 == n || items[i + 1].group != items[i].group))
 			err = flush(b, items[i].group);
 	}
-	free(b->frame_of);
-	b->frame_of = NULL;
+	cam_frames_end(&b->frames);
 	return err;
 }
 
 static void free_build(struct build *b)
 {
-	free(b->frames);
-	cam_index_free(&b->frame_index);
+	cam_frames_free(&b->frames);
 	free(b->rows);
 	cam_index_free(&b->row_index);
 	free(b->tallies);
@@ -309,12 +234,16 @@ static int fill(const struct build *b, const struct cam_groups *g, struct cam_ta
 		return -ENOMEM;
 	for (size_t i = 0; i < b->n_rows; i++) {
 		const struct row *r = &b->rows[i];
-		const struct frame *f = r->frame == NO_FRAME ? NULL : &b->frames[r->frame];
+		static const struct cam_call_frame none;
+		const struct cam_call_frame *f =
+			r->frame == NO_FRAME ? &none : &b->frames.v[r->frame];
+		const struct cam_group_value symbol = {.text = f->symbol, .kind = f->kind};
+		const struct cam_group_value dso = {.text = f->dso};
 		struct cam_value *v = &out->values[i * n];
 		for (size_t k = 0; k < n; k++)
-			v[k] = value_of(out->names, f && out->keys[k] == CAM_KEY_SYMBOL ? &f->symbol
-						    : f && out->keys[k] == CAM_KEY_DSO
-							    ? &f->dso
+			v[k] = value_of(out->names, out->keys[k] == CAM_KEY_SYMBOL ? &symbol
+						    : out->keys[k] == CAM_KEY_DSO
+							    ? &dso
 							    : &cam_groups_values(g, r->group)[k]);
 		out->rows[i] = (struct cam_table_row){
 			.values = v,
@@ -392,7 +321,7 @@ static int finish(const struct cam_table_options *o, struct build *b, struct cam
 	g->names = NULL;
 	out->all = g->all;
 	out->all_kernel_weight = b->all_kernel_weight;
-	out->by_frames = b->by_symbol || b->by_dso;
+	out->by_frames = b->frames.by_symbol || b->frames.by_dso;
 	out->cpu_known = !g->cpu_unknown && g->all.samples;
 	out->unit_is_ns = g->unit_is_ns && !g->mixed_units;
 	int err = fill(b, g, out);
@@ -423,8 +352,8 @@ int cam_table_build(struct cam_source *source, const struct cam_selection *s,
 	*out = (struct cam_table){.n_keys = o->n_keys};
 	for (size_t i = 0; i < o->n_keys; i++) {
 		out->keys[i] = how.keys[i] = o->keys[i];
-		b.by_symbol |= o->keys[i] == CAM_KEY_SYMBOL;
-		b.by_dso |= o->keys[i] == CAM_KEY_DSO;
+		b.frames.by_symbol |= o->keys[i] == CAM_KEY_SYMBOL;
+		b.frames.by_dso |= o->keys[i] == CAM_KEY_DSO;
 	}
 	int err = cam_groups_run(&g, source, s, &how);
 	if (!err)

@@ -182,3 +182,17 @@ struct cam_text cam_label_tail(struct cam_text name, size_t columns)
 	}
 	return tail;
 }
+
+struct cam_text cam_label_file(struct cam_text path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	if (!slash || slash + 1 == path.p + path.n)
+		return path;
+	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
+}
+
+void cam_label_put_right(struct cam_out *out, const char *word, size_t columns)
+{
+	size_t had = cam_label_columns(cam_text_of(word));
+	cam_out_printf(out, "%*s%s", (int)(had < columns ? columns - had : 0), "", word);
+}

@@ -42,15 +42,6 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part * 100.0 / (double)whole : 0;
 }
 
-/* The last part of a path, as perf shows it. */
-static struct cam_text file_of(struct cam_text path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	if (!slash || slash + 1 == path.p + path.n)
-		return path;
-	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
-}
-
 /* What stands before the text of a value: a number, or the mode of a symbol. */
 static void prefix_of(enum cam_key key, const struct cam_value *v, char room[32])
 {
@@ -68,7 +59,7 @@ static void prefix_of(enum cam_key key, const struct cam_value *v, char room[32]
 
 static struct cam_text text_of(enum cam_key key, const struct cam_value *v)
 {
-	return key == CAM_KEY_DSO ? file_of(v->text) : v->text;
+	return key == CAM_KEY_DSO ? cam_label_file(v->text) : v->text;
 }
 
 static size_t put_value(enum cam_key key, const struct cam_value *v, struct cam_out *out)

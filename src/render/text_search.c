@@ -7,12 +7,6 @@
 
 #include <stdio.h>
 
-static void put_right(struct cam_out *out, const char *s, size_t columns)
-{
-	size_t had = cam_label_columns(cam_text_of(s));
-	cam_out_printf(out, "%*s%s", (int)(had < columns ? columns - had : 0), "", s);
-}
-
 static void put_time(const struct cam_text_table_options *o, const struct cam_search_moment *m,
 		     struct cam_out *out)
 {
@@ -34,10 +28,10 @@ int cam_text_search_write(const struct cam_search *s, const struct cam_text_tabl
 		const struct cam_search_moment *m = &s->moments[i];
 		char core[64] = "?";
 		put_time(o, m, out);
-		put_right(out, cam_figure_duration(m->length_ns).s, 10);
-		put_right(out, cam_figure_percent(m->samples, m->all).s, 9);
-		put_right(out, cam_figure_percent(m->peak_samples, m->peak_all).s, 9);
-		put_right(out, cam_figure_count(m->samples).s, 10);
+		cam_label_put_right(out, cam_figure_duration(m->length_ns).s, 10);
+		cam_label_put_right(out, cam_figure_percent(m->samples, m->all).s, 9);
+		cam_label_put_right(out, cam_figure_percent(m->peak_samples, m->peak_all).s, 9);
+		cam_label_put_right(out, cam_figure_count(m->samples).s, 10);
 		if (m->cpu != CAM_CPU_NONE)
 			snprintf(core, sizeof(core), "%u (%s)", m->cpu,
 				 cam_figure_percent(m->cpu_samples, m->samples).s);

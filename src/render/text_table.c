@@ -28,21 +28,6 @@ struct layout {
 	uint64_t host_ns;
 };
 
-static void put_right(struct cam_out *out, const char *s, size_t columns)
-{
-	size_t had = cam_label_columns(cam_text_of(s));
-	cam_out_printf(out, "%*s%s", (int)(had < columns ? columns - had : 0), "", s);
-}
-
-/* The last part of a path is what tells modules apart. */
-static struct cam_text file_of(struct cam_text path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	if (!slash || slash + 1 == path.p + path.n)
-		return path;
-	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
-}
-
 static void write_number(const struct layout *l, enum cam_key key, int64_t v, char room[48])
 {
 	bool unknown = (key == CAM_KEY_CPU && v == CAM_CPU_NONE) ||
@@ -65,7 +50,7 @@ static size_t put_value(const struct layout *l, size_t k, const struct cam_value
 			struct cam_out *out)
 {
 	enum cam_key key = l->t->keys[k];
-	struct cam_text text = key == CAM_KEY_DSO ? file_of(v->text) : v->text;
+	struct cam_text text = key == CAM_KEY_DSO ? cam_label_file(v->text) : v->text;
 	char number[48];
 	size_t used = 0;
 	write_number(l, key, v->number, number);
@@ -92,7 +77,7 @@ static size_t width_of(const struct layout *l, size_t k, const struct cam_value 
 	enum cam_key key = l->t->keys[k];
 	char number[48];
 	write_number(l, key, v->number, number);
-	size_t n = cam_label_columns(key == CAM_KEY_DSO ? file_of(v->text) : v->text);
+	size_t n = cam_label_columns(key == CAM_KEY_DSO ? cam_label_file(v->text) : v->text);
 	if (key == CAM_KEY_PROCESS)
 		return n + 8;
 	return number[0] ? strlen(number) : n ? n : 1;
@@ -119,27 +104,28 @@ static size_t put_numbers(const struct layout *l, const struct cam_table_row *r,
 {
 	const struct cam_table *t = l->t;
 	size_t used = 9;
-	put_right(out, cam_figure_percent(r->self.weight, t->all.weight).s, 9);
+	cam_label_put_right(out, cam_figure_percent(r->self.weight, t->all.weight).s, 9);
 	if (t->by_frames) {
-		put_right(out, cam_figure_percent(r->total.weight, t->all.weight).s, 9);
+		cam_label_put_right(out, cam_figure_percent(r->total.weight, t->all.weight).s, 9);
 		used += 9;
 	}
 	if (t->cpu_known) {
-		put_right(out,
-			  cam_figure_duration(t->by_frames ? r->total.cpu_ns : r->self.cpu_ns).s,
-			  12);
+		cam_label_put_right(
+			out, cam_figure_duration(t->by_frames ? r->total.cpu_ns : r->self.cpu_ns).s,
+			12);
 		used += 12;
 	}
 	if (l->host) {
-		put_right(out,
-			  cam_figure_percent(t->by_frames ? r->total.cpu_ns : r->self.cpu_ns,
-					     l->host_ns)
-				  .s,
-			  9);
+		cam_label_put_right(out,
+				    cam_figure_percent(t->by_frames ? r->total.cpu_ns
+								    : r->self.cpu_ns,
+						       l->host_ns)
+					    .s,
+				    9);
 		used += 9;
 	}
 	if (l->o->samples) {
-		put_right(out, cam_figure_count(r->self.samples).s, 11);
+		cam_label_put_right(out, cam_figure_count(r->self.samples).s, 11);
 		used += 11;
 	}
 	return used;
@@ -148,15 +134,15 @@ static size_t put_numbers(const struct layout *l, const struct cam_table_row *r,
 static void put_head(const struct layout *l, struct cam_out *out)
 {
 	const struct cam_table *t = l->t;
-	put_right(out, "self", 9);
+	cam_label_put_right(out, "self", 9);
 	if (t->by_frames)
-		put_right(out, "total", 9);
+		cam_label_put_right(out, "total", 9);
 	if (t->cpu_known)
-		put_right(out, "CPU time", 12);
+		cam_label_put_right(out, "CPU time", 12);
 	if (l->host)
-		put_right(out, "of host", 9);
+		cam_label_put_right(out, "of host", 9);
 	if (l->o->samples)
-		put_right(out, "samples", 11);
+		cam_label_put_right(out, "samples", 11);
 	for (size_t k = 0; k < t->n_keys; k++) {
 		const char *head = heads[t->keys[k]];
 		cam_out_printf(out, "  %-*s", k + 1 < t->n_keys ? (int)l->widths[k] : 0, head);

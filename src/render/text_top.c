@@ -6,25 +6,11 @@
 
 #define NUMBERS 34 /* columns taken by self, total and their shares */
 
-static void put_padded(struct cam_out *out, const char *s, size_t columns)
-{
-	size_t had = cam_label_columns(cam_text_of(s));
-	cam_out_printf(out, "%*s%s", (int)(had < columns ? columns - had : 0), "", s);
-}
-
 static void put_value(struct cam_out *out, const struct cam_flame *f, uint64_t v)
 {
-	put_padded(out, f->unit_is_ns ? cam_figure_duration(v).s : cam_figure_count(v).s, 9);
-	put_padded(out, cam_figure_percent(v, f->nodes[0].total).s, 9);
-}
-
-/* The last part of a path is what tells modules apart. */
-static struct cam_text file_of(struct cam_text path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	if (!slash || slash + 1 == path.p + path.n)
-		return path;
-	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
+	cam_label_put_right(out, f->unit_is_ns ? cam_figure_duration(v).s : cam_figure_count(v).s,
+			    9);
+	cam_label_put_right(out, cam_figure_percent(v, f->nodes[0].total).s, 9);
 }
 
 int cam_text_top_write(const struct cam_top *top, unsigned columns, struct cam_out *out)
@@ -36,7 +22,7 @@ int cam_text_top_write(const struct cam_top *top, unsigned columns, struct cam_o
 		const struct cam_top_row *row = &top->rows[i];
 		const struct cam_flame_frame *frame = &f->frames[row->frame];
 		struct cam_text name = {f->text + frame->name_at, frame->name_n};
-		struct cam_text module = file_of(cam_flame_module_path(f, row->module));
+		struct cam_text module = cam_label_file(cam_flame_module_path(f, row->module));
 		put_value(out, f, row->self);
 		put_value(out, f, row->total);
 		cam_out_str(out, "  ");

@@ -315,6 +315,13 @@ void cam_keeper_tick(struct cam_keeper *k, uint64_t now)
 	retain(k, now);
 }
 
+void cam_keeper_last_try(struct cam_keeper *k)
+{
+	int holder;
+	if (!k->store)
+		note(k, open_store(k, &holder));
+}
+
 int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NAME_BYTES])
 {
 	uint64_t until = now_ns() + wait_ns;

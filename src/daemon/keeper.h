@@ -48,6 +48,8 @@ void cam_keeper_watch(struct cam_keeper *k);
 /* …-EINPROGRESS: is not sealed yet; 0: *name is what it became, "": there was nothing in it; or why it could
  * not be sealed (its journal stays, readable). */
 int cam_keeper_watched(const struct cam_keeper *k, const char **name);
+/* Before the end: a store that is not open is tried once more, however short ago it was. */
+void cam_keeper_last_try(struct cam_keeper *k);
 /* The store's directory is not where it was: somebody has deleted or moved it. */
 bool cam_keeper_is_gone(const struct cam_keeper *k);
 /* Gives the store up and makes another one in that place. Windows should have been ended before. */

@@ -340,6 +340,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	r->drain = NULL;
 	drain_queue(r, true);
 	cam_live_no_more(r->live);
+	cam_keeper_last_try(r->keeper);
 	uint64_t until =
 		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
 	do {

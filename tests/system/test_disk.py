@@ -139,6 +139,18 @@ class Disk(support.Case):
         self.verify()
         self.assertGreater(sum(w["samples"] for w in self.windows()), 100)
 
+    def test_a_store_that_can_be_written_just_before_the_end(self):
+        self.mount("size=32M")
+        self.remount("ro")
+        self.start(support.workload("spin31"), "60")
+        r = self.recorder("-F", "499").ready()
+        self.said(r, "cannot write")
+        time.sleep(1)
+        self.remount("rw")
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        self.assertGreater(sum(w["samples"] for w in self.windows()), 100, r.said())
+
     def test_the_newest_windows_are_never_deleted(self):
         """Whatever the limits say: a mistyped one must not cost what just happened."""
         self.start(support.workload("manystacks"), "60")

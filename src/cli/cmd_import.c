@@ -91,7 +91,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
 		CAM_TOLD_OPTIONS(told),
 		{"at", 0, CAM_OPTION_TEXT, &at, "T",
-		 "perf.data without a clock of the wall's: when its first sample was taken"},
+		 "files without a wall clock: when the first sample was taken"},
 		{"tz", 0, CAM_OPTION_TEXT, &told.zone, "ZONE",
 		 "the zone of the time in a file's name: Europe/Berlin, +02:00, UTC (default: this one)"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},

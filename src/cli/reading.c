@@ -165,8 +165,10 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 	int err;
 	if (format == CAM_FORMAT_PERF_DATA)
 		err = cam_perf_reading_import(path, fd, in, told, sink, &o, &st);
-	else
+	else {
+		o.began_ns = told->began_ns;
 		err = reader_of(format)(in, sink, &o, &st);
+	}
 	if (!err)
 		err = cam_collect_finish(collect);
 	char why[512] = "";

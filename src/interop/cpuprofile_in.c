@@ -284,13 +284,13 @@ static int convert(struct reader *r)
 int cam_cpuprofile_read(struct cam_input *in, struct cam_sink *sink,
 			const struct cam_import_options *o, struct cam_import_stats *st)
 {
-	(void)o;
 	*st = (struct cam_import_stats){.clock = CAM_CLOCK_FOREIGN};
 	struct reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	cam_json_in_init(&r->j, in);
 	int err = cam_replay_init(&r->out, CAM_REPLAY_BYTES);
+	r->out.began_ns = o ? o->began_ns : 0;
 	if (!err)
 		err = read_file(r);
 	bool full = err == -E2BIG;

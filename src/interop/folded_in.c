@@ -28,6 +28,7 @@ struct reader {
 	struct cam_input *in;
 	struct cam_sink *sink;
 	struct cam_import_stats *st;
+	int64_t began_ns;
 	struct cam_folded_shape shape;
 	struct cam_line_cache names; /* to locations */
 	struct cam_line_cache comms; /* to tasks */
@@ -346,6 +347,13 @@ static int read_all(struct reader *r, size_t cache_bytes)
 		err = cam_line_cache_init(&r->comms, cache_bytes / 8);
 	if (!err)
 		err = cam_sink_fact(r->sink, CAM_TEXT("format"), CAM_TEXT("folded"));
+	if (!err && r->began_ns)
+		err = cam_sink_anchor(r->sink, &(struct cam_anchor){
+						       .raw_ns = CAM_TIME_NONE,
+						       .boottime_ns = CAM_TIME_NONE,
+						       .sched_ns = CAM_TIME_NONE,
+						       .realtime_ns = r->began_ns,
+					       });
 	if (err)
 		return err;
 	r->shape = cam_folded_probe(cam_input_peek(r->in));
@@ -368,6 +376,7 @@ int cam_folded_read(struct cam_input *in, struct cam_sink *sink, const struct ca
 	r->in = in;
 	r->sink = sink;
 	r->st = st;
+	r->began_ns = o ? o->began_ns : 0;
 	int err = read_all(r, o && o->cache_bytes ? o->cache_bytes : CACHE_BYTES);
 	st->bytes = in->bytes;
 	st->bytes_in = in->bytes_in;

@@ -411,11 +411,12 @@ static int load(struct cam_input *in, struct cam_buf *all)
 int cam_pprof_read(struct cam_input *in, struct cam_sink *sink, const struct cam_import_options *o,
 		   struct cam_import_stats *st)
 {
-	(void)o;
 	*st = (struct cam_import_stats){.clock = CAM_CLOCK_ABSENT};
 	struct cam_buf all = CAM_BUF(CAM_PPROF_IN_BYTES);
 	struct profile *p = calloc(1, sizeof(*p));
 	int err = p ? cam_replay_init(&p->out, CAM_REPLAY_BYTES) : -ENOMEM;
+	if (!err)
+		p->out.began_ns = o ? o->began_ns : 0;
 	if (!err)
 		err = load(in, &all);
 	if (!err)

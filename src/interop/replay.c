@@ -282,6 +282,11 @@ static int send_notes(struct sending *s)
 {
 	struct cam_replay *r = s->r;
 	int err = 0;
+	if (r->realtime_ns <= 0 && r->began_ns > 0) {
+		bool timed = r->samples[0].time_ns != CAM_TIME_NONE;
+		r->clock_ns = timed ? r->samples[0].time_ns : 0;
+		r->realtime_ns = r->began_ns;
+	}
 	if (r->realtime_ns > 0)
 		err = cam_sink_anchor(s->sink, &(struct cam_anchor){
 						       .time_ns = r->clock_ns,

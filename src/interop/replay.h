@@ -28,6 +28,7 @@ struct cam_replay {
 	/* What is known of the clock: an instant on both; 0: nothing. */
 	uint64_t clock_ns;
 	int64_t realtime_ns;
+	int64_t began_ns; /* of the first sample, where the file itself says nothing; 0: not known */
 	/* Idle samples, as one row of the ledger. */
 	uint64_t idle, idle_from_ns, idle_to_ns;
 };

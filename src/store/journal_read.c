@@ -378,7 +378,8 @@ static int finish_info(struct journal *j, const struct opening *o)
 	if (info->end_ns < info->start_ns)
 		info->end_ns = info->start_ns;
 	j->anchor_distance = UINT64_MAX;
-	return absent ? 0 : journal_anchors(&j->w, nearest_anchor, j);
+	/* Of a window without times an anchor at 0 is when it was taken, as somebody said. */
+	return journal_anchors(&j->w, nearest_anchor, j);
 }
 
 static int open_walk(struct journal *j)

@@ -35,6 +35,29 @@ class Rows(Case):
         return [f["name"] for f in row["stack"]][::-1]
 
 
+class At(Case):
+    def test_a_time_for_files_that_have_none(self):
+        """The window is then listed at that time; views of time still say why they cannot."""
+        with open(os.path.join(OTHER, "go.pprof"), "rb") as f:
+            go = f.read()
+        for name, data, timed in (("folded", b"a;b 3\n", False), ("pprof", go, False),
+                                  ("cpuprofile", load("node.cpuprofile.gz"), True),
+                                  ("trace", load("node.trace.json.gz"), True)):
+            store = self.path(name)
+            self.good("import", "--store", store, "--at", "2026-11-15T03:14:07Z",
+                      self.path("f." + name, data))
+            window, = self.ls("--store", store)
+            with self.subTest(name):
+                self.assertEqual(window["realtime_ns"] // 10**9, 1794712447)
+                if timed:
+                    out = self.good("export", "json", "--store", store)
+                    self.assertEqual(json.loads(out.splitlines()[0])["time"],
+                                     "2026-11-15T03:14:07.000000000Z")
+                else:
+                    self.bad("heatmap", "--store", store, names="no times")
+                    self.bad("script", "--store", store, names="counts")
+
+
 class CpuProfile(Rows):
     def expected(self, p):
         """By the format: (ns, stack root first) of every sample that is not idle."""

@@ -13,9 +13,7 @@
  *		event type): sums.c. A window that is taken whole, and counted in samples, has
  *		these sums in its footer: then no sample column is read at all.
  *	judge	each sum is judged once: other event, not matching, idle, or taken. (Both: walk.c.)
- *	place	the sums taken are sorted by comm, so that a map from the window's stacks to the
- *		tree's nodes serves one comm after the other: a stack is walked upwards only as
- *		far as this comm has not been before.
+ *	place	the sums taken are sorted by comm, and each finds its node in the tree: placing.c.
  *	add	the sum becomes the node's self.
  *
  * At the end totals are added up (a child comes after its parent, so one pass backwards does it),
@@ -47,36 +45,22 @@
 #include "base/vec.h"
 #include "query/landing.h"
 #include "query/merge.h"
-#include "query/package.h"
+#include "query/placing.h"
 #include "query/walk.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define DEFAULT_MAX_BYTES (1ull << 30)
 #define NULL_ID		  UINT32_MAX
-#define SEVERAL_IDS	  (UINT32_MAX - 1) /* of a function that is several frames */
 
 /* The window being added. */
 struct window_step {
 	struct build *b;
 	const struct cam_walk_window *x;
-	/* From the window's ids to the merged ones; NULL_ID: not yet asked. */
-	uint32_t *frame_of, *module_of;
-	size_t n_frame_of, n_module_of;
-	/* From the window's stacks to the tree's nodes, good for one comm: stamp tells which. */
-	struct placed {
-		uint32_t node, stamp;
-	} * placed;
-	size_t n_placed;
-	uint32_t stamp, comm_node;
-	uint32_t group, comm, etype; /* of the sum before; NULL_ID: none */
-	/* Where the first level is not the comm: its frame by task or CPU, and the sums until all are
-	 * there and can be sorted by it. */
-	struct cam_grouping grouping;
-	uint32_t *group_of;
-	size_t n_group_of;
+	struct cam_placing placing;
+	uint32_t etype; /* of the sum before; NULL_ID: none */
+	/* Where the first level is not the comm: sums until all are there and can be sorted by it. */
 	struct waiting {
 		struct cam_sum sum;
 		uint32_t group;
@@ -100,200 +84,6 @@ struct build {
 	uint32_t windows;
 	struct window_step step; /* the window being added */
 };
-
-static enum cam_frame_kind kind_of(enum cam_func_kind kind)
-{
-	switch (kind) {
-	case CAM_FUNC_KERNEL:
-		return CAM_FRAME_KERNEL;
-	case CAM_FUNC_JIT:
-		return CAM_FRAME_JIT;
-	case CAM_FUNC_INLINED:
-		return CAM_FRAME_INLINED;
-	case CAM_FUNC_MARK:
-		return CAM_FRAME_MARK;
-	case CAM_FUNC_USER:
-	case CAM_FUNC_KIND_MAX:
-		break;
-	}
-	return CAM_FRAME_USER;
-}
-
-static int grow_ids(uint32_t **v, size_t *n, size_t want)
-{
-	if (want <= *n)
-		return 0;
-	uint32_t *grown = reallocarray(*v, want, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *n, 0xff, (want - *n) * sizeof(*grown));
-	*v = grown;
-	*n = want;
-	return 0;
-}
-
-/* Its path; where builds are told apart with the first bytes of the build-id, as tools show them. */
-static struct cam_text module_label(const struct build *b, const struct cam_tables *t,
-				    const struct cam_module *m, char *room, size_t room_bytes)
-{
-	struct cam_text path = cam_string(t, m->path), id = cam_string(t, m->build_id);
-	if (!b->o->builds || !id.n || path.n + 32 > room_bytes)
-		return path;
-	memcpy(room, path.p, path.n);
-	size_t n = path.n + (size_t)snprintf(room + path.n, room_bytes - path.n, " ");
-	for (size_t i = 0; i < id.n && i < 8; i++)
-		n += (size_t)snprintf(room + n, room_bytes - n, "%02x", (unsigned char)id.p[i]);
-	return (struct cam_text){room, n};
-}
-
-static int module_id(struct window_step *s, uint32_t module, uint32_t *out)
-{
-	const struct cam_tables *t = s->x->tables;
-	*out = 0;
-	if (module >= t->n_modules)
-		return 0;
-	char room[512];
-	int err = grow_ids(&s->module_of, &s->n_module_of, t->n_modules);
-	if (!err && s->module_of[module] == NULL_ID)
-		err = cam_merge_module(&s->b->merge,
-				       module_label(s->b, t, &t->modules[module], room,
-						    sizeof(room)),
-				       &s->module_of[module]);
-	if (!err)
-		*out = s->module_of[module];
-	return err;
-}
-
-/* "a->b->c": how JVM agents name code into which other methods were inlined. */
-static const char *find_arrow(struct cam_text label)
-{
-	const char *arrow = label.n > 2 ? memmem(label.p + 1, label.n - 1, "->", 2) : NULL;
-	return arrow && arrow + 2 < label.p + label.n ? arrow : NULL;
-}
-
-/* One step down for each of them, those behind an arrow as inlined. */
-static int place_several(struct window_step *s, struct cam_text label, uint32_t *node)
-{
-	enum cam_frame_kind kind = CAM_FRAME_JIT;
-	char tidy[512];
-	int err = 0;
-	while (label.n && !err) {
-		const char *arrow = find_arrow(label);
-		struct cam_text part = {label.p, arrow ? (size_t)(arrow - label.p) : label.n};
-		uint32_t frame;
-		label = arrow ? (struct cam_text){arrow + 2, label.n - part.n - 2}
-			      : (struct cam_text){label.p, 0};
-		err = cam_merge_frame(&s->b->merge, cam_package_tidy(part, tidy, sizeof(tidy)),
-				      kind, &frame);
-		if (!err)
-			err = cam_merge_node(&s->b->merge, *node, frame, node);
-		kind = CAM_FRAME_INLINED;
-	}
-	return err;
-}
-
-static int frame_id(struct window_step *s, uint32_t function, uint32_t *out)
-{
-	const struct cam_tables *t = s->x->tables;
-	struct cam_merge *m = &s->b->merge;
-	char room[512], tidy[512];
-	if (function >= t->n_functions)
-		return cam_merge_frame(m, CAM_TEXT("[unknown]"), CAM_FRAME_USER, out);
-	int err = grow_ids(&s->frame_of, &s->n_frame_of, t->n_functions);
-	if (!err && s->frame_of[function] == NULL_ID) {
-		struct cam_text label =
-			cam_function_label(t, (struct cam_func_id){function}, room, sizeof(room));
-		if (t->functions[function].kind == CAM_FUNC_JIT && find_arrow(label))
-			s->frame_of[function] = SEVERAL_IDS;
-		else
-			err = cam_merge_frame(m, cam_package_tidy(label, tidy, sizeof(tidy)),
-					      kind_of(t->functions[function].kind),
-					      &s->frame_of[function]);
-	}
-	if (!err)
-		*out = s->frame_of[function];
-	return err;
-}
-
-/* From a node to its child for one frame of the window. */
-static int place_frame(struct window_step *s, uint32_t function, uint32_t *node)
-{
-	const struct cam_tables *t = s->x->tables;
-	uint32_t frame, module = 0;
-	char room[512];
-	int err = frame_id(s, function, &frame);
-	if (!err && frame == SEVERAL_IDS)
-		err = place_several(s,
-				    cam_function_label(t, (struct cam_func_id){function}, room,
-						       sizeof(room)),
-				    node);
-	else if (!err)
-		err = cam_merge_node(&s->b->merge, *node, frame, node);
-	if (!err && function < t->n_functions)
-		err = module_id(s, t->functions[function].module.v, &module);
-	if (!err)
-		cam_merge_note_module(&s->b->merge, *node, module);
-	return err;
-}
-
-static int grow_placed(struct window_step *s, size_t want)
-{
-	if (want <= s->n_placed)
-		return 0;
-	struct placed *grown = reallocarray(s->placed, want, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + s->n_placed, 0, (want - s->n_placed) * sizeof(*grown));
-	s->placed = grown;
-	s->n_placed = want;
-	return 0;
-}
-
-/* The tree's node for a stack of the window, below the present comm. */
-static int place_stack(struct window_step *s, uint32_t stack, uint32_t *out)
-{
-	const struct cam_tree *tree = &s->x->tables->stacks;
-	uint32_t path[CAM_MAX_STACK_FRAMES + 1];
-	size_t depth = 0;
-	if (stack >= tree->n)
-		return -EBADMSG;
-	int err = grow_placed(s, tree->n);
-	if (err)
-		return err;
-	for (; stack && s->placed[stack].stamp != s->stamp; stack = tree->parent[stack]) {
-		if (depth == sizeof(path) / sizeof(path[0]))
-			return -EBADMSG;
-		path[depth++] = stack;
-	}
-	uint32_t node = stack ? s->placed[stack].node : s->comm_node;
-	while (depth && !err) {
-		stack = path[--depth];
-		err = place_frame(s, tree->item[stack], &node);
-		s->placed[stack] = (struct placed){node, s->stamp};
-	}
-	*out = node;
-	return err;
-}
-
-/* Where the stacks of a group (NULL_ID: there is none) and a comm are put. */
-static int start_group(struct window_step *s, uint32_t group, uint32_t comm)
-{
-	struct cam_text name = cam_string(s->x->tables, (struct cam_str_id){comm});
-	struct cam_merge *m = &s->b->merge;
-	uint32_t frame, node = 0;
-	int err = group == NULL_ID ? 0 : cam_merge_node(m, 0, group, &node);
-	if (!err && (group == NULL_ID || cam_grouping_has_comm(s->b->o->by))) {
-		err = cam_merge_frame(m, name.n ? name : CAM_TEXT("[unknown]"), CAM_FRAME_PROCESS,
-				      &frame);
-		if (!err)
-			err = cam_merge_node(m, node, frame, &node);
-	}
-	s->comm_node = node;
-	s->group = group;
-	s->comm = comm;
-	s->stamp++;
-	return err;
-}
 
 static bool is_cpu_clock(const struct cam_tables *t, uint32_t etype)
 {
@@ -332,32 +122,6 @@ static int note_etype(struct window_step *s, uint32_t etype)
 	return note_unit(s, etype);
 }
 
-/* The frame of the first level for a task or CPU; NULL_ID where that is the comm. */
-static int group_id(struct window_step *s, uint32_t extra, uint32_t *out)
-{
-	const struct cam_tables *t = s->x->tables;
-	enum cam_flame_by by = s->b->o->by;
-	char room[512];
-	*out = NULL_ID;
-	if (by == CAM_BY_COMM)
-		return 0;
-	/* CPUs have small numbers, but "not known", which is taken as one beyond the others. */
-	size_t at = extra < CAM_MAX_ROWS ? extra
-		    : by == CAM_BY_CPU	 ? CAM_SELECT_MAX_CPU + 1u
-					 : t->n_tasks;
-	int err = grow_ids(&s->group_of, &s->n_group_of, at + 1);
-	if (!err && s->group_of[at] == NULL_ID) {
-		struct cam_text label;
-		err = cam_grouping_label(&s->grouping, by, t, extra, room, sizeof(room), &label);
-		if (!err)
-			err = cam_merge_frame(&s->b->merge, label, CAM_FRAME_PROCESS,
-					      &s->group_of[at]);
-	}
-	if (!err)
-		*out = s->group_of[at];
-	return err;
-}
-
 static void add_value(struct build *b, uint32_t node, uint64_t v, enum cam_verdict verdict)
 {
 	uint64_t *to = verdict == CAM_VERDICT_YES ? &b->merge.self[node] : &b->merge.before[node];
@@ -369,13 +133,9 @@ static int place_sum(struct window_step *s, uint32_t group, const struct cam_sum
 		     enum cam_verdict verdict)
 {
 	uint32_t node;
-	int err = 0;
-	if (sum->comm != s->comm || group != s->group)
-		err = start_group(s, group, sum->comm);
+	int err = cam_placing_stack(&s->placing, group, sum->comm, sum->stack, &node);
 	if (!err && sum->etype != s->etype)
 		err = note_etype(s, s->etype = sum->etype);
-	if (!err)
-		err = place_stack(s, sum->stack, &node);
 	if (!err)
 		add_value(s->b, node, s->x->weighted ? sum->weight : sum->samples, verdict);
 	return err;
@@ -387,12 +147,12 @@ static int add_sum(void *self, struct cam_walk_window *x, const struct cam_sum *
 	struct window_step *s = &((struct build *)self)->step;
 	(void)x;
 	if (s->b->o->by == CAM_BY_COMM)
-		return place_sum(s, NULL_ID, sum, verdict);
+		return place_sum(s, CAM_NO_GROUP, sum, verdict);
 	int err = cam_vec_reserve(&s->waiting, &s->cap_waiting, s->n_waiting + 1,
 				  sizeof(*s->waiting), 1u << 25);
 	struct waiting w = {.sum = *sum, .verdict = verdict};
 	if (!err)
-		err = group_id(s, sum->extra, &w.group);
+		err = cam_placing_group(&s->placing, sum->extra, &w.group);
 	if (!err)
 		s->waiting[s->n_waiting++] = w;
 	return err;
@@ -439,10 +199,8 @@ static int place_row(struct window_step *s, struct known k, uint32_t *node)
 	if (!err)
 		err = cam_vec_reserve(&s->known, &s->cap_known, s->n_known + 1, sizeof(k),
 				      CAM_MAX_ROWS);
-	if (!err && (k.comm != s->comm || k.group != s->group))
-		err = start_group(s, k.group, k.comm);
 	if (!err)
-		err = place_stack(s, k.stack, &k.node);
+		err = cam_placing_stack(&s->placing, k.group, k.comm, k.stack, &k.node);
 	if (err)
 		return err;
 	cam_index_add(&s->known_index, hash, (uint32_t)s->n_known);
@@ -474,7 +232,7 @@ static int add_rows(void *self, struct cam_walk_window *x, const struct cam_walk
 			.window = b->windows,
 			.before = rows->verdict[k] == CAM_VERDICT_BEFORE,
 		};
-		err = group_id(s, extra_of(extra, batch, i), &key.group);
+		err = cam_placing_group(&s->placing, extra_of(extra, batch, i), &key.group);
 		if (!err && etype != s->etype)
 			err = note_etype(s, s->etype = etype);
 		if (!err)
@@ -490,8 +248,8 @@ static int add_rows(void *self, struct cam_walk_window *x, const struct cam_walk
 static int open_window(void *self, struct cam_walk_window *x)
 {
 	struct build *b = self;
-	b->step = (struct window_step){
-		.b = b, .x = x, .group = NULL_ID, .comm = NULL_ID, .etype = NULL_ID};
+	b->step = (struct window_step){.b = b, .x = x, .etype = NULL_ID};
+	cam_placing_open(&b->step.placing, &b->merge, x->tables, b->o->by, b->o->builds);
 	return 0;
 }
 
@@ -502,14 +260,10 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	struct window_step *s = &b->step;
 	/* What was delivered before an error stays delivered. */
 	int place_err = place_waiting(s);
-	free(s->frame_of);
-	free(s->module_of);
-	free(s->placed);
-	free(s->group_of);
+	cam_placing_close(&s->placing);
 	free(s->waiting);
 	free(s->known);
 	cam_index_free(&s->known_index);
-	cam_grouping_free(&s->grouping);
 	b->windows++;
 	return err ? err : place_err;
 }

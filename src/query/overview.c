@@ -8,6 +8,8 @@
  *
  * An imported window has no ledger: in each of its seconds its CPUs' nominal rate was due.
  *
+ * The last seconds of a window that is being recorded have no ledger yet: nothing is said of them.
+ *
  * A second of a window's clock lies across two of the wall clock; it is put where its middle is. A second
  * that no window has a row for was not observed.
  *
@@ -20,6 +22,7 @@
 
 #define SECOND_NS   1000000000
 #define MAX_SECONDS (1u << 20)
+#define FRESH_NS    (3 * (int64_t)SECOND_NS)
 
 struct second {
 	uint32_t busy, due, lost;
@@ -32,6 +35,7 @@ struct work {
 	int64_t length_ns; /* of a `second` */
 	int64_t shift_ns;  /* of the window: wall clock - its own */
 	bool imported;	   /* it has no ledger */
+	int64_t fresh_ns;  /* from here on the ledger is still to come */
 };
 
 void cam_overview_free(struct cam_overview *o)
@@ -126,6 +130,8 @@ static int take_window(struct work *k, struct cam_source *source, size_t i, stru
 	int64_t length = (int64_t)(info->end_ns - info->start_ns);
 	if (info->realtime_ns >= k->to_ns || info->realtime_ns + length <= k->from_ns)
 		return 0;
+	if (!info->sealed)
+		k->fresh_ns = info->realtime_ns + length - FRESH_NS;
 	if (info->pinned)
 		mark_pinned(info, o);
 	int err = source->ops->open(source, i, &w);
@@ -150,7 +156,7 @@ static void fill_bin(const struct work *k, size_t from, size_t to, struct cam_ov
 	float peak = 0;
 	for (size_t i = from; i < to; i++) {
 		const struct second *s = &k->seconds[i];
-		dark += !s->due;
+		dark += !s->due && k->from_ns + (int64_t)i * k->length_ns < k->fresh_ns;
 		busy += s->busy;
 		due += s->due;
 		lost += s->lost;
@@ -159,7 +165,7 @@ static void fill_bin(const struct work *k, size_t from, size_t to, struct cam_ov
 	}
 	o->busy[bin] = due > lost ? (float)busy / (float)(due - lost) : 0;
 	o->peak[bin] = peak;
-	float seen = due ? (float)(due - lost) / (float)due : 0;
+	float seen = due ? (float)(due - lost) / (float)due : 1;
 	o->unseen[bin] = 1 - seen * (float)(to - from - dark) / (float)(to - from);
 }
 
@@ -189,7 +195,8 @@ int cam_overview_build(struct cam_source *source, int64_t from_ns, int64_t to_ns
 	*out = (struct cam_overview){0};
 	if (from_ns < 0 || from_ns >= to_ns || !n || n > CAM_OVERVIEW_MAX_BINS)
 		return -EINVAL;
-	struct work k = {.from_ns = from_ns, .to_ns = to_ns, .length_ns = SECOND_NS};
+	struct work k = {
+		.from_ns = from_ns, .to_ns = to_ns, .length_ns = SECOND_NS, .fresh_ns = INT64_MAX};
 	while ((to_ns - from_ns) / k.length_ns >= MAX_SECONDS)
 		k.length_ns *= 2;
 	k.n = (size_t)((to_ns - from_ns + k.length_ns - 1) / k.length_ns);

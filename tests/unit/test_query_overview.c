@@ -22,6 +22,7 @@ static struct fake_window *window(uint64_t start_s, unsigned seconds, unsigned b
 	f->w.info.start_ns = start_s * NS;
 	f->w.info.end_ns = (start_s + seconds) * NS;
 	f->w.info.realtime_ns = WALL + (int64_t)(start_s * NS);
+	f->w.info.sealed = true;
 	for (unsigned s = 0; s < seconds; s++) {
 		unsigned n = s == 3 ? busy : 5;
 		for (unsigned i = 0; i < n; i++)
@@ -105,6 +106,7 @@ static void test_imported(void **state)
 	f->w.info.end_ns = 11 * NS;
 	f->w.info.realtime_ns = WALL;
 	f->w.info.imported = true;
+	f->w.info.sealed = true;
 	for (unsigned i = 0; i < 97; i++)
 		fake_sample(f, 8 * NS + i * (NS / 100), i % 2, task, fake_place(f, "main"));
 	struct fake_window *v[] = {f};
@@ -114,6 +116,25 @@ static void test_imported(void **state)
 	near(o.unseen[0], 0);
 	near(o.busy[1], 0.5); /* 97 of 2 CPUs at 97 Hz */
 	near(o.unseen[3], 0);
+	cam_overview_free(&o);
+	s->ops->close(s);
+}
+
+/* The newest seconds of a window that is still open are not called unobserved before their ledger is there. */
+static void test_still_open(void **state)
+{
+	(void)state;
+	struct fake_window *v[] = {window(100, 10, 5)};
+	struct cam_overview o;
+	v[0]->w.info.sealed = false;
+	v[0]->w.info.end_ns = 112 * NS;
+	struct cam_source *s = source(v, 1);
+	assert_int_equal(cam_overview_build(s, WALL + 98ll * NS, WALL + 112ll * NS, 14, NULL, &o),
+			 0);
+	near(o.unseen[0], 1);
+	near(o.unseen[5], 0);
+	near(o.unseen[12], 0);
+	near(o.unseen[13], 0);
 	cam_overview_free(&o);
 	s->ops->close(s);
 }
@@ -148,9 +169,8 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means_and_peaks),
-		cmocka_unit_test(test_unobserved),
-		cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_means_and_peaks), cmocka_unit_test(test_unobserved),
+		cmocka_unit_test(test_imported),	cmocka_unit_test(test_still_open),
 		cmocka_unit_test(test_refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

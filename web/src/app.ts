@@ -17,6 +17,7 @@ import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type M
 
 const LIVE_MS = 2000;
 const RETRY_MS = 5000;
+const LEDGER_MS = 3000; /* what was observed is known that long after */
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 const KEYS: [string, string][] = [
 	["drag", "select a time (heatmap), a span (timeline)"], ["click, click", "start and end of a selection"],
@@ -330,7 +331,7 @@ export class App {
 			if (this.asked.heat !== key)
 				return;
 			this.heatData = heat;
-			this.heat.show(heat);
+			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
 			this.heat.showSelection(this.state.a, this.shownBaseline());
 			this.showSpan();
 		});

@@ -43,6 +43,7 @@ export class HeatView {
 	private second = false; /* the range begun is the baseline's */
 	private start: Cell | null = null; /* of a drag, or of a first click */
 	private pressed = false;
+	private until = Infinity;
 	private hovered: Cell | null = null;
 	private shift = false;
 
@@ -72,8 +73,10 @@ export class HeatView {
 		return Math.max(50, Math.floor(this.plotWidth()));
 	}
 
-	show(data: Heat | null): void {
+	/* until: what lies behind it has not been yet. */
+	show(data: Heat | null, until: number): void {
 		this.data = data;
+		this.until = until;
 		this.start = null;
 		this.pressed = false;
 		this.paint();
@@ -169,7 +172,7 @@ export class HeatView {
 			const row = d.mode === "cores" ? r : d.rows - 1 - r;
 			for (let c = 0; c < d.columns;) {
 				let n = c;
-				while (n < d.columns && d.unseen[r * d.columns + n] > 127)
+				while (n < d.columns && d.unseen[r * d.columns + n] > 127 && this.startOf(n, r) < this.until)
 					n++;
 				if (n > c)
 					hatch(g, GUTTER + c * w, LANE + row * h, (n - c) * w, h, color);
@@ -179,10 +182,15 @@ export class HeatView {
 		/* What was seen in part: a line under the cells. */
 		for (let c = 0; c < d.columns; c++)
 			for (let r = 0; r < d.rows; r++)
-				if (d.unseen[r * d.columns + c] > 63) {
+				if (d.unseen[r * d.columns + c] > 63 && this.startOf(c, r) < this.until) {
 					hatch(g, GUTTER + c * w, LANE + this.plotHeight() + 1, Math.max(1, w), 3, color);
 					break;
 				}
+	}
+
+	private startOf(c: number, r: number): number {
+		const d = this.data!;
+		return d.from + c * d.step + (d.mode === "sub" && d.merged === 1 ? (r * 1000) / d.rows : 0);
 	}
 
 	private drawRowLabels(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {

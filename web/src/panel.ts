@@ -93,7 +93,9 @@ export class Panel {
 	private showCoverage(t: Tree | null, store: StoreFacts | null): void {
 		const seen = (t?.meta.seen ?? null) as Seen | null;
 		const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
-		const observed = seen && whole ? (seen.samples + seen.idle) / whole : 1;
+		/* Of the samples that were due, and of the time: between windows nobody counted any. */
+		const inTime = seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
+		const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
 		const good = !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable);
 		fill(this.coverage,
 			el("div", { class: "head" }, el("h2", {}, "Coverage"), el("span", { class: "grow" }),

@@ -401,6 +401,7 @@ export class App {
 	/* The store grows while it is looked at. */
 	private async poll(): Promise<void> {
 		let wait = LIVE_MS;
+		this.showBusy(1);
 		try {
 			const first = !this.store;
 			const before = this.store?.to;
@@ -416,6 +417,7 @@ export class App {
 				this.showProblem(e);
 			wait = RETRY_MS;
 		}
+		this.showBusy(-1);
 		setTimeout(() => void this.poll(), wait);
 	}
 

@@ -57,6 +57,8 @@ bench: all
 	@ninja -C $(BUILD) tests/system/dump_store tests/workloads/workload_builds \
 		tests/workloads/workload_kitchen tests/workloads/workload_gaps
 	@tools/bench-record
+	@ninja -C $(BUILD) tests/bench/replay tests/bench/rebase
+	@tools/bench-views
 
 fuzz:
 	@tools/setup build test

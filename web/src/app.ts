@@ -119,6 +119,10 @@ export class App {
 			this.refresh();
 		});
 		document.addEventListener("keydown", (e) => this.key(e));
+		addEventListener("resize", () => {
+			if (this.store)
+				void this.loadHeat();
+		});
 		matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.setTheme(null));
 		this.refresh();
 		void this.poll();

@@ -70,7 +70,7 @@ export class HeatView {
 
 	/* How many columns there is room for. */
 	room(): number {
-		return Math.max(50, Math.floor(this.plotWidth()));
+		return Math.max(50, Math.floor(this.layers.root.clientWidth - 2 * GUTTER));
 	}
 
 	/* until: what lies behind it has not been yet. */

@@ -39,7 +39,7 @@ export class TimelineView {
 	}
 
 	bins(): number {
-		return Math.max(100, Math.min(2000, Math.round(this.plotWidth())));
+		return Math.max(100, Math.min(2000, this.layers.root.clientWidth - 2 * GUTTER));
 	}
 
 	show(data: Timeline | null, from: number, to: number): void {

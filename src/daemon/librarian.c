@@ -60,7 +60,7 @@ static int add_copy(struct cam_book *b, const struct cam_shelf_place *p,
 
 static bool same_bytes(struct cam_text a, const void *b, size_t n)
 {
-	return a.n == n && !memcmp(a.p, b, n);
+	return a.n == n && (!n || !memcmp(a.p, b, n));
 }
 
 static bool is_module(const struct cam_namer_module *m, const struct cam_book_outline *o,

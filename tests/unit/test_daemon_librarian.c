@@ -464,7 +464,9 @@ static __attribute__((noinline)) void look_around(void)
 	size_t bytes = (uint64_t)__libc_stack_end - sp;
 	bytes = bytes < STACK_ROOM ? bytes : STACK_ROOM;
 	here.copy = (struct cam_raw_copy){ip, sp, bp, here.stack, (uint32_t)bytes};
-	memcpy(here.stack, (void *)sp, bytes);
+	/* Not by memcpy(): the sanitizer knows what lies between the variables. */
+	int memory CAM_AUTOCLOSE = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(memory, here.stack, bytes, (off_t)sp), bytes);
 	here.n_oracle = backtrace(here.oracle, 64);
 }
 
@@ -482,9 +484,14 @@ static int hear_frames(void *arg, size_t i, const struct cam_unwind_tidings *u)
 {
 	size_t *next = arg;
 	assert_int_equal(i, (*next)++);
-	assert_true((int)u->n_frames >= here.n_oracle);
-	for (int k = 1; k < here.n_oracle; k++)
-		assert_int_equal(u->frames[k], (uint64_t)here.oracle[k]);
+	/* The oracle's first frame is its caller; a sanitizer puts its own in front. */
+	int from = 1;
+	while (from < here.n_oracle && (uint64_t)here.oracle[from] != u->frames[1])
+		from++;
+	assert_in_range(from, 1, 2);
+	assert_true((int)u->n_frames >= here.n_oracle - from + 1);
+	for (int k = from; k < here.n_oracle; k++)
+		assert_int_equal(u->frames[k - from + 1], (uint64_t)here.oracle[k]);
 	return 0;
 }
 

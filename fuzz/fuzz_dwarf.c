@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cam_elf_file_read_debug(&f, &b) || cam_dwarf_open(&f, &b, &work, &d))
 		return 0;
 	for (uint32_t s = 0; s < f.n_segments; s++) {
-		uint64_t step = 1 + f.segments[s].bytes / 256;
-		for (uint64_t at = 0; at < f.segments[s].bytes && work; at += step) {
+		for (uint64_t k = 0; k < 256 && work; k++) {
+			uint64_t at = f.segments[s].bytes / 256 * k;
 			if (cam_dwarf_find(d, &b, f.segments[s].address + at, &work, &hit) != 1)
 				continue;
 			check(hit.n_levels && hit.n_levels <= 1 + CAM_NAME_MAX_INLINED &&

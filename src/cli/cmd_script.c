@@ -55,7 +55,7 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 		{"output", 'o', CAM_OPTION_TEXT, &a.what.out, "OUT",
 		 "write here (.gz and .zst compress); default: standard output"},
 		{"fields", 'F', CAM_OPTION_LIST, &a.fields, "LIST",
-		 "comm,pid,tid,cpu,time,period,event,trace,ip,sym,symoff,dso,cgroup; +x and -x "
+		 "comm,pid,tid,cpu,time,period,event,trace,ip,sym,symoff,dso,cgroup,srcline; +x and -x "
 		 "change the default; trace: before it for tracepoints"},
 		{"header", 0, CAM_OPTION_FLAG, &a.header, NULL, "the # lines first"},
 		{"ns", 0, CAM_OPTION_FLAG, &a.ns, NULL, "times with 9 decimals instead of 6"},

@@ -68,7 +68,7 @@ static bool says_something(const struct cam_live_window *w, struct cam_loc_id lo
 					      t->modules[at->module.v].kind == CAM_MODULE_FILE);
 }
 
-/* What is inlined at a location, below its function. */
+/* What is inlined at a location, below its function; and the line of the innermost. */
 static int enter_inlined(struct cam_tables *t, struct cam_loc_id loc, const struct cam_name *n)
 {
 	uint32_t node = 0;
@@ -88,6 +88,11 @@ static int enter_inlined(struct cam_tables *t, struct cam_loc_id loc, const stru
 	}
 	if (!err && node)
 		cam_location_inline(t, loc, node);
+	struct cam_text file = n->n_inlined ? n->inlined[n->n_inlined - 1].file : n->file;
+	uint32_t line = n->n_inlined ? n->inlined[n->n_inlined - 1].line : n->line;
+	struct cam_str_id source;
+	if (!err && file.n && line && !cam_string_intern(t, file, &source))
+		cam_location_source(t, loc, source, line);
 	return err;
 }
 

@@ -9,11 +9,11 @@ static const struct {
 	const char *name;
 	unsigned field;
 } names[] = {
-	{"comm", CAM_PERF_COMM},     {"pid", CAM_PERF_PID},	  {"tid", CAM_PERF_TID},
-	{"cpu", CAM_PERF_CPU},	     {"time", CAM_PERF_TIME},	  {"period", CAM_PERF_PERIOD},
-	{"event", CAM_PERF_EVENT},   {"trace", CAM_PERF_TRACE},	  {"ip", CAM_PERF_IP},
-	{"sym", CAM_PERF_SYM},	     {"symoff", CAM_PERF_SYMOFF}, {"dso", CAM_PERF_DSO},
-	{"cgroup", CAM_PERF_CGROUP},
+	{"comm", CAM_PERF_COMM},     {"pid", CAM_PERF_PID},	    {"tid", CAM_PERF_TID},
+	{"cpu", CAM_PERF_CPU},	     {"time", CAM_PERF_TIME},	    {"period", CAM_PERF_PERIOD},
+	{"event", CAM_PERF_EVENT},   {"trace", CAM_PERF_TRACE},	    {"ip", CAM_PERF_IP},
+	{"sym", CAM_PERF_SYM},	     {"symoff", CAM_PERF_SYMOFF},   {"dso", CAM_PERF_DSO},
+	{"cgroup", CAM_PERF_CGROUP}, {"srcline", CAM_PERF_SRCLINE},
 };
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
 
@@ -94,7 +94,7 @@ static int take_word(struct cam_text word, enum change *change, unsigned *field,
 		return 0;
 	return refuse(why, why_bytes,
 		      "'%.*s' is no field that a window keeps; it has comm, pid, tid, cpu, time, "
-		      "period, event, trace, ip, sym, symoff, dso, cgroup",
+		      "period, event, trace, ip, sym, symoff, dso, cgroup, srcline",
 		      word.n < 64 ? (int)word.n : 64, word.p);
 }
 

@@ -9,6 +9,7 @@
 #include "interop/perf_script_out.h"
 
 #include "base/units.h"
+#include "interop/source_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct script {
 	struct line *lines;
 	size_t n_lines;
 	struct cam_buf texts;
+	struct cam_source_lines sources; /* where they are asked for */
 };
 
 static struct cam_perf_put_frame describe(struct script *s, uint32_t item,
@@ -79,6 +81,22 @@ static int put_line(struct script *s, uint32_t item)
 	return cam_buf_error(&s->text);
 }
 
+/* As perf does: below its frame, without its directories. */
+static void put_source_line(struct script *s, uint32_t func, uint64_t offset)
+{
+	struct cam_text file;
+	uint32_t line;
+	if (!(s->line_fields & CAM_PERF_SRCLINE) ||
+	    !cam_source_lines_find(&s->sources, func, offset, &file, &line))
+		return;
+	const char *slash = memrchr(file.p, '/', file.n);
+	if (slash)
+		file = (struct cam_text){slash + 1, (size_t)(file.p + file.n - slash - 1)};
+	cam_buf_put(&s->text, "  ", 2);
+	cam_perf_put_text(&s->text, file);
+	cam_buf_printf(&s->text, ":%u\n", line);
+}
+
 static int put_frames(struct script *s, const struct cam_export_row *r)
 {
 	const struct cam_tree *tree = s->base.tree;
@@ -93,6 +111,7 @@ static int put_frames(struct script *s, const struct cam_export_row *r)
 		leaf = false;
 		struct cam_perf_put_frame f = describe(s, item, r);
 		cam_perf_put_frame(&s->text, &f);
+		put_source_line(s, item, r->leaf_offset);
 		err = cam_buf_error(&s->text);
 	}
 	return err;
@@ -213,13 +232,18 @@ static int begin_window(struct cam_exporter *x)
 		if (n > s->event_width && n < 256)
 			s->event_width = (unsigned)n;
 	}
-	return s->lines ? 0 : -ENOMEM;
+	if (!s->lines)
+		return -ENOMEM;
+	return (s->o.fields | s->o.trace_fields) & CAM_PERF_SRCLINE
+		       ? cam_source_lines_load(&s->sources, x->w)
+		       : 0;
 }
 
 static void free_script(struct cam_exporter *x)
 {
 	struct script *s = (struct script *)x;
 	free(s->lines);
+	cam_source_lines_free(&s->sources);
 	cam_buf_free(&s->text);
 	cam_buf_free(&s->texts);
 }

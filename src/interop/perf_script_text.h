@@ -19,7 +19,8 @@ enum cam_perf_field {
 	CAM_PERF_SYMOFF = 1 << 10,
 	CAM_PERF_DSO = 1 << 11,
 	CAM_PERF_CGROUP = 1 << 12,
-	CAM_PERF_ALL = (1 << 12) - 1, /* all that a reader expects: not cgroup */
+	CAM_PERF_SRCLINE = 1 << 13,
+	CAM_PERF_ALL = (1 << 12) - 1, /* all that a reader expects: not cgroup and lines */
 };
 
 /* A text on one line: control characters but tab as \xNN (base/escape.h). */

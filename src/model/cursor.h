@@ -141,6 +141,9 @@ struct cam_window_ops {
 	int (*facts)(struct cam_window *w, cam_fact_fn *fn, void *arg);
 	/* May be NULL: the window has none. By kind, subject, then time. */
 	int (*counters)(struct cam_window *w, cam_counter_fn *fn, void *arg);
+	/* May be NULL: the window has none. Source lines of leaf offsets, in any order; of an offset that comes with
+	 * several none is right. */
+	int (*lines)(struct cam_window *w, cam_line_fn *fn, void *arg);
 	void (*close)(struct cam_window *w);
 };
 

@@ -76,6 +76,9 @@ struct cam_location {
 	struct cam_func_id func;
 	uint64_t func_offset; /* of the address in the function; CAM_OFFSET_NONE: not known */
 	uint32_t inlined; /* what was inlined there: a node of the tables' inlines; 0: nothing */
+	struct cam_str_id
+		file;  /* source line of the code there (of what is inlined, not of the call) */
+	uint32_t line; /* 0: not known */
 	bool late;
 };
 

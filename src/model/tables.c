@@ -224,6 +224,34 @@ void cam_location_name(struct cam_tables *t, struct cam_loc_id loc, struct cam_f
 	l->func_offset = func_offset;
 }
 
+void cam_location_source(struct cam_tables *t, struct cam_loc_id loc, struct cam_str_id file,
+			 uint32_t line)
+{
+	struct cam_location *l = &t->locations[loc.v];
+	if (!l->line && line) {
+		l->file = file;
+		l->line = line;
+	}
+}
+
+int cam_tables_lines(const struct cam_tables *t, cam_line_fn *fn, void *arg)
+{
+	int err = 0;
+	for (size_t i = 0; i < t->n_locations && !err; i++) {
+		const struct cam_location *l = &t->locations[i];
+		if (!l->line || l->func.v == CAM_NONE || l->func_offset == CAM_OFFSET_NONE)
+			continue;
+		const struct cam_line row = {
+			.func = {l->inlined ? t->inlines.item[l->inlined] : l->func.v},
+			.leaf_offset = l->func_offset,
+			.file = cam_string(t, l->file),
+			.line = l->line,
+		};
+		err = fn(arg, &row);
+	}
+	return err;
+}
+
 void cam_location_inline(struct cam_tables *t, struct cam_loc_id loc, uint32_t node)
 {
 	if (!t->locations[loc.v].inlined && node < t->inlines.n)

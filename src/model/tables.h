@@ -70,6 +70,22 @@ void cam_location_name(struct cam_tables *t, struct cam_loc_id loc, struct cam_f
 /* What was inlined at a location (a node of inlines), once. */
 void cam_location_inline(struct cam_tables *t, struct cam_loc_id loc, uint32_t node);
 
+/* The source line of a location, once. */
+void cam_location_source(struct cam_tables *t, struct cam_loc_id loc, struct cam_str_id file,
+			 uint32_t line);
+
+/* Where in its source the code at an offset of a function is; the function is the leaf of a stack: of what is
+ * inlined the innermost, with the offset in the function that has the code. */
+struct cam_line {
+	struct cam_func_id func;
+	uint64_t leaf_offset;
+	struct cam_text file;
+	uint32_t line;
+};
+typedef int cam_line_fn(void *arg, const struct cam_line *l);
+/* Those of all locations; the same offset may come twice, and with another line. */
+int cam_tables_lines(const struct cam_tables *t, cam_line_fn *fn, void *arg);
+
 /* The node below `parent` with this item. */
 int cam_tree_intern(struct cam_tables *t, struct cam_tree *tree, uint32_t parent, uint32_t item,
 		    uint32_t *out);

@@ -55,8 +55,13 @@ static int parse_extensions(struct cam_journal_view *v, struct cam_rd *r)
 		size_t n;
 		const uint8_t *bytes = cam_rd_string(r, &n);
 		if (r->error || (kind == CAM_JX_COUNTERS && v->counters.bytes.p) ||
-		    (kind == CAM_JX_INLINED && v->inlined.p))
+		    (kind == CAM_JX_INLINED && v->inlined.p) ||
+		    (kind == CAM_JX_LINES && v->lines.p))
 			return -EBADMSG;
+		if (kind == CAM_JX_LINES) {
+			v->lines = cam_rd_make(bytes, n);
+			v->n_lines = rows;
+		}
 		if (kind == CAM_JX_INLINED) {
 			v->inlined = cam_rd_make(bytes, n);
 			v->n_inlined = rows;

@@ -71,8 +71,8 @@ struct cam_journal_view {
 	bool begun;
 	uint64_t last_anchor, last_event, last_ledger;
 	struct cam_journal_counters counters;
-	struct cam_rd inlined;
-	uint64_t n_inlined;
+	struct cam_rd inlined, lines;
+	uint64_t n_inlined, n_lines;
 };
 
 /* Of a header block's payload: *host is to be freed. -EBADMSG, -EPROTONOSUPPORT, -ENOMEM. */

@@ -385,6 +385,33 @@ static int get_inlined(struct cam_journal_decode *d, struct cam_journal_view *v)
 	return err;
 }
 
+static int get_lines(struct cam_journal_decode *d, struct cam_journal_view *v)
+{
+	struct cam_rd *r = &v->lines;
+	struct cam_str_id path = {0};
+	uint64_t at = 0, line = 0;
+	int err = 0;
+	for (uint64_t i = 0; i < v->n_lines && !err; i++) {
+		uint64_t code = cam_rd_varint(r);
+		at += code >> 1;
+		if (code & 1) {
+			size_t n;
+			const char *text = (const char *)cam_rd_string(r, &n);
+			if (!text)
+				return -EBADMSG;
+			err = cam_string_intern(d->t, (struct cam_text){text, n}, &path);
+		}
+		line = cam_journal_define_delta(r, line);
+		if (r->error || at >= v->n[CAM_JT_LOCATION] || line == 0 || line > UINT32_MAX)
+			return -EBADMSG;
+		uint32_t own = cam_journal_define_own(d, r, CAM_JT_LOCATION,
+						      v->base[CAM_JT_LOCATION] + at++);
+		if (!err && own != CAM_NONE)
+			cam_location_source(d->t, (struct cam_loc_id){own}, path, (uint32_t)line);
+	}
+	return err;
+}
+
 /* The next item of a chain, CAM_NONE: not known. `before`: of what stands above; NULL: lost. */
 static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, uint32_t *item,
 		    struct cam_journal_successor *before)
@@ -546,6 +573,8 @@ static int take_all(struct cam_journal_decode *d, struct cam_journal_view *v)
 		err = get_locations(d, v, last);
 	if (!err)
 		err = get_inlined(d, v);
+	if (!err)
+		err = get_lines(d, v);
 	if (!err)
 		err = get_chains(d, v);
 	if (!err)

@@ -33,6 +33,7 @@ void cam_journal_encode_init(struct cam_journal_encode *en)
 		en->columns[i] = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	en->counters = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	en->inlined = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
+	en->lines = CAM_BUF(CAM_JOURNAL_MAX_BYTES);
 	for (size_t i = 0; i < CAM_JT_MAX; i++)
 		en->tables[i].base = en->tables[i].next = 1;
 }
@@ -47,6 +48,7 @@ void cam_journal_encode_free(struct cam_journal_encode *en)
 		cam_buf_free(&en->columns[i]);
 	cam_buf_free(&en->counters);
 	cam_buf_free(&en->inlined);
+	cam_buf_free(&en->lines);
 	free(en->function_base);
 	free(en->successor);
 }
@@ -99,7 +101,8 @@ static void start_block(struct cam_journal_encode *en, bool new_epoch)
 		cam_buf_clear(&en->columns[i]);
 	cam_buf_clear(&en->counters);
 	cam_buf_clear(&en->inlined);
-	en->n_inlined = 0;
+	cam_buf_clear(&en->lines);
+	en->n_inlined = en->n_lines = 0;
 	memset(en->last_address, 0, sizeof(en->last_address));
 	memset(en->last_kind, 0, sizeof(en->last_kind));
 	en->flags = 0;
@@ -546,6 +549,31 @@ static void put_strings(struct cam_journal_encode *en, const struct cam_tables *
 	}
 }
 
+/* Source lines of the locations that this block defines; a path that is the one before's is not repeated. */
+static int put_lines(struct cam_journal_encode *en, const struct cam_tables *t)
+{
+	const struct cam_journal_marks *locations = &en->tables[CAM_JT_LOCATION];
+	uint32_t path = 0, line = 0;
+	size_t next = 0;
+	for (size_t i = 0; i < locations->n; i++) {
+		const struct cam_location *l = &t->locations[locations->rows[i]];
+		if (!l->line || !l->file.v)
+			continue;
+		bool same = l->file.v == path;
+		cam_buf_put_varint(&en->lines, (i - next) << 1 | !same);
+		if (!same) {
+			struct cam_text text = cam_string(t, l->file);
+			cam_buf_put_string(&en->lines, text.p, text.n);
+		}
+		cam_buf_put_zigzag(&en->lines, (int64_t)l->line - line);
+		en->n_lines++;
+		next = i + 1;
+		path = l->file.v;
+		line = l->line;
+	}
+	return cam_buf_error(&en->lines);
+}
+
 static int encode(struct cam_journal_encode *en, const struct cam_tables *t,
 		  const struct cam_block *b)
 {
@@ -556,6 +584,8 @@ static int encode(struct cam_journal_encode *en, const struct cam_tables *t,
 		return err;
 	put_location_functions(en, t);
 	err = put_inlined(en, t);
+	if (!err)
+		err = put_lines(en, t);
 	if (err)
 		return err;
 	put_functions(en, t);
@@ -605,6 +635,11 @@ static int assemble(struct cam_journal_encode *en, const struct cam_block *b,
 		cam_buf_put_varint(p, CAM_JX_INLINED);
 		cam_buf_put_varint(p, en->n_inlined);
 		cam_buf_put_string(p, en->inlined.data, en->inlined.len);
+	}
+	if (en->n_lines) {
+		cam_buf_put_varint(p, CAM_JX_LINES);
+		cam_buf_put_varint(p, en->n_lines);
+		cam_buf_put_string(p, en->lines.data, en->lines.len);
 	}
 	return cam_buf_error(p);
 }

@@ -25,7 +25,8 @@ struct cam_journal_encode {
 
 	/* Of the block at hand. */
 	struct cam_buf columns[CAM_JC_MAX];
-	struct cam_buf counters, inlined;
+	struct cam_buf counters, inlined, lines;
+	size_t n_lines;	  /* the same, whose source line is known */
 	size_t n_inlined; /* locations of this block at which something is */
 	uint8_t flags;
 	size_t n_chains;

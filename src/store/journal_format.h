@@ -47,6 +47,7 @@ enum cam_journal_type {
 enum cam_journal_extension {
 	CAM_JX_COUNTERS = 1,
 	CAM_JX_INLINED = 2,
+	CAM_JX_LINES = 3,
 };
 
 /* The tables, in the order in which their new rows are numbered and written. */

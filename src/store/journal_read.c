@@ -682,6 +682,11 @@ static int journal_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 	return err;
 }
 
+static int journal_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
+{
+	return cam_tables_lines(&journal_of(w)->tables, fn, arg);
+}
+
 static int journal_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	return cam_journal_sums_totals(w, fn, arg);
@@ -726,6 +731,7 @@ static const struct cam_window_ops journal_ops = {
 	.anchors = journal_anchors,
 	.facts = journal_facts,
 	.counters = journal_counters,
+	.lines = journal_lines,
 	.close = journal_close,
 };
 

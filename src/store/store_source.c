@@ -81,6 +81,13 @@ static int wrapped_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 	return ask ? follow(x, ask(x->inner, fn, arg)) : 0;
 }
 
+static int wrapped_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	int (*ask)(struct cam_window *, cam_line_fn *, void *) = x->inner->ops->lines;
+	return ask ? follow(x, ask(x->inner, fn, arg)) : 0;
+}
+
 struct merge {
 	struct wrapped *x;
 	size_t next; /* of the late ones */
@@ -131,6 +138,7 @@ static const struct cam_window_ops wrapped_ops = {
 	.anchors = wrapped_anchors,
 	.facts = wrapped_facts,
 	.counters = wrapped_counters,
+	.lines = wrapped_lines,
 	.close = wrapped_close,
 };
 

@@ -289,6 +289,13 @@ static int uncoded_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 	return cam_counters_give(&uncoded_of(w)->counters, fn, arg);
 }
 
+static int uncoded_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
+{
+	const struct cam_tables *t;
+	int err = uncoded_tables(w, &t);
+	return err ? err : cam_tables_lines(t, fn, arg);
+}
+
 static void uncoded_close(struct cam_window *w)
 {
 	free(w);
@@ -306,6 +313,7 @@ static const struct cam_window_ops uncoded_ops = {
 	.anchors = uncoded_anchors,
 	.facts = uncoded_facts,
 	.counters = uncoded_counters,
+	.lines = uncoded_lines,
 	.close = uncoded_close,
 };
 

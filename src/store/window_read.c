@@ -217,6 +217,7 @@ static const struct cam_window_ops reader_ops = {
 	.anchors = cam_read_anchors,
 	.facts = cam_read_facts,
 	.counters = cam_read_counters,
+	.lines = cam_read_lines,
 	.close = close_reader,
 };
 

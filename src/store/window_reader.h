@@ -146,6 +146,7 @@ int cam_read_ledger_stored(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 int cam_read_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg);
 int cam_read_facts(struct cam_window *w, cam_fact_fn *fn, void *arg);
 int cam_read_counters(struct cam_window *w, cam_counter_fn *fn, void *arg);
+int cam_read_lines(struct cam_window *w, cam_line_fn *fn, void *arg); /* window_read_lines.c */
 
 /* A span's samples, column by column; see window_read_columns.c. */
 struct cam_span_in {

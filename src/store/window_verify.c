@@ -121,6 +121,13 @@ static int ignore_counter(void *arg, const struct cam_counter *c)
 	return 0;
 }
 
+static int ignore_line(void *arg, const struct cam_line *c)
+{
+	(void)arg;
+	(void)c;
+	return 0;
+}
+
 int cam_window_check(struct cam_window *w)
 {
 	verify_frame(cam_reader_of(w));
@@ -154,6 +161,8 @@ int cam_window_verify(struct cam_window *w)
 		err = w->ops->facts(w, ignore_fact, NULL);
 	if (!err)
 		err = w->ops->counters(w, ignore_counter, NULL);
+	if (!err)
+		err = w->ops->lines(w, ignore_line, NULL);
 	if (err)
 		return err;
 	return w->damage.chunks ? -EBADMSG : 0;

@@ -152,7 +152,7 @@ static int write_parts(struct cam_writer *w)
 		cam_write_trees,     cam_write_small,	cam_write_modules, cam_write_groups,
 		cam_write_functions, cam_write_leaves,	cam_write_places,  cam_write_tasks,
 		cam_write_processes, cam_write_columns, cam_write_notes,   cam_write_strings,
-		cam_write_counters,
+		cam_write_counters,  cam_write_lines,
 	};
 	int err = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !err; i++)

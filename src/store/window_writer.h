@@ -31,6 +31,7 @@ struct cam_writer {
 	const struct cells *cells;     /* while processes are written */
 	const struct cam_notes *notes; /* while notes are written */
 	const struct cam_counters *counters;
+	const struct cam_line_row *lines; /* while they are written */
 	/* Leaf offsets: per sample its row in leaves, whose place among its function's is known. */
 	struct cam_leaf {
 		uint32_t func; /* key */
@@ -85,3 +86,4 @@ int cam_write_processes(struct cam_writer *w); /* the same */
 int cam_write_notes(struct cam_writer *w);     /* window_write_notes.c: anchors, events, … */
 int cam_write_columns(struct cam_writer *w);   /* window_write_columns.c */
 int cam_write_counters(struct cam_writer *w);  /* window_write_counters.c */
+int cam_write_lines(struct cam_writer *w);     /* window_write_lines.c, after the leaves */

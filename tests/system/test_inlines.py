@@ -62,6 +62,28 @@ class Inlines(support.Case):
         del found[None]
         return found
 
+    def check_lines(self, name):
+        """Source lines of leaves lie inside of their functions, as the source has these."""
+        extents, at = {}, None
+        with open(SOURCE, encoding="utf-8") as source:
+            for number, line in enumerate(source, 1):
+                head = re.match(r"(?:[A-Za-z].* \**)(\w+)\(.*\)$", line)
+                at = head[1] if head else at
+                if at and line == "}\n":
+                    extents[at], at = (extents.get(at, number), number), None
+                elif head:
+                    extents[at] = number
+        r = support.perfcam("script", "-F", "comm,ip,sym,srcline", "--store", self.store, "--comm", name,
+                            "--user-only")
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        leaves = re.findall(r"(\w+)(?: \(.*\))?\n  (\S+):(\d+)\n", r.stdout)
+        lines = [(sym, int(line)) for sym, file, line in leaves
+                 if sym in ("spin", "mix", "turn") and file == "inlines.c"]
+        inside = [1 for sym, line in lines if extents[sym][0] <= line <= extents[sym][1]]
+        support.note(f"{name}: {len(inside)} of {len(lines)} lines lie inside of their functions")
+        self.assertGreater(len(lines), 30)
+        self.assertGreaterEqual(len(inside) / len(lines), 0.99)
+
     def test_chains_are_perfs(self):
         programs = {name: self.build(name, after) for name, after in PROGRAMS.items()}
         data = os.path.join(self.dir, "perf.data")
@@ -89,6 +111,7 @@ class Inlines(support.Case):
             for chain, n in theirs.items():
                 if n / total > 0.1:
                     self.assertAlmostEqual(n / total, ours[chain] / mine, delta=0.2, msg=f"{name}: {chain}")
+            self.check_lines(name)
         # Of another user's debug file nothing is believed.
         names = {f for stack in self.folded("--comm", "forged") for f in stack}
         self.assertFalse(names & {"main", "spin", "mix", "turn", "fill"}, names)

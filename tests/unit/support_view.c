@@ -182,6 +182,17 @@ static int look_at_counter(void *arg, const struct cam_counter *c)
 	return 0;
 }
 
+static int look_at_line(void *arg, const struct cam_line *line)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, line->func.v);
+	cam_buf_put_varint(l->out, line->leaf_offset);
+	cam_buf_put_string(l->out, line->file.p, line->file.n);
+	cam_buf_put_varint(l->out, line->line);
+	l->lines++;
+	return 0;
+}
+
 static const unsigned aspect_columns[SPAN_ASPECTS] = {
 	CAM_COL_TIME | CAM_COL_CPU,
 	CAM_COL_STACK,
@@ -212,6 +223,8 @@ static int look_at_aspect(struct cam_window *w, enum aspect a, struct looking *l
 		return w->ops->anchors(w, look_at_anchor, l);
 	case COUNTERS:
 		return w->ops->counters(w, look_at_counter, l);
+	case LINES:
+		return w->ops->lines(w, look_at_line, l);
 	default:
 		return w->ops->facts(w, look_at_fact, l);
 	}

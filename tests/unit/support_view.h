@@ -31,6 +31,7 @@ enum aspect {
 	ANCHORS,
 	FACTS,
 	COUNTERS,
+	LINES,
 	ASPECTS,
 };
 

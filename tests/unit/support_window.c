@@ -529,6 +529,11 @@ void fake_window_free(struct fake_window *f)
 	free(f);
 }
 
+static int fake_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
+{
+	return cam_tables_lines(&fake_of(w)->t, fn, arg);
+}
+
 static void fake_close(struct cam_window *w)
 {
 	if (!fake_of(w)->keep_on_close)
@@ -547,6 +552,7 @@ static const struct cam_window_ops fake_ops = {
 	.anchors = fake_anchors,
 	.facts = fake_facts,
 	.counters = fake_counters,
+	.lines = fake_lines,
 	.close = fake_close,
 };
 

@@ -133,6 +133,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 		[CAM_CHUNK_PLACE] = OF_SPAN(PLACES),
 		[CAM_CHUNK_DETAIL] = OF_SPAN(DETAILS),
 		[CAM_CHUNK_COUNTERS] = 1u << COUNTERS,
+		[CAM_CHUNK_LINES] = 1u << LINES,
 	};
 	switch (kind) {
 	case CAM_CHUNK_STRINGS:
@@ -150,7 +151,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 /* The span a column's chunk belongs to; MAX_SPANS: a table's, so all. */
 static unsigned span_of(const struct cam_dir *d, enum cam_chunk_kind kind, size_t i)
 {
-	if (kind < CAM_CHUNK_FIRST_COLUMN || kind == CAM_CHUNK_COUNTERS)
+	if (kind < CAM_CHUNK_FIRST_COLUMN || kind >= CAM_CHUNK_COUNTERS)
 		return MAX_SPANS;
 	if (kind == CAM_CHUNK_LEAF)
 		return (unsigned)(i / d->n_trees);
@@ -219,6 +220,9 @@ struct fixture {
 static void set_up(struct fixture *x, unsigned samples, uint32_t chunk_bytes)
 {
 	struct fake_window *f = small_window(samples);
+	for (uint32_t i = 0; i < f->t.n_locations; i++)
+		cam_location_source(&f->t, (struct cam_loc_id){i},
+				    fake_str(f, i % 3 ? "/a.c" : "/b.h"), 1 + i % 7);
 	x->bytes = seal(fake_window_ready(f), chunk_bytes);
 	fake_window_free(f);
 	memory_file_init(&x->file, x->bytes.data, x->bytes.len);

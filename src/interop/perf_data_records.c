@@ -275,16 +275,13 @@ static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, u
 	return 0;
 }
 
+/* Room for it is there. */
 static int push_address(struct cam_perf_reader *r, const struct cam_perf_space *user,
 			enum mode mode, uint64_t address)
 {
 	const struct cam_perf_space *space = mode == MODE_KERNEL ? &r->spaces.kernel
 					     : mode == MODE_USER ? user
 								 : NULL;
-	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + 1, sizeof(*r->frames),
-				  CAM_PERF_MAX_FRAMES);
-	if (err)
-		return err;
 	return cam_perf_stacks_find(&r->stacks, space, mode == MODE_KERNEL, address,
 				    &r->frames[r->n_frames++]);
 }
@@ -344,6 +341,9 @@ static int on_sample(struct record *x)
 		.raw_bytes = (uint32_t)s.raw_bytes,
 	};
 	err = task_of(r, &s, &p->task);
+	if (!err)
+		err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + s.n_chain + 1,
+				      sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
 	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s.pid);
 	if (!err && s.has_chain)
 		err = push_chain(r, &s, user, p);

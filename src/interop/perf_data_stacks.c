@@ -13,17 +13,14 @@
 #include "base/vec.h"
 #include "interop/frame.h"
 
-#define SEEN_BITS     15u
-#define NAMES_BYTES   (64u << 20)
-#define MAX_ROWS      (1u << 24)
-#define KERNEL_SPACE  UINT32_MAX
-#define UNKNOWN_SPACE (UINT32_MAX - 1)
+#define NAMES_BYTES (64u << 20)
+#define MAX_ROWS    (1u << 24)
 
 int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
 			 struct cam_sink *sink, const struct cam_import_options *o)
 {
 	*k = (struct cam_perf_stacks){.spaces = spaces, .sink = sink, .options = o};
-	k->seen = calloc(1u << SEEN_BITS, sizeof(*k->seen));
+	k->seen = calloc(1u << CAM_PERF_SEEN_BITS, sizeof(*k->seen));
 	int err = k->seen ? cam_tables_init(&k->names, NAMES_BYTES) : -ENOMEM;
 	if (err)
 		cam_perf_stacks_free(k);
@@ -45,7 +42,7 @@ static void forget_all(struct cam_perf_stacks *k)
 {
 	k->n = k->n_asked = 0;
 	cam_index_free(&k->index);
-	memset(k->seen, 0, sizeof(*k->seen) << SEEN_BITS);
+	memset(k->seen, 0, sizeof(*k->seen) << CAM_PERF_SEEN_BITS);
 	cam_tables_free(&k->names);
 	/* It held as much a moment ago; where it cannot now, names are refused one by one. */
 	cam_tables_init(&k->names, NAMES_BYTES);
@@ -108,20 +105,14 @@ static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space
 	return intern(k, &l, out);
 }
 
-int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
-			 uint64_t address, uint32_t *out)
+int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_space *space,
+			      bool kernel, uint64_t address, struct cam_perf_seen *seen,
+			      uint32_t *out)
 {
-	/* A change of the kernel's space adds names, and takes those of code that is gone. */
-	uint32_t number = space ? space->number : kernel ? KERNEL_SPACE : UNKNOWN_SPACE;
-	uint64_t mixed = (address ^ (uint64_t)number << 32) * 0x9e3779b97f4a7c15u;
-	struct cam_perf_seen *s = &k->seen[mixed >> (64 - SEEN_BITS)];
-	if (s->address == address && s->space == number && s->row_plus_1) {
-		*out = s->row_plus_1 - 1;
-		return 0;
-	}
 	int err = look_up(k, space, kernel, address, out);
+	uint32_t number = space ? space->number : UINT32_MAX - kernel;
 	if (!err)
-		*s = (struct cam_perf_seen){address, number, *out + 1};
+		*seen = (struct cam_perf_seen){address, number, *out + 1};
 	return err;
 }
 

@@ -19,6 +19,7 @@
 #include "model/sink.h"
 
 #define CAM_PERF_MAX_LOCATIONS (1u << 19)
+#define CAM_PERF_SEEN_BITS     15u
 
 struct cam_perf_location {
 	uint64_t
@@ -58,8 +59,22 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k);
 /* Between two batches: numbers given before may be dead after it. */
 void cam_perf_stacks_trim(struct cam_perf_stacks *k);
 /* The number of an address in a space (NULL: in none that is known). -ENOMEM. */
-int cam_perf_stacks_find(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
-			 uint64_t address, uint32_t *out);
+int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_space *space,
+			      bool kernel, uint64_t address, struct cam_perf_seen *seen,
+			      uint32_t *out);
+static inline int cam_perf_stacks_find(struct cam_perf_stacks *k,
+				       const struct cam_perf_space *space, bool kernel,
+				       uint64_t address, uint32_t *out)
+{
+	/* A change of the kernel's space adds names, and takes those of code that is gone. */
+	uint32_t number = space ? space->number : UINT32_MAX - kernel;
+	uint64_t mixed = (address ^ (uint64_t)number << 32) * 0x9e3779b97f4a7c15u;
+	struct cam_perf_seen *s = &k->seen[mixed >> (64 - CAM_PERF_SEEN_BITS)];
+	*out = s->row_plus_1 - 1;
+	if (s->address == address && s->space == number && s->row_plus_1)
+		return 0;
+	return cam_perf_stacks_find_slow(k, space, kernel, address, s, out);
+}
 /* The namer's number of an object's file; CAM_NONE: it is not here. Errors are the namer's. */
 int cam_perf_stacks_file(struct cam_perf_stacks *k, uint32_t object, uint32_t *file);
 /* Asks for the names of all that are new. Errors are the namer's, and of the caller's making. */

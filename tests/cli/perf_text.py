@@ -52,4 +52,4 @@ def compare(case, want, got, what):
             emptied += 1
             continue
         case.assertEqual(a[1], b[1], f"{what}: {a[0]}")
-    case.assertLessEqual(emptied, len(want) // 100, what)
+    case.assertLessEqual(emptied, len(want) // 20, what)

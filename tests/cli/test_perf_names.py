@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -130,6 +131,19 @@ class Beside(Case):
     def test_cgroups_and_namespaces(self):
         self.same(self.record("a", "--all-cgroups", "--namespaces", "-F", "1999", "-g"))
 
+    def test_folded_stacks_are_those_of_the_text(self):
+        """perf.data directly, and through perf script: the same lines, but for the names above."""
+        path = self.record("a", "-F", "1999", "-g")
+        text = perf("script", "-i", path).stdout
+        want = {}
+        for stack, n in self.export("-i", "-", stdin=text).items():
+            stack = re.sub(rb"@@?[A-Za-z][\w.]*", b"", stack)
+            want[stack] = want.get(stack, 0) + n
+        got = self.export("-i", path)
+        self.assertEqual(sum(want.values()), sum(got.values()))
+        same = sum(min(n, got.get(stack, 0)) for stack, n in want.items())
+        self.assertGreater(same, sum(want.values()) * 0.9)
+
     def test_a_file_a_thread(self):
         """perf record --threads: a directory."""
         path = self.record("a", "--threads=cpu", "-F", "1999", "-g", "-a")
@@ -141,9 +155,13 @@ class Beside(Case):
         folder = self.path("series")
         os.mkdir(folder)
         before = time.time()
-        r = perf("record", "-q", "-o", os.path.join(folder, "perf.data"), "--switch-output=1s", "-F", "999", "-g",
-                 "--", "sh", "-c", "for i in 1 2 3; do ls -R /usr/include; sleep 0.8; done")
-        self.assertEqual(r.returncode, 0, r.stderr)
+        p = subprocess.Popen(
+            ["perf", "record", "-q", "-o", os.path.join(folder, "perf.data"), "--switch-output=signal", "-F", "999",
+             "-g", "--", "sh", "-c", "for i in 1 2 3 4 5 6; do ls -R /usr/include; sleep 0.3; done"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1.2)
+        p.send_signal(signal.SIGUSR2)
+        self.assertEqual(p.wait(60), 0)
         files = sorted(os.listdir(folder))
         self.assertGreater(len(files), 1)
         for name in files:

@@ -188,6 +188,8 @@ static int by_place(const void *a, const void *b)
 void cam_perf_order_drop(struct cam_perf_order *o)
 {
 	size_t left = o->n - o->n_ready, used = 0;
+	if (!o->n)
+		return;
 	memmove(o->entries, o->entries + o->n_ready, left * sizeof(*o->entries));
 	/* Moved from front to back, so that none is overwritten before it has moved. */
 	qsort(o->entries, left, sizeof(*o->entries), by_place);

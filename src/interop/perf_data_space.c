@@ -14,6 +14,8 @@
 
 #include <stdio.h>
 
+#define KERNEL_IMAGE_BYTES (64ull << 20)
+
 static bool same_thread(const void *rows, uint32_t row, const void *key)
 {
 	return ((const struct cam_perf_thread *)rows)[row].tid == *(const int32_t *)key;
@@ -411,6 +413,11 @@ int cam_perf_spaces_map(struct cam_perf_spaces *s, const struct cam_perf_mapping
 		err = intern_object(s, &o, &map.object);
 	if (!err && o.identity)
 		map.offset = map.start;
+	/* The record has the kernel's text alone; behind it lies what ran while it started, and still is
+	 * on the stack of each CPU's idle task. perf finds it by the symbols. */
+	if (!err && o.landmark.v && map.end - map.start < KERNEL_IMAGE_BYTES &&
+	    map.start < UINT64_MAX - KERNEL_IMAGE_BYTES)
+		map.end = map.start + KERNEL_IMAGE_BYTES;
 	if (!err && !m->kernel) {
 		struct cam_perf_thread *leader = cam_perf_spaces_thread(s, m->pid, m->pid);
 		err = leader ? own_space(s, leader, &space) : -E2BIG;

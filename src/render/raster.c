@@ -189,10 +189,10 @@ static void filter(const struct cam_raster *r, uint8_t *to)
 {
 	size_t line = (size_t)r->width * 3;
 	for (size_t y = 0; y < r->height; y++) {
-		const uint8_t *now = r->rgb + y * line;
+		const uint8_t *now = r->rgb + y * line, *above = y ? now - line : NULL;
 		*to++ = y ? 2 : 0;
 		for (size_t i = 0; i < line; i++)
-			*to++ = (uint8_t)(now[i] - (y ? now[i - line] : 0));
+			*to++ = (uint8_t)(now[i] - (above ? above[i] : 0));
 	}
 }
 

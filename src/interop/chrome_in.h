@@ -14,7 +14,8 @@
  * were open at that moment (or, in its first, at its beginning). So a slice that is shorter than that has
  * one sample, and threads that run at once have one each. Other than FlameScope: "X" slices lie in one
  * another as their times say (there each is an outermost one), and they need no tdur. Zero lengths, and a
- * tdur of 0, are left out.
+ * tdur of 0, are left out; of slices that together need more than 2^19 samples and 1,024 an event the rest is
+ * cut, and the import incomplete.
  *
  * Times are microseconds of an unnamed clock. All is held until the end, within CAM_REPLAY_BYTES.
  */

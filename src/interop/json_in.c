@@ -163,7 +163,8 @@ static bool take_string(struct cam_json_in *j)
 		j->room.len = CAM_JSON_IN_TEXT;
 		j->cut_texts++;
 	}
-	j->text = (struct cam_text){(char *)j->room.data, j->room.len};
+	/* An empty one has no room yet; nobody wants a NULL. */
+	j->text = (struct cam_text){j->room.len ? (char *)j->room.data : "", j->room.len};
 	return !cam_buf_error(&j->room);
 }
 

@@ -19,7 +19,9 @@
 
 #define MAX_MARKS (1u << 25)
 #define TICK_NS	  10000000ull
-#define MAX_TICKS (1u << 26) /* more samples than this: a slice of days */
+/* A few bytes may claim a slice of years: more samples than this, or than that for each mark, are cut. */
+#define FREE_TICKS     (1u << 19)
+#define TICKS_PER_MARK 1024u
 
 struct mark {
 	uint64_t time_ns, length_ns; /* of a slice that begins; 0: not known */
@@ -255,7 +257,7 @@ static int sample_until(struct reader *r, struct walk *w, uint64_t until_ns)
 		/* The first one of a slice shows its beginning. */
 		if (w->next_ns >= until_ns || w->start_ns >= until_ns)
 			break;
-		if (++r->ticks > MAX_TICKS)
+		if (++r->ticks > FREE_TICKS + (uint64_t)TICKS_PER_MARK * r->n_marks)
 			return -E2BIG;
 		s.time_ns = w->next_ns;
 		err = cam_replay_add(&r->out, &s);

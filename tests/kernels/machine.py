@@ -121,7 +121,7 @@ done
         ended = {}
         for source in self.sources:
             store = f"{self.place}/{source}"
-            self.vm.must(f"kill $(cat {store}.pid)")
+            self.vm.must(f"kill $(cat {store}.pid) || {{ cat {store}.status {store}.said; exit 1; }}")
         for source in self.sources:
             status = f"{self.place}/{source}.status"
             ended[source] = int(self.vm.must(SHELL + f"await {status}; cat {status}"))

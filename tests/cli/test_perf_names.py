@@ -130,6 +130,30 @@ class Beside(Case):
     def test_cgroups_and_namespaces(self):
         self.same(self.record("a", "--all-cgroups", "--namespaces", "-F", "1999", "-g"))
 
+    def test_files_that_moved(self):
+        """
+        perf's own cache has a copy; without that, --symfs DIR: below it lies what was recorded; a file with another
+        build-id does not count.
+        """
+        program = self.path("program")
+        shutil.copy(support.BIN, program)
+        work = f"{program} export folded -i {support.fixture_path('nginx-997')}"
+        path = self.record("a", "-F", "1999", "-g", work=work)
+        below = self.path("root") + program
+        os.makedirs(os.path.dirname(below))
+        os.rename(program, below)
+
+        def named(*options, **more):
+            stacks = self.export("-i", path, *options, **more)
+            return any(f.startswith(b"cam_") for s in stacks for f in s.split(b";"))
+
+        elsewhere = {"env": {"HOME": self.dir}}
+        self.assertTrue(named())
+        self.assertFalse(named(**elsewhere))
+        self.assertTrue(named("--symfs", self.path("root"), **elsewhere))
+        shutil.copy("/bin/ls", below)
+        self.assertFalse(named("--symfs", self.path("root"), **elsewhere))
+
     def test_folded_stacks_are_those_of_the_text(self):
         """perf.data directly, and through perf script: the same lines, but for the names above."""
         path = self.record("a", "-F", "1999", "-g")

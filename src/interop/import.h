@@ -46,6 +46,9 @@ struct cam_import_options {
 	 * have address 0: for views that print none, many times fewer stacks are different.
 	 */
 	bool drop_addresses;
+	/* With this set only kernel code is asked for its names: whether a CPU idles is all a view of
+	 * times needs to know of them. */
+	bool drop_user_names;
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 	/* perf.data holds addresses: who gives them names. NULL: they have none. */
 	struct cam_namer *namer;

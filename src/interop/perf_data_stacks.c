@@ -176,8 +176,10 @@ static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 {
 	struct cam_namer *namer = k->options->namer;
 	struct question q = {k, rows};
-	uint32_t file;
-	int err = cam_perf_stacks_file(k, k->rows[rows[0]].object, &file);
+	uint32_t file, object = k->rows[rows[0]].object;
+	if (k->options->drop_user_names && k->spaces->objects[object].kind != CAM_MODULE_KERNEL)
+		return 0;
+	int err = cam_perf_stacks_file(k, object, &file);
 	if (err || file == CAM_NONE)
 		return err;
 	for (size_t i = 0; i < n; i++)

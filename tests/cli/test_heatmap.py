@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import xml.etree.ElementTree as ElementTree
 import zlib
 
@@ -193,6 +194,16 @@ class Heatmap(support.Case):
         self.good("import", "--store", self.store, path)
         of_file, of_store = (self.heatmap(*args) for args in (("-i", path), ("--store", self.store)))
         self.assertEqual(of_file["samples"], of_store["samples"])
+
+    def test_perf_data_with_and_without_names(self):
+        """Of perf's own file: the cells do not depend on whether user code got its names."""
+        data = self.path("perf.data")
+        subprocess.run(["perf", "record", "-q", "-F", "997", "-a", "-g", "-o", data, "--", "sleep", "0.5"],
+                       check=True, stderr=subprocess.DEVNULL)
+        without, named = self.heatmap("-i", data), self.heatmap("-i", data, "--paint", "^nobody$")
+        self.assertGreater(without["total"] + without["idle"], 100)
+        for key in ("samples", "total", "idle"):
+            self.assertEqual(without[key], named[key])
 
     def test_a_range_is_the_axis(self):
         """Three of 19 seconds: three columns, or four where they begin within one."""

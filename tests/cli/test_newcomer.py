@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the pages tell a newcomer to type exists, and the README's commands do run."""
+import gzip
 import json
 import os
 import re
@@ -97,8 +98,11 @@ class Newcomer(Case):
             said = [p.stdout.readline() for _ in range(5)]
             url = re.match(r"http://127\.0\.0\.1:\d+/\S*", said[0])
             self.assertTrue(url, said)
-            with urllib.request.urlopen(url.group(0), timeout=20) as answer:
-                self.assertIn("/api/windows", answer.read().decode())
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(url.group(0), timeout=20) as answer:
+                self.assertIn("<title>perfcam</title>", gzip.decompress(answer.read()).decode())
+            with browser.open(url.group(0).split("?")[0] + "api/store", timeout=20) as answer:
+                self.assertTrue(json.load(answer)["recording"])
             time.sleep(3)
             tries = [s.split() for s in said if s.startswith("  ")]
             self.assertEqual([t[1] for t in tries], ["ls", "flame"])

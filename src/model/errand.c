@@ -425,7 +425,7 @@ static void get_table(struct cam_rd *r, struct scratch *s, struct cam_table_tidi
 	}
 	t->rules = rules;
 	t->rows = rows;
-	if (!cam_rd_error(r) && !valid_table(t))
+	if (rules && rows && !cam_rd_error(r) && !valid_table(t))
 		r->error = -EBADMSG;
 }
 
@@ -506,7 +506,7 @@ static void get_outline(struct cam_rd *r, struct scratch *s, struct cam_outline_
 		to[i].offset = cam_rd_u64(r);
 		to[i].bytes = cam_rd_u64(r);
 	}
-	if (!cam_rd_error(r) && !valid_outline(t))
+	if (to && !cam_rd_error(r) && !valid_outline(t))
 		r->error = -EBADMSG;
 }
 

@@ -313,7 +313,7 @@ static int find_name(struct cam_dwarf *d, uint64_t at, struct cam_dwarf_hit *hit
 	char kept[NAME_BYTES + 1];
 	for (unsigned hop = 0; hop < MAX_HOPS; hop++) {
 		const struct cam_dwarf_unit *u;
-		struct cam_dwarf_entry e;
+		struct cam_dwarf_entry e = {0};
 		int found = read_entry(d, at, &u, &e);
 		if (found)
 			return found == -EBADMSG ? 0 : found;

@@ -20,6 +20,7 @@ struct cam_identity {
 static inline int cam_identity_of(int fd, struct cam_identity *out)
 {
 	struct stat s;
+	*out = (struct cam_identity){0};
 	if (fstat(fd, &s))
 		return -errno;
 	if (!S_ISREG(s.st_mode) || s.st_size < 0)

@@ -175,7 +175,9 @@ static int map_locations(struct renamed *r)
 			l.func.v = r->functions.to[l.func.v];
 		}
 		l.module.v = r->modules.to[l.module.v];
-		err = cam_location_intern(&r->t, &l, &id);
+		err = map_string(r, &l.file);
+		if (!err)
+			err = cam_location_intern(&r->t, &l, &id);
 		if (!err)
 			r->locations.to[i] = id.v;
 	}
@@ -434,6 +436,49 @@ static int renamed_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 	return err;
 }
 
+/* Lines are gathered first, their paths among our own strings: the old window's last for the call only. */
+struct gathered {
+	struct renamed *r;
+	struct cam_line *rows;
+	struct cam_str_id *files;
+	size_t n, cap_rows, cap_files;
+};
+
+static int gather_line(void *arg, const struct cam_line *l)
+{
+	struct gathered *g = arg;
+	struct cam_line row = *l;
+	if (l->func.v >= g->r->functions.n)
+		return -EBADMSG;
+	int err = cam_vec_reserve(&g->rows, &g->cap_rows, g->n + 1, sizeof(*g->rows), CAM_MAX_ROWS);
+	if (!err)
+		err = cam_vec_reserve(&g->files, &g->cap_files, g->n + 1, sizeof(*g->files),
+				      CAM_MAX_ROWS);
+	if (!err)
+		err = cam_string_intern(&g->r->t, l->file, &g->files[g->n]);
+	if (err)
+		return err;
+	row.func.v = g->r->functions.to[l->func.v];
+	row.leaf_offset += l->leaf_offset == CAM_OFFSET_NONE ? 0 : g->r->moved[l->func.v];
+	g->rows[g->n++] = row;
+	return 0;
+}
+
+static int renamed_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
+{
+	struct gathered g = {.r = (struct renamed *)w};
+	struct cam_window *from = g.r->from;
+	int err = from->ops->lines ? from->ops->lines(from, gather_line, &g) : 0;
+	for (size_t i = 0; i < g.n && !err; i++) {
+		g.rows[i].file = cam_string(&g.r->t, g.files[i]);
+		err = fn(arg, &g.rows[i]);
+	}
+	free(g.rows);
+	free(g.files);
+	note_damage(g.r);
+	return err;
+}
+
 static void renamed_close(struct cam_window *w)
 {
 	struct renamed *r = (struct renamed *)w;
@@ -459,6 +504,7 @@ static const struct cam_window_ops renamed_ops = {
 	.anchors = renamed_anchors,
 	.facts = renamed_facts,
 	.counters = renamed_counters,
+	.lines = renamed_lines,
 	.close = renamed_close,
 };
 

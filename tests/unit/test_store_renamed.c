@@ -116,6 +116,16 @@ static const char *lines_of(struct cam_window *w, struct seen *s)
 	return (char *)s->text.data;
 }
 
+static int see_line(void *arg, const struct cam_line *l)
+{
+	struct seen *s = arg;
+	char room[64];
+	struct cam_text name = cam_function_label(s->t, l->func, room, sizeof(room));
+	cam_buf_printf(&s->text, "%.*s+%lu %.*s:%u\n", (int)name.n, name.p,
+		       (unsigned long)l->leaf_offset, (int)l->file.n, l->file.p, l->line);
+	return 0;
+}
+
 /* The example of renamed.c. */
 static void functions_of_one_name_become_one(void **state)
 {
@@ -130,6 +140,7 @@ static void functions_of_one_name_become_one(void **state)
 		struct cam_loc_id frames[] = {unnamed(f, leaves[i].start, leaves[i].address),
 					      main_frame};
 		struct cam_place_id place;
+		cam_location_source(&f->t, frames[0], fake_str(f, "/src/x.c"), 100 + i);
 		assert_int_equal(cam_place_intern(&f->t, frames, 2, &place), 0);
 		fake_sample(f, (5 + i) * NS, 0, task, place);
 	}
@@ -148,6 +159,13 @@ static void functions_of_one_name_become_one(void **state)
 	struct seen s = {0};
 	assert_string_equal(lines_of(read, &s),
 			    "2 work main +4\n2 work main +36\n3 [libx.so+0x90] main +7\n");
+	/* Source lines stay where they are in the code. */
+	s.text.len = 0;
+	assert_int_equal(read->ops->lines(read, see_line, &s), 0);
+	cam_buf_put_u8(&s.text, 0);
+	assert_non_null(strstr((char *)s.text.data, "work+4 /src/x.c:100\n"));
+	assert_non_null(strstr((char *)s.text.data, "work+36 /src/x.c:101\n"));
+	assert_non_null(strstr((char *)s.text.data, "[libx.so+0x90]+7 /src/x.c:102\n"));
 	/* A good name needs no place any more; what has none keeps all that finds it. */
 	for (size_t i = 0; i < s.t->n_functions; i++) {
 		const struct cam_function *x = &s.t->functions[i];

@@ -58,13 +58,6 @@ static void weigh(struct cam_dwarf_cache *c, struct entry *e)
 	e->bytes = bytes;
 }
 
-size_t cam_dwarf_cache_memory(const struct cam_dwarf_cache *c)
-{
-	size_t grown =
-		c->last && c->last->dwarf ? cam_dwarf_memory(c->last->dwarf) - c->last->bytes : 0;
-	return sizeof(*c) + c->held_bytes + grown;
-}
-
 static void make_fit(struct cam_dwarf_cache *c, const struct entry *kept)
 {
 	while (c->held_bytes > c->max_bytes) {

@@ -14,7 +14,6 @@ struct cam_dwarf_cache;
 /* max_bytes: of all files together; the one in use may exceed it alone. */
 struct cam_dwarf_cache *cam_dwarf_cache_new(size_t max_bytes);
 void cam_dwarf_cache_free(struct cam_dwarf_cache *c);
-size_t cam_dwarf_cache_memory(const struct cam_dwarf_cache *c);
 /* All of it, for whoever needs the memory more. */
 void cam_dwarf_cache_empty(struct cam_dwarf_cache *c);
 

@@ -320,7 +320,7 @@ static int take_debug(struct reading *r, const struct cam_elf_section *s)
 	static const char *const known[CAM_ELF_DEBUG_PARTS] = {
 		".debug_info",	      ".debug_abbrev",	".debug_line",	   ".debug_str",
 		".debug_line_str",    ".debug_ranges",	".debug_rnglists", ".debug_addr",
-		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata",  ".gopclntab"};
+		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata"};
 	char name[MAX_NAME + 1];
 	/* One that lies costs what it would have told, not the rest. */
 	if (!lies_inside(r->b, s->offset, s->bytes))
@@ -329,7 +329,7 @@ static int take_debug(struct reading *r, const struct cam_elf_section *s)
 	for (size_t i = 0; !error && i < CAM_ELF_DEBUG_PARTS; i++) {
 		struct cam_elf_part *part = &r->f->debug[i];
 		if (!part->bytes && !strcmp(name, known[i]))
-			*part = (struct cam_elf_part){s->offset, s->bytes, s->address,
+			*part = (struct cam_elf_part){s->offset, s->bytes,
 						      s->flags & SHF_COMPRESSED};
 	}
 	return error;

@@ -41,14 +41,12 @@ enum cam_elf_debug {
 	CAM_ELF_DWARF_PARTS,			  /* those before are DWARF's */
 	CAM_ELF_DEBUG_LINK = CAM_ELF_DWARF_PARTS, /* .gnu_debuglink */
 	CAM_ELF_DEBUG_DATA,			  /* .gnu_debugdata */
-	CAM_ELF_GO_LINES,			  /* .gopclntab */
 	CAM_ELF_DEBUG_PARTS,
 };
 
 struct cam_elf_part {
 	uint64_t offset, bytes; /* of the file; bytes is 0: there is none */
-	uint64_t address;
-	bool compressed; /* begins with an Elf_Chdr */
+	bool compressed;	/* begins with an Elf_Chdr */
 };
 
 /* A section of jumps to functions of other files: .plt, .plt.sec, .plt.got. */

@@ -43,8 +43,9 @@ static void put_signed(struct cam_buf *out, const char *before, int64_t v)
 static struct cam_buf *cached(struct cam_buf **texts, size_t *n, uint32_t id)
 {
 	if (id >= *n) {
-		*texts = reallocarray(*texts, (size_t)id + 1, sizeof(**texts));
-		for (; *n <= id; (*n)++)
+		size_t room = 2 * ((size_t)id + 1);
+		*texts = reallocarray(*texts, room, sizeof(**texts));
+		for (; *n < room; (*n)++)
 			(*texts)[*n] = CAM_BUF(SIZE_MAX / 2);
 	}
 	return &(*texts)[id];

@@ -11,8 +11,9 @@
  *  3. Maps stay within three entries for each row of the own table (and some): a payload that
  *     defines the same row for ever is malformed.
  *  4. After an error of a block the maps are as they were before it.
- *  5. A successor (code 1 of items) is known if it was set since the last gap: what a missing
- *     block may have changed is not guessed at, it is CAM_NONE.
+ *  5. A successor (code 1 of items) is known if it was set since the last gap, and since the last item
+ *     that follows one that was lost: what a missing block or such an item may have changed is not
+ *     guessed at, it is CAM_NONE.
  *
  * Example: blocks 1 and 3 of an epoch, block 2 lost. Block 1 defined local places 1..10, block 3
  * says its first is 15: two runs, 1.. and 15..; 11 to 14 are CAM_NONE.
@@ -427,6 +428,8 @@ static int get_item(struct cam_journal_decode *d, struct cam_journal_view *v, ui
 					       code ? code - 2 : v->next[CAM_JT_LOCATION]++);
 	if (before)
 		*before = (struct cam_journal_successor){*item, d->generation};
+	else
+		d->generation++; /* whose successor it is was lost: it may be any's */
 	return r->error;
 }
 

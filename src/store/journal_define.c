@@ -380,8 +380,13 @@ static int get_inlined(struct cam_journal_decode *d, struct cam_journal_view *v)
 		uint32_t own = cam_journal_define_own(d, r, CAM_JT_LOCATION,
 						      v->base[CAM_JT_LOCATION] + at);
 		err = get_chain_of_inlined(d, v, n, &node);
-		if (!err && own != CAM_NONE && node != CAM_NONE)
+		if (err || own == CAM_NONE)
+			continue;
+		struct cam_journal_map *m = &d->maps[CAM_JT_LOCATION];
+		if (node != CAM_NONE)
 			cam_location_inline(d->t, (struct cam_loc_id){own}, node);
+		else /* less than there was inlined is another stack */
+			m->ids[map_find(m, (uint32_t)(v->base[CAM_JT_LOCATION] + at))] = CAM_NONE;
 	}
 	return err;
 }

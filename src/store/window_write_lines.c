@@ -17,8 +17,12 @@
 #include "store/window_writer.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define MAX_PATHS_BACK 4096u
+#define RECENT_PATHS   64u
 
 struct cam_line_row {
 	uint32_t func; /* of the file */
@@ -32,7 +36,36 @@ struct gathering {
 	uint32_t *number; /* function of the tables → of the file; CAM_NONE: has no samples */
 	struct cam_line_row *rows;
 	size_t n, cap;
+	struct cam_text *paths; /* that rows point to: a reader's are gone when it has told them */
+	size_t n_paths, cap_paths;
 };
+
+/* Rows come by file, more or less: it is one of the last few, or new. */
+static int keep_path(struct gathering *g, struct cam_text file, struct cam_text *out)
+{
+	size_t oldest = g->n_paths > RECENT_PATHS ? g->n_paths - RECENT_PATHS : 0;
+	for (size_t i = g->n_paths; i-- > oldest;) {
+		*out = g->paths[i];
+		if (cam_text_equal(*out, file))
+			return 0;
+	}
+	int err = cam_vec_reserve(&g->paths, &g->cap_paths, g->n_paths + 1, sizeof(*g->paths),
+				  CAM_WINDOW_ROWS_MAX);
+	char *copy = err ? NULL : malloc(file.n);
+	if (!copy)
+		return err ? err : -ENOMEM;
+	memcpy(copy, file.p, file.n);
+	*out = g->paths[g->n_paths++] = (struct cam_text){copy, file.n};
+	return 0;
+}
+
+static void free_gathering(struct gathering *g)
+{
+	for (size_t i = 0; i < g->n_paths; i++)
+		free((char *)(uintptr_t)g->paths[i].p);
+	free(g->paths);
+	free(g->rows);
+}
 
 static int by_place(const void *x, const void *y)
 {
@@ -48,11 +81,14 @@ static int gather(void *arg, const struct cam_line *l)
 	if (l->func.v >= g->w->t->n_functions || g->number[l->func.v] == CAM_NONE || !l->line ||
 	    !l->file.n)
 		return 0;
+	struct cam_text file;
 	int err =
 		cam_vec_reserve(&g->rows, &g->cap, g->n + 1, sizeof(*g->rows), CAM_WINDOW_ROWS_MAX);
 	if (!err)
-		g->rows[g->n++] = (struct cam_line_row){g->number[l->func.v], l->line,
-							l->leaf_offset, l->file};
+		err = keep_path(g, l->file, &file);
+	if (!err)
+		g->rows[g->n++] =
+			(struct cam_line_row){g->number[l->func.v], l->line, l->leaf_offset, file};
 	return err;
 }
 
@@ -167,7 +203,7 @@ int cam_write_lines(struct cam_writer *w)
 	if (!err)
 		err = cam_writer_cut(w, CAM_CHUNK_LINES, (uint32_t)g.n, put_lines);
 	w->lines = NULL;
-	free(g.rows);
+	free_gathering(&g);
 	free(g.number);
 	return err;
 }

@@ -505,8 +505,8 @@ static void a_debug_file_tells_what_was_stripped(void **state)
 	static const char *const makers[] = {
 		"objcopy --only-keep-debug $f $f.debug; strip $f; objcopy --add-gnu-debuglink=$f.debug $f",
 		"eu-strip -f $f.debug $f",
-		"objcopy --only-keep-debug --compress-debug-sections $f $f.debug; strip $f;"
-		" objcopy --add-gnu-debuglink=$f.debug $f",
+		("objcopy --only-keep-debug --compress-debug-sections $f $f.debug; strip $f;"
+		 " objcopy --add-gnu-debuglink=$f.debug $f"),
 	};
 	struct served s;
 	start(&s, IDLE_MS);

@@ -35,6 +35,7 @@ static int send_names(struct cam_crew *c, struct cam_crew_errand *e, const struc
 						  (size_t)bytes, h->fd, h->debug_fd);
 	e->sent = !err;
 	e->with_debug = h->debug_fd >= 0;
+	e->skipped = h->skip;
 	return err;
 }
 
@@ -130,7 +131,8 @@ void cam_crew_want_debug(struct cam_crew *c, struct cam_crew_errand *e,
 	uint32_t file = e->file;
 	struct cam_hold *h = cam_holds_find(&c->holds, file);
 	e->sent = false;
-	if (h && e->with_debug && h->debug == CAM_HOLD_FOUND) {
+	/* It may have been asked with one that has been dropped since. */
+	if (h && e->with_debug && h->debug == CAM_HOLD_FOUND && e->skipped == h->skip) {
 		cam_hold_drop_debug(h, CAM_HOLD_UNKNOWN);
 		h->skip++;
 	}

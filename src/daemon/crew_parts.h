@@ -21,6 +21,7 @@ struct cam_crew_errand {
 	uint64_t order; /* of arrival */
 	uint64_t deadline_ns;
 	bool with_debug;   /* the debug file went along */
+	uint32_t skipped;  /* debug files before that one */
 	uint64_t *offsets; /* only while it may have to be sent again */
 	uint32_t n_offsets;
 };

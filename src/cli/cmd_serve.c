@@ -38,36 +38,48 @@ static int wait_for(pid_t server, const sigset_t *set)
 	return CAM_EXIT_FAILED;
 }
 
+static int fill_and_serve(struct cam_settings *settings, struct cam_file_store *store, char **files,
+			  int n)
+{
+	int partial = cam_file_store_fill(store, files, n);
+	if (partial != CAM_EXIT_OK && partial != CAM_EXIT_INCOMPLETE)
+		return partial;
+	snprintf(settings->store, sizeof(settings->store), "%s", store->path);
+	int status = serve_store(settings);
+	return status ? status : partial;
+}
+
 /*
- * The server gives up the right to delete anything: so it is a process of its own, and this one removes
- * the store behind it.
+ * The server gives up the right to delete anything, and an interrupt may come while files are read: so both
+ * are a process of its own, and this one removes the store behind it.
  */
 static int serve_files(struct cam_settings *settings, char **files, int n)
 {
 	struct cam_file_store store;
-	sigset_t set;
+	sigset_t set, before;
 	if (settings->origins[CAM_SET_STORE].kind == CAM_FROM_FLAG)
 		return cam_usage("serve takes files or --store, not both");
-	int partial = cam_file_store_make(&store, files, n);
-	if (partial != CAM_EXIT_OK && partial != CAM_EXIT_INCOMPLETE)
-		return partial;
-	snprintf(settings->store, sizeof(settings->store), "%s", store.path);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	int status = cam_file_store_new(&store);
+	if (status)
+		return status;
 	pid_t parent = getpid(), server = fork();
-	int status;
 	if (server == 0) {
 		setpgid(0, 0); /* an interrupt at the terminal is passed on */
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		_exit(getppid() == parent ? serve_store(settings) : CAM_EXIT_FAILED);
+		_exit(getppid() == parent ? fill_and_serve(settings, &store, files, n)
+					  : CAM_EXIT_FAILED);
 	}
 	status = server < 0 ? cam_failed("cannot split: %s", strerror(errno))
 			    : wait_for(server, &set);
 	cam_file_store_remove(&store);
-	return status ? status : partial;
+	return status;
 }
 
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv)

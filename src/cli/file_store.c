@@ -79,7 +79,7 @@ static int import_file(struct cam_store *store, const char *path)
 	return status;
 }
 
-static int fill(struct cam_file_store *s, char **files, int n)
+int cam_file_store_fill(struct cam_file_store *s, char **files, int n)
 {
 	struct cam_io *io;
 	struct cam_store *store;
@@ -103,7 +103,7 @@ static int fill(struct cam_file_store *s, char **files, int n)
 	return status;
 }
 
-int cam_file_store_make(struct cam_file_store *s, char **files, int n)
+int cam_file_store_new(struct cam_file_store *s)
 {
 	const char *folder = getenv("TMPDIR");
 	int length = snprintf(s->path, sizeof(s->path), "%s/perfcam-files-XXXXXX/store",
@@ -116,10 +116,10 @@ int cam_file_store_make(struct cam_file_store *s, char **files, int n)
 	if (!mkdtemp(s->path) || chmod(s->path, 0711))
 		return cam_failed("%s: %s", s->path, strerror(errno));
 	*slash = '/';
-	int status = mkdir(s->path, 0750) ? cam_failed("%s: %s", s->path, strerror(errno))
-					  : fill(s, files, n);
-	if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE)
-		cam_file_store_remove(s);
+	if (!mkdir(s->path, 0750))
+		return CAM_EXIT_OK;
+	int status = cam_failed("%s: %s", s->path, strerror(errno));
+	cam_file_store_remove(s);
 	return status;
 }
 

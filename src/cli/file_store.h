@@ -7,10 +7,11 @@ struct cam_file_store {
 	char path[PATH_MAX];
 };
 
+/* A new directory, among temporary files. Exit status, after saying what is wrong. */
+int cam_file_store_new(struct cam_file_store *s);
 /*
- * Makes a directory for temporary files and puts into it what the files hold: windows as they are, all
- * else imported. Exit status: INCOMPLETE: something was lost, which was said; other than that and OK: said, and
- * nothing is left.
+ * What the files hold: windows as they are, all else imported. Exit status: INCOMPLETE: something was lost,
+ * which was said.
  */
-int cam_file_store_make(struct cam_file_store *s, char **files, int n);
+int cam_file_store_fill(struct cam_file_store *s, char **files, int n);
 void cam_file_store_remove(struct cam_file_store *s);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -455,6 +456,22 @@ class Page(unittest.TestCase):
             self.assertEqual(v.samples(), want, files)
             own.stop()
             self.assertEqual(os.listdir(temporary), [])
+
+    def test_an_interrupt_while_files_are_read_leaves_nothing(self):
+        temporary = os.path.join(folder, "tmp-interrupted")
+        os.mkdir(temporary)
+        process = subprocess.Popen([tap.BIN, "serve", "--listen", "127.0.0.1:0", "/dev/stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": temporary})
+        process.stdin.write(text[:100000])  # and no end of it
+        process.stdin.flush()
+        until = time.monotonic() + 10
+        while time.monotonic() < until and not os.listdir(temporary):
+            time.sleep(0.05)
+        self.assertEqual(len(os.listdir(temporary)), 1)
+        process.send_signal(signal.SIGINT)
+        process.wait(10)
+        self.assertEqual(os.listdir(temporary), [])
+        process.communicate()
 
     def test_it_fits_small_windows(self):
         for width, height in ((1024, 700), (1440, 900), (2560, 1300)):

@@ -6,6 +6,7 @@ import importlib.util
 import contextlib
 import io
 import os
+import re
 import sys
 import unittest
 
@@ -54,6 +55,26 @@ class Counting(unittest.TestCase):
         for name in ("perfcam:unit / test_x", "perfcam:cli / x.py", "perfcam:lint / check-x"):
             entry, asked, _ = self.try_again(name, bad, [good])
             self.assertEqual((entry["stdout"], asked), (bad, []))
+
+    def test_every_suite_is_run(self):
+        """Of those that a meson.build names; what is in none of run-tests' lists would never run."""
+        named = set()
+        for top in ("tests", "fuzz"):
+            for folder, _, files in os.walk(os.path.join(SOURCE, top)):
+                if "meson.build" not in files or "node_modules" in folder:
+                    continue
+                with open(os.path.join(folder, "meson.build"), encoding="utf-8") as f:
+                    text = f.read()
+                named.update(re.findall(r"suite: '(\w+)'", text))
+                for table in re.findall(r"foreach suite, names : \{(.*?)\}", text):
+                    named.update(re.findall(r"'(\w+)':", table))
+        self.assertIn("packaging", named)
+        self.assertEqual(named - set(RUNNER.SIDE_BY_SIDE) - set(RUNNER.ONE_BY_ONE), {"long"})
+
+    def test_what_a_machine_cannot_run_is_said_by_name(self):
+        entries = [{"name": "perfcam:system / x.py", "stdout": "# not run here: bpf: refused\n1..1\nok 1 - a\n"},
+                   {"name": "perfcam:cli / y.py", "stdout": "1..1\nok 1 - not run\n"}]
+        self.assertEqual(RUNNER.left_out(entries), ["x.py: not run here: bpf: refused"])
 
     def test_a_second_try_that_says_nothing_leaves_the_first(self):
         bad = "1..1\nnot ok 1 - a\n"

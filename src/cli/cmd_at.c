@@ -10,6 +10,7 @@
 #include "query/event_id.h"
 #include "query/moment.h"
 #include "render/json_table.h"
+#include "render/label.h"
 #include "render/text_moment.h"
 
 #include <stdio.h>
@@ -49,10 +50,7 @@ static void put_text(const struct at_arguments *a, const struct cam_moment *m, s
 					   .zone_arg = &world};
 	put_heading(m, out);
 	cam_text_moment_write(m, &o, out);
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (m->functions.notes >> i & 1)
-			cam_out_printf(out, "note: %s\n", cam_view_note_words(i));
-	}
+	cam_label_notes(out, "", m->functions.notes);
 }
 
 static void json_coverage(struct cam_json *j, const struct cam_coverage *c)

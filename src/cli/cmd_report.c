@@ -147,6 +147,7 @@ static void put_json(const struct cam_report *r, struct cam_out *out)
 		cam_json_close(&j, '}');
 	}
 	cam_json_close(&j, ']');
+	cam_json_notes(&j, r->notes);
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 }

@@ -6,6 +6,7 @@
 #include "cli/viewing.h"
 #include "query/search.h"
 #include "render/json_table.h"
+#include "render/label.h"
 #include "render/text_search.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ static void put_json(const struct cam_search *s, struct cam_out *out)
 		cam_json_close(&j, '}');
 	}
 	cam_json_close(&j, ']');
+	cam_json_notes(&j, s->notes);
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 }
@@ -76,6 +78,7 @@ static int show(const struct search_arguments *a, const char *pattern, const str
 		cam_text_search_write(s, &o, out);
 		cam_out_printf(out, "%llu samples in %llu seconds match\n",
 			       (unsigned long long)s->seen.samples, (unsigned long long)s->seconds);
+		cam_label_notes(out, "", s->notes);
 	}
 	int status = cam_output_commit(output);
 	return status ? status : cam_heading_judge(&s->seen);

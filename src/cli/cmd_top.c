@@ -8,6 +8,7 @@
 #include "cli/viewing.h"
 #include "query/table.h"
 #include "render/json_table.h"
+#include "render/label.h"
 #include "render/text_moment.h"
 
 #include <errno.h>
@@ -101,10 +102,7 @@ static void put_text(const struct top_arguments *a, const struct cam_table *t, s
 	cam_text_table_write(t, &o, out);
 	if (t->n_rows < t->n_all)
 		cam_out_printf(out, "%zu of %zu: -n shows more\n", t->n_rows, t->n_all);
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (t->notes >> i & 1)
-			cam_out_printf(out, "note: %s\n", cam_view_note_words(i));
-	}
+	cam_label_notes(out, "", t->notes);
 }
 
 static void put_json(const struct cam_table *t, struct cam_out *out)

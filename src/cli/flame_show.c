@@ -6,6 +6,7 @@
 #include "cli/say.h"
 #include "query/top.h"
 #include "render/json_flame.h"
+#include "render/json_table.h"
 #include "render/text_flame.h"
 #include "render/text_top.h"
 
@@ -60,12 +61,7 @@ static void put_json(const struct cam_flame_show *s, struct cam_out *out, const 
 		cam_json_close(&j, '}');
 	}
 	cam_json_close(&j, ']');
-	cam_json_open(&j, "notes", '[');
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (top->notes >> i & 1)
-			cam_json_text(&j, NULL, cam_text_of(cam_view_note_words(i)));
-	}
-	cam_json_close(&j, ']');
+	cam_json_notes(&j, top->notes);
 	cam_json_flame_put(&j, "root", f, s->svg.min_share);
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");

@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "query/frame_cache.h"
+#include "query/landing.h"
 #include "query/walk.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@
 /* What a frame had: samples by side and stretch. */
 struct counts {
 	double v[2][CAM_DIFF_STRETCHES];
+	bool sampled; /* itself, not only what it called */
 };
 
 struct build {
@@ -52,6 +54,7 @@ struct build {
 	double clock_ns, clock_samples; /* weights of a clock event, and how many have one */
 	char *event;			/* of the first sample; NULL: none yet */
 	uint64_t period_ns;
+	bool cpu_clock; /* that event is */
 	struct cam_sums sums;
 	struct cam_frame_cache cache;
 };
@@ -106,6 +109,7 @@ static int note_event(struct build *b, const struct cam_tables *t, uint32_t etyp
 	if (b->event || etype >= t->n_etypes)
 		return 0;
 	struct cam_text name = cam_string(t, t->etypes[etype].name);
+	b->cpu_clock = cam_landing_event(name);
 	b->period_ns = t->etypes[etype].period_ns;
 	b->event = strndup(name.p, name.n);
 	return b->event ? 0 : -ENOMEM;
@@ -178,6 +182,8 @@ static int count_sum(struct build *b, struct cam_walk_window *x, const struct ca
 					   &frame);
 		if (!err)
 			err = count_frame(b, frame, sum->extra, n);
+		if (!err && !counted)
+			b->frames[frame].sampled |= b->cpu_clock;
 		counted = true;
 		stack = tree->parent[stack];
 	}
@@ -239,6 +245,7 @@ static int walk_side(struct build *b, const struct cam_diff_input *in, struct ca
 	struct cam_walk walk = {0};
 	b->observed_ns = b->before_ns = b->period_ns = 0;
 	b->clock_ns = b->clock_samples = 0;
+	b->cpu_clock = false;
 	int err = cam_walk(in->source, in->selection, &measure, &walk);
 	cam_walk_free(&walk);
 	if (err)
@@ -351,6 +358,8 @@ static int make_rows(struct build *b, struct cam_diff *d)
 		row->name_n = (uint32_t)name.n;
 		memcpy(d->text + at, name.p, name.n);
 		at += (uint32_t)name.n;
+		if (b->frames[i].sampled)
+			row->notes = (uint8_t)cam_landing_notes(row->kind, name);
 		compare(b, d, &b->frames[i], row);
 	}
 	compare(b, d, &b->all, &d->all);

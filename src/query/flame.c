@@ -85,12 +85,6 @@ struct build {
 	struct window_step step; /* the window being added */
 };
 
-static bool is_cpu_clock(const struct cam_tables *t, uint32_t etype)
-{
-	struct cam_text name = cam_string(t, t->etypes[etype].name);
-	return cam_text_equal(cam_walk_event_name(name), CAM_TEXT("cpu-clock"));
-}
-
 /* The unit of what an event type counts, and whether all that are shown agree on it. */
 static int note_unit(struct window_step *s, uint32_t etype)
 {
@@ -117,8 +111,9 @@ static int note_unit(struct window_step *s, uint32_t etype)
 
 static int note_etype(struct window_step *s, uint32_t etype)
 {
-	if (etype < s->x->tables->n_etypes)
-		s->b->cpu_clock |= is_cpu_clock(s->x->tables, etype);
+	const struct cam_tables *t = s->x->tables;
+	if (etype < t->n_etypes)
+		s->b->cpu_clock |= cam_landing_event(cam_string(t, t->etypes[etype].name));
 	return note_unit(s, etype);
 }
 
@@ -298,8 +293,7 @@ static void note_landings(struct cam_flame *f)
 	for (size_t i = 0; i < f->n_frames; i++) {
 		struct cam_flame_frame *frame = &f->frames[i];
 		struct cam_text name = {f->text + frame->name_at, frame->name_n};
-		if (frame->kind == CAM_FRAME_KERNEL && cam_landing_is(name))
-			frame->notes = CAM_VIEW_INTERRUPTS_OFF;
+		frame->notes = (uint8_t)cam_landing_notes(frame->kind, name);
 	}
 	for (size_t i = 0; i < f->n_nodes; i++) {
 		if (f->nodes[i].self)

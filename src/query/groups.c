@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "model/container.h"
+#include "query/landing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -368,7 +369,7 @@ static int note_unit(struct cam_groups *g, const struct cam_walk_window *x, uint
 	int err = cam_string_intern(g->names, unit, &id);
 	if (err)
 		return err;
-	g->cpu_clock |= cam_text_equal(name, CAM_TEXT("cpu-clock"));
+	g->cpu_clock |= cam_landing_event(name);
 	g->mixed_units |= g->has_unit && g->unit.v != id.v;
 	g->has_unit = true;
 	g->unit = id;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/landing.h"
 
+#include "query/walk.h"
+
 #include <stddef.h>
 
-bool cam_landing_is(struct cam_text function)
+bool cam_landing_event(struct cam_text etype)
+{
+	return cam_text_equal(cam_walk_event_name(etype), CAM_TEXT("cpu-clock"));
+}
+
+unsigned cam_landing_notes(enum cam_frame_kind kind, struct cam_text name)
 {
 	/* How names start: compilers append .isra.0 and the like, the kernel _irq or _irqrestore. */
 	static const char *const starts[] = {
@@ -22,9 +29,10 @@ bool cam_landing_is(struct cam_text function)
 		"do_softirq",
 		"__local_bh_enable_ip",
 	};
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		if (cam_text_starts(function, cam_text_of(starts[i])))
-			return true;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]) && kind == CAM_FRAME_KERNEL;
+	     i++) {
+		if (cam_text_starts(name, cam_text_of(starts[i])))
+			return CAM_VIEW_INTERRUPTS_OFF;
 	}
-	return false;
+	return 0;
 }

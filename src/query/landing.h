@@ -8,7 +8,12 @@
  * must say so. (A PMU's cycles interrupt as an NMI, and see inside.)
  */
 #pragma once
-#include "base/text.h"
+#include "query/views.h"
 
-/* Whether a kernel function of this name switches interrupts on again, as its job or on its way. */
-bool cam_landing_is(struct cam_text function);
+/* Whether samples of this event type land like that: cpu-clock, whatever its modifiers. */
+bool cam_landing_event(struct cam_text etype);
+/*
+ * What a view has to note (enum cam_view_note) that names a frame, where it has a self of such an event: of
+ * a kernel function that switches interrupts on again, as its job or on its way.
+ */
+unsigned cam_landing_notes(enum cam_frame_kind kind, struct cam_text name);

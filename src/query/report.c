@@ -7,6 +7,7 @@
 #include "query/report.h"
 
 #include "query/chains.h"
+#include "query/landing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -128,8 +129,40 @@ static int put_entries(const struct cam_call_tree *t, const struct cam_report_op
 	return err;
 }
 
+static unsigned notes_of(const struct cam_call_tree *t, const struct cam_tables *names,
+			 uint32_t frame)
+{
+	const struct cam_call_frame *f = &t->frames.v[frame];
+	return cam_landing_notes(f->kind, cam_string(names, (struct cam_str_id){f->symbol}));
+}
+
+/* What the report names and time lands on: frames that were sampled themselves, in entries or chains. */
+static int find_notes(const struct cam_call_tree *t, const struct listed *list,
+		      const struct cam_chains *c, struct cam_report *out)
+{
+	bool *sampled = calloc(t->frames.n + 1, sizeof(*sampled));
+	if (!sampled)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t item = cam_call_item(t, i);
+		if (!(item & CAM_CALL_GROUP) && item < t->frames.n && t->self[i].samples)
+			sampled[item] = true;
+	}
+	for (size_t i = 0; i < out->n_entries && t->by_symbol; i++) {
+		const struct cam_call_entry *e = &t->entries[list[i].entry];
+		if (e->self.samples)
+			out->notes |= notes_of(t, out->names, e->frame);
+	}
+	for (size_t i = 0; i < c->n_frames; i++) {
+		if (sampled[c->frames[i]])
+			out->notes |= notes_of(t, out->names, c->frames[i]);
+	}
+	free(sampled);
+	return 0;
+}
+
 static int build_chains(const struct cam_call_tree *t, const struct cam_report_options *o,
-			const struct listed *list, struct cam_report *out)
+			const struct listed *list, bool cpu_clock, struct cam_report *out)
 {
 	struct cam_chains c = {.tree = t,
 			       .names = out->names,
@@ -146,6 +179,8 @@ static int build_chains(const struct cam_call_tree *t, const struct cam_report_o
 	for (size_t i = 0; i < c.n_frames && !err; i++)
 		out->frames[i] = cam_string(out->names,
 					    (struct cam_str_id){t->frames.v[c.frames[i]].symbol});
+	if (!err && cpu_clock)
+		err = find_notes(t, list, &c, out);
 	if (!err) {
 		out->nodes = c.nodes;
 		out->n_nodes = c.n_nodes;
@@ -177,7 +212,7 @@ static int finish(const struct cam_report_options *o, struct cam_groups *g, stru
 	g->names = NULL;
 	err = list_entries(t, g, o, out, &list);
 	if (!err)
-		err = build_chains(t, o, list, out);
+		err = build_chains(t, o, list, g->cpu_clock, out);
 	free(list);
 	return err;
 }

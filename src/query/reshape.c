@@ -312,9 +312,8 @@ static void exchange(struct cam_flame *f, struct cam_flame *made)
 	f->text_bytes = made->text_bytes;
 	f->depth = made->depth;
 	for (size_t i = 0; i < f->n_frames && old.notes & CAM_VIEW_INTERRUPTS_OFF; i++) {
-		if (f->frames[i].kind == CAM_FRAME_KERNEL &&
-		    cam_landing_is(name_of(f, (uint32_t)i)))
-			f->frames[i].notes = CAM_VIEW_INTERRUPTS_OFF;
+		f->frames[i].notes =
+			(uint8_t)cam_landing_notes(f->frames[i].kind, name_of(f, (uint32_t)i));
 	}
 	free(old.nodes);
 	free(old.frames);

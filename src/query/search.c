@@ -18,6 +18,7 @@
 
 #include "base/units.h"
 #include "base/vec.h"
+#include "query/landing.h"
 #include "query/walk.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ struct build {
 	uint32_t *comm_of; /* by task: + 1 */
 	uint32_t last;	   /* the second before */
 	bool timeless;
+	unsigned notes;
 };
 
 static bool same_second(const void *rows, uint32_t id, const void *key)
@@ -149,6 +151,25 @@ static int comm_of(struct build *b, const struct cam_tables *t, uint32_t task, u
 	return 0;
 }
 
+/* Whether time that was spent elsewhere lands on what is searched for: the leaf itself has to match. */
+static int note_leaf(struct build *b, struct cam_walk_window *x, const struct cam_batch *batch,
+		     size_t at)
+{
+	const struct cam_tables *t = x->tables;
+	uint32_t stack = batch->stack[at], etype = cam_walk_etype(batch, at);
+	if (b->notes || !stack || stack >= t->stacks.n || etype >= t->n_etypes)
+		return 0;
+	uint32_t function = t->stacks.item[stack];
+	if (function >= t->n_functions || t->functions[function].kind != CAM_FUNC_KERNEL ||
+	    !cam_landing_event(cam_string(t, t->etypes[etype].name)))
+		return 0;
+	unsigned notes =
+		cam_landing_notes(CAM_FRAME_KERNEL, cam_string(t, t->functions[function].name));
+	int named = notes ? cam_selector_names(&x->selector, (struct cam_func_id){function}) : 0;
+	b->notes |= named > 0 ? notes : 0;
+	return named < 0 ? named : 0;
+}
+
 static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
 {
 	struct build *b = self;
@@ -169,6 +190,8 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 			err = comm_of(b, t, task, &key.comm);
 		if (!err)
 			err = add_item(b, &key);
+		if (!err)
+			err = note_leaf(b, x, batch, at);
 		if (!err)
 			b->seconds[key.second].samples++;
 	}
@@ -425,6 +448,7 @@ int cam_search_build(struct cam_source *source, const struct cam_selection *s,
 	if (!err)
 		finish_texts(out);
 	out->seconds = b.n_seconds;
+	out->notes = b.notes;
 	free(b.boots);
 	free(b.seconds);
 	free(b.items);

@@ -123,6 +123,12 @@ static int function_bits(struct cam_selector *x, uint32_t id)
 	return bits;
 }
 
+int cam_selector_names(struct cam_selector *x, struct cam_func_id function)
+{
+	int bits = function_bits(x, function.v);
+	return bits < 0 ? bits : bits >> MATCH_SHIFT != 0;
+}
+
 /* What a stack is, from what its parent is and what its leaf says. */
 static uint32_t below(uint32_t parent, uint32_t leaf)
 {

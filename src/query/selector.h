@@ -70,5 +70,7 @@ int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, stru
 /* The same where it does not depend on the stack; CAM_VERDICT_BY_STACK where it does. */
 int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
 				 struct cam_etype_id etype, bool awake);
+/* 1: one of the selection's match expressions is found in the function's own name; 0, or -ENOMEM. */
+int cam_selector_names(struct cam_selector *x, struct cam_func_id function);
 /* How many of a ledger row's samples fall into the selection's times and CPUs. */
 uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row);

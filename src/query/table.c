@@ -252,9 +252,8 @@ static int fill(const struct build *b, const struct cam_groups *g, struct cam_ta
 			.kernel_weight = r->kernel_weight,
 		};
 		for (size_t k = 0; k < n && g->cpu_clock && r->self.samples; k++) {
-			if (out->keys[k] == CAM_KEY_SYMBOL && v[k].kind == CAM_FRAME_KERNEL &&
-			    cam_landing_is(v[k].text))
-				out->rows[i].notes = CAM_VIEW_INTERRUPTS_OFF;
+			if (out->keys[k] == CAM_KEY_SYMBOL)
+				out->rows[i].notes = cam_landing_notes(v[k].kind, v[k].text);
 		}
 	}
 	out->n_all = b->n_rows;

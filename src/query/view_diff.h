@@ -25,6 +25,7 @@ struct cam_diff_change {
 struct cam_diff_row {
 	uint32_t name_at, name_n;		/* in cam_diff.text */
 	uint8_t kind;				/* enum cam_frame_kind */
+	uint8_t notes;				/* enum cam_view_note, where it has a self */
 	bool significant;			/* also given how many rows were looked at */
 	uint64_t samples_before, samples_after; /* as counted */
 	struct cam_diff_change amount;

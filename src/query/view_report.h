@@ -33,6 +33,7 @@ struct cam_report {
 	struct cam_measure all;
 	struct cam_text unit, event;
 	bool unit_is_ns;
+	unsigned notes; /* enum cam_view_note, of the functions that entries and chains name */
 	struct cam_seen seen;
 	/* What the others point into. */
 	struct cam_value *values;

@@ -26,6 +26,8 @@ struct cam_search {
 	struct cam_search_moment *moments; /* by the heaviest second, heaviest first */
 	size_t n_moments;
 	uint64_t seconds; /* in which anything matched */
+	unsigned
+		notes; /* enum cam_view_note, of functions that were sampled and are searched for */
 	struct cam_seen seen;
 	char *strings;
 	struct cam_tables *names;

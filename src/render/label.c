@@ -2,6 +2,7 @@
 #include "render/label.h"
 
 #include "base/utf8.h"
+#include "query/views.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -195,4 +196,12 @@ void cam_label_put_right(struct cam_out *out, const char *word, size_t columns)
 {
 	size_t had = cam_label_columns(cam_text_of(word));
 	cam_out_printf(out, "%*s%s", (int)(had < columns ? columns - had : 0), "", word);
+}
+
+void cam_label_notes(struct cam_out *out, const char *prefix, unsigned notes)
+{
+	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
+		if (notes >> i & 1)
+			cam_out_printf(out, "%snote: %s\n", prefix, cam_view_note_words(i));
+	}
 }

@@ -26,5 +26,7 @@ size_t cam_label_put(struct cam_out *out, struct cam_text name, size_t max_colum
 struct cam_text cam_label_tail(struct cam_text name, size_t columns);
 /* The last part of a path: what tells files apart. The path itself where it ends in '/'. */
 struct cam_text cam_label_file(struct cam_text path);
+/* What a reader must know of a view (enum cam_view_note): a line each, after the prefix. */
+void cam_label_notes(struct cam_out *out, const char *prefix, unsigned notes);
 /* A word of ours at the right end of so many columns. */
 void cam_label_put_right(struct cam_out *out, const char *word, size_t columns);

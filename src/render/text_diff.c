@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "render/figure.h"
+#include "render/json_table.h"
 #include "render/label.h"
 
 #include <math.h>
@@ -87,6 +88,15 @@ static void put_foot(const struct cam_diff_table *t, struct cam_out *out)
 		cam_out_str(out, "no intervals: a side is shorter than 400 ms, or has no times\n");
 }
 
+/* Of the rows that are shown. */
+static unsigned notes_of(const struct cam_diff_table *t)
+{
+	unsigned notes = 0;
+	for (size_t i = 0; i < t->n_rows; i++)
+		notes |= t->diff->rows[t->rows[i]].notes;
+	return notes;
+}
+
 int cam_text_diff_write(const struct cam_diff_table *t, struct cam_out *out)
 {
 	size_t columns = t->columns ? t->columns : 140;
@@ -102,6 +112,7 @@ int cam_text_diff_write(const struct cam_diff_table *t, struct cam_out *out)
 	for (size_t i = 0; i < t->n_rows; i++)
 		put_row(t, &t->diff->rows[t->rows[i]], room, out);
 	put_foot(t, out);
+	cam_label_notes(out, "", notes_of(t));
 	return out->error;
 }
 
@@ -171,6 +182,7 @@ int cam_json_diff_write(const struct cam_diff_table *t, struct cam_out *out)
 	for (size_t i = 0; i < t->n_rows; i++)
 		put_json_row(&j, d, NULL, &d->rows[t->rows[i]]);
 	cam_json_close(&j, ']');
+	cam_json_notes(&j, notes_of(t));
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 	return out->error;

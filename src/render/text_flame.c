@@ -405,10 +405,7 @@ static void put_foot(struct drawing *d, uint32_t left_out, uint32_t cut)
 	put_missing(d, &between, cut, "more below (--focus RE, -o X.svg)");
 	put_missing(d, &between, d->narrow, "frames too narrow");
 	cam_out_str(d->screen.out, "\n");
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (d->f->notes >> i & 1)
-			cam_out_printf(d->screen.out, "note: %s\n", cam_view_note_words(i));
-	}
+	cam_label_notes(d->screen.out, "", d->f->notes);
 }
 
 /* Lines that are not frames: title, prompt, and what is said below, which may wrap. */

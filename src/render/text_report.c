@@ -240,5 +240,6 @@ int cam_text_report_write(const struct cam_report *r, const struct cam_text_repo
 	put_heads(r, o, widths, out);
 	for (size_t i = 0; i < r->n_entries; i++)
 		put_entry(r, o, widths, &r->entries[i], out);
+	cam_label_notes(out, "#\n# ", r->notes);
 	return out->error;
 }

@@ -41,9 +41,6 @@ int cam_text_top_write(const struct cam_top *top, unsigned columns, struct cam_o
 		cam_out_printf(out, "%s ", cam_figure_count(f->nodes[0].total).s);
 	cam_label_put(out, f->unit, 40, CAM_LABEL_PLAIN);
 	cam_out_str(out, "\n");
-	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
-		if (top->notes >> i & 1)
-			cam_out_printf(out, "note: %s\n", cam_view_note_words(i));
-	}
+	cam_label_notes(out, "", top->notes);
 	return out->error;
 }

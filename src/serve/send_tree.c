@@ -2,6 +2,7 @@
 #include "serve/send_tree.h"
 
 #include "query/prune.h"
+#include "render/json_table.h"
 #include "serve/asked.h"
 
 #include <errno.h>
@@ -133,6 +134,7 @@ static void put_facts(struct cam_json *j, const struct cam_flame *f, const struc
 	cam_json_text(j, "unit", f->unit);
 	cam_json_bool(j, "unit_is_ns", f->unit_is_ns);
 	cam_asked_seen(j, &f->seen);
+	cam_json_notes(j, f->notes);
 	if (!d)
 		return;
 	cam_json_open(j, "diff", '{');

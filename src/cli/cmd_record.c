@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/units.h"
+#include "cli/late_names.h"
 #include "cli/one_off.h"
 #include "cli/say.h"
 #include "cli/setting_options.h"
@@ -24,19 +25,6 @@ static int status_of_command(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What has no name at the end of the recording is looked for elsewhere: by this process, which records no
- * more, and those it starts. A recorder has no network. */
-static int name_by_debuginfod(const char *store, const char *urls, time_t since)
-{
-	char from[32], option[4096];
-	snprintf(from, sizeof(from), "@%lld", (long long)since);
-	int n = snprintf(option, sizeof(option), "--debuginfod%s%s", urls[0] ? "=" : "", urls);
-	if (n < 0 || (size_t)n >= sizeof(option))
-		return cam_usage("--debuginfod: too long");
-	const char *const words[] = {"resymbolise", "--store", store, "--from", from, option, NULL};
-	return cam_one_off_verb(cam_cmd_resymbolise, words);
-}
-
 static int record(struct cam_record_request *request, const char *out, const char *debuginfod)
 {
 	struct cam_one_off one_off;
@@ -49,8 +37,8 @@ static int record(struct cam_record_request *request, const char *out, const cha
 		return status;
 	request->one_off = out != NULL;
 	int err = cam_recorder_run(request, &result);
-	if (!err && debuginfod)
-		named = name_by_debuginfod(request->settings->store, debuginfod, since);
+	if (!err)
+		named = cam_late_names_ask(request->settings->store, debuginfod, since);
 	if (out)
 		status = cam_one_off_end(&one_off, request->settings, !err);
 	if (err)
@@ -70,8 +58,7 @@ int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)
 		{"output", 'o', CAM_OPTION_TEXT, &a.out, "X.pcw|DIR/",
 		 "a recording of its own, outside the store: one window, or a window with its flame "
 		 "graph and perf script text"},
-		{"debuginfod", 0, CAM_OPTION_OPTIONAL, &a.debuginfod, "URLS",
-		 "when it has ended, ask these servers for names ($DEBUGINFOD_URLS)"},
+		CAM_LATE_NAMES_OPTION(a.debuginfod),
 		{NULL},
 	};
 	struct cam_option options[CAM_SETTING_OPTIONS];
@@ -94,9 +81,8 @@ int cam_cmd_record(const struct cam_verb *verb, int argc, char **argv)
 		argv[n_rest] = NULL;
 		request.command = argv;
 	}
-	if (!status && a.debuginfod && !a.debuginfod[0] && !getenv("DEBUGINFOD_URLS"))
-		status = cam_usage("--debuginfod needs to know whom to ask: --debuginfod=URL, or "
-				   "DEBUGINFOD_URLS in the environment");
+	if (!status)
+		status = cam_late_names_check(a.debuginfod);
 	if (!status)
 		status = record(&request, a.out, a.debuginfod);
 	free(settings);

@@ -5,6 +5,7 @@
  * ends with the recorder; the recorder does not end with the server.
  */
 #include "base/units.h"
+#include "cli/late_names.h"
 #include "cli/say.h"
 #include "cli/serving.h"
 #include "cli/setting_options.h"
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void say_what_next(void *serving)
@@ -78,12 +80,13 @@ static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 }
 
 static int run(struct cam_settings *settings, const struct cam_settings_given *given,
-	       uint64_t duration_ns)
+	       uint64_t duration_ns, const char *debuginfod)
 {
 	struct cam_serving s;
 	struct cam_record_result result;
 	pid_t server = 0;
 	int status_fd = -1;
+	time_t since = time(NULL);
 	/* The store must be there before it can be served. */
 	struct cam_io *io;
 	if (settings->origins[CAM_SET_STORE].kind == CAM_FROM_DEFAULT)
@@ -114,16 +117,17 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 	if (status_fd >= 0)
 		close(status_fd);
 	cam_serving_close(&s);
-	return status;
+	return status ? status : cam_late_names_ask(settings->store, debuginfod, since);
 }
 
 int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_settings_given given = {0};
-	const char *duration = NULL;
+	const char *duration = NULL, *debuginfod = NULL;
 	const struct cam_option own[] = {
 		{"duration", 'd', CAM_OPTION_TEXT, &duration, "TIME",
 		 "stop after this long: 60s, 5m (until stopped)"},
+		CAM_LATE_NAMES_OPTION(debuginfod),
 		{NULL},
 	};
 	struct cam_option options[CAM_SETTING_OPTIONS];
@@ -141,12 +145,15 @@ int cam_cmd_run(const struct cam_verb *verb, int argc, char **argv)
 			argv[0]);
 	if (duration && (cam_duration_parse(cam_text_of(duration), &duration_ns) || !duration_ns))
 		return cam_usage("--duration takes a time like 60s or 5m, not '%s'", duration);
+	status = cam_late_names_check(debuginfod);
+	if (status)
+		return status;
 	struct cam_settings *settings = malloc(sizeof(*settings));
 	if (!settings)
 		return cam_failed("out of memory");
 	status = cam_setting_load(&given, settings);
 	if (!status)
-		status = run(settings, &given, duration_ns);
+		status = run(settings, &given, duration_ns, debuginfod);
 	free(settings);
 	return status;
 }

@@ -156,10 +156,29 @@ class Resymbolise(support.Case):
         names = set(want.values())
         self.assertEqual(self.only(self.of_program(store), names),
                          self.only(self.expect(before, want), names))
+        with self.subTest("by verbs that record, when they have ended"):
+            self.recorded(os.path.join(served, build_id, "executable"), url, names, env)
         shutil.move(os.path.join(served, build_id, "executable"), program)
         server.stdin.close()
         server.stdout.close()
         server.wait()
+
+    def recorded(self, program, url, names, env):
+        """run goes into a store, record -o into a file of its own: it is stripped while they record."""
+        store, file = os.path.join(self.dir, "run"), os.path.join(self.dir, "own.pcw")
+        spin = self.start(program, "60")
+        running = [self.start(support.BIN, *verb, "-d", "3s", "--debuginfod=" + url, env=env,
+                              stdout=subprocess.DEVNULL)
+                   for verb in (("run", "--store", store, "--listen", "127.0.0.1:0"), ("record", "-o", file))]
+        for p in running:
+            self.assertEqual(p.wait(support.PATIENCE), 0)
+        spin.kill()
+        for where in (("--store", store), ("-i", file)):
+            r = perfcam("export", "folded", "--comm", "executable", *where)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            found = {f for line in r.stdout.splitlines() for f in line.rpartition(" ")[0].split(";")}
+            self.assertLessEqual(names, found, where)
+            self.assertEqual([f for f in found if f.startswith("[executable+")], [], where)
 
     def killed_at_any_time(self, copy, symfs, before, want):
         counts = self.samples(copy)

@@ -84,6 +84,14 @@ void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_n
 	m->roles[role].cpu_ns += cpu_ns;
 }
 
+uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, pid_t pid)
+{
+	const struct cam_meter_reading *r = &m->roles[role];
+	uint64_t cpu = 0, had = r->pid == pid ? m->alive_cpu_ns[role] : 0;
+	bool more = pid && read_cpu(pid, &cpu) && cpu > had;
+	return r->cpu_ns + (more ? cpu - had : 0);
+}
+
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 {
 	size_t kept = m->readings < CAM_METER_HISTORY ? m->readings : CAM_METER_HISTORY;

@@ -43,6 +43,8 @@ struct cam_meter {
 void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES]);
 /* CPU of a process that came and went between two readings. */
 void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_ns);
+/* CPU of a role up to this moment; pid: who has it now. */
+uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, pid_t pid);
 /* CPU of all roles in parts per million of one CPU, over the last `seconds` or a little more; false: not
  * known yet. */
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);

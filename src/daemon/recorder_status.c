@@ -3,16 +3,18 @@
 
 #include "base/units.h"
 #include "daemon/recorder_parts.h"
+#include "helper/helper.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static uint32_t ppm_of(const struct cam_meter_reading *m)
+static uint32_t ppm_of(uint64_t cpu_ns, uint64_t ns)
 {
-	return m->minute_ns ? (uint32_t)((double)m->minute_cpu_ns * 1e6 / (double)m->minute_ns) : 0;
+	return ns ? (uint32_t)((double)cpu_ns * 1e6 / (double)ns) : 0;
 }
 
-static void fill_processes(const struct cam_recorder *r, struct cam_status_process *p)
+static void fill_processes(const struct cam_recorder *r, uint64_t uptime_ns,
+			   struct cam_status_process *p)
 {
 	static const char *const names[CAM_METER_ROLES] = {
 		"recorder", "opener", "symboliser", "sealer", "server",
@@ -28,33 +30,47 @@ static void fill_processes(const struct cam_recorder *r, struct cam_status_proce
 	};
 	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
 		const struct cam_meter_reading *m = &r->meter.roles[i];
+		uint64_t cpu_ns = cam_meter_cpu_now(&r->meter, (enum cam_meter_role)i, pids[i]);
 		p[i] = (struct cam_status_process){
 			.name = names[i],
 			.pid = pids[i],
-			.cpu_ns = m->cpu_ns,
-			.cpu_ppm = ppm_of(m),
-			.resident_bytes = cam_meter_resident(m->pid),
+			.cpu_ns = cpu_ns,
+			/* In the first minute: since the start, which is the dearest part. */
+			.cpu_ppm = uptime_ns < 60 * CAM_NS_PER_SEC
+					   ? ppm_of(cpu_ns, uptime_ns)
+					   : ppm_of(m->minute_cpu_ns, m->minute_ns),
+			.resident_bytes = cam_meter_resident(pids[i]),
 		};
 	}
 	p[CAM_METER_OPENER].restarts = crew.opener_starts ? crew.opener_starts - 1 : 0;
 	p[CAM_METER_SYMBOLISER].restarts = crew.symboliser_starts ? crew.symboliser_starts - 1 : 0;
 }
 
-#define N_BUDGETS 6
+#define MAX_BUDGETS 10
 
-static void fill_budgets(const struct cam_recorder *r, const struct cam_live_stats *l,
-			 struct cam_status_budget b[N_BUDGETS])
+/* Every bound of memory there is: how many they are. */
+static size_t fill_budgets(const struct cam_recorder *r, const struct cam_live_stats *l,
+			   const struct cam_crew_stats *crew,
+			   struct cam_status_budget b[MAX_BUDGETS])
 {
 	struct cam_drain_stats d = cam_drain_stats(r->drain);
-	const struct cam_status_budget budgets[N_BUDGETS] = {
+	struct cam_unwinder *u = r->capture->unwinder;
+	struct cam_unwinder_stats k = u ? u->stats(u) : (struct cam_unwinder_stats){0};
+	const struct cam_status_budget budgets[MAX_BUDGETS] = {
 		{"resident", cam_meter_resident(getpid()), CAM_RESIDENT_BYTES, 0},
 		{"rings", r->capture->info.ring_bytes, 24u << 20, 0},
 		{"queue", cam_queue_peak_bytes(r->queue), CAM_QUEUE_BYTES, d.refused},
 		{"tables", l->table_bytes, 2 * CAM_TABLE_BYTES, l->dropped},
 		{"processes", l->process_bytes, CAM_PROCESS_BYTES, 0},
 		{"names", l->name_bytes, CAM_NAME_BYTES_MAX, 0},
+		{"waiting samples", l->parked_bytes, l->max_parked_bytes, 0},
+		{"copies of stacks", l->copy_bytes, l->max_copy_bytes, l->copies_refused},
+		{"symboliser", cam_meter_resident(crew->symboliser_pid), CAM_SYMBOLISER_BYTES,
+		 crew->left_out_files},
+		{"tables in the kernel", k.table_bytes + k.image_bytes, k.max_bytes, k.refused},
 	};
 	memcpy(b, budgets, sizeof(budgets));
+	return u ? MAX_BUDGETS : MAX_BUDGETS - 1;
 }
 
 static void fill_stacks(const struct cam_recorder *r, const struct cam_live_stats *l,
@@ -139,7 +155,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 	struct cam_live_stats l = cam_live_stats(r->live);
 	const struct cam_capture_info *i = &r->capture->info;
 	struct cam_status_process processes[CAM_METER_ROLES];
-	struct cam_status_budget budgets[N_BUDGETS];
+	struct cam_status_budget budgets[MAX_BUDGETS];
 	struct cam_status_error errors[CAM_RECORDER_ERRORS];
 	struct cam_status s = {
 		.store = cam_text_of(r->settings->store),
@@ -163,7 +179,6 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.processes = processes,
 		.n_processes = CAM_METER_ROLES,
 		.budgets = budgets,
-		.n_budgets = N_BUDGETS,
 		.ring_bytes = i->ring_bytes,
 		.sample_ring_bytes = i->sample_ring_bytes,
 		.side_ring_bytes = i->side_ring_bytes,
@@ -183,8 +198,8 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.symbols_only = crew.symbols_only_files,
 		.debug = crew.debug_files,
 	};
-	fill_processes(r, processes);
-	fill_budgets(r, &l, budgets);
+	fill_processes(r, s.uptime_ns, processes);
+	s.n_budgets = fill_budgets(r, &l, &crew, budgets);
 	fill_store(r, &s);
 	for (size_t k = 0; k < r->n_mishaps; k++)
 		errors[k] = (struct cam_status_error){

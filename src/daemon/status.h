@@ -23,7 +23,7 @@ struct cam_status_process {
 	uint32_t restarts;
 };
 
-/* Something bounded: "resident", "rings", "processes", "names", "tables", "bpf", "queue", … */
+/* Something bounded: "resident", "rings", "queue", "tables", …, "symboliser" */
 struct cam_status_budget {
 	const char *name;
 	uint64_t used, limit; /* bytes */

@@ -69,7 +69,6 @@ enum {
 	FETCHER_CPU_SECONDS = 120,
 	NOBODY = 65534,
 };
-#define SYMBOLISER_BYTES	 (256ull << 20) /* private and writable: what it allocates */
 #define SYMBOLISER_ADDRESS_BYTES (448ull << 20) /* with its libraries, and holes */
 #define FETCHER_BYTES		 (1ull << 30)
 
@@ -108,7 +107,7 @@ static int set_limits(enum cam_confinement what)
 	if (!err && !SANITIZED)
 		err = limit(RLIMIT_AS, SYMBOLISER_ADDRESS_BYTES, SYMBOLISER_ADDRESS_BYTES);
 	if (!err && !SANITIZED)
-		err = limit(RLIMIT_DATA, SYMBOLISER_BYTES, SYMBOLISER_BYTES);
+		err = limit(RLIMIT_DATA, CAM_SYMBOLISER_BYTES, CAM_SYMBOLISER_BYTES);
 	if (!err)
 		err = limit(RLIMIT_FSIZE, 0, 0);
 	if (!err)

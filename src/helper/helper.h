@@ -13,7 +13,8 @@
 #pragma once
 #include "base/packet.h" /* how both sides speak */
 
-#define CAM_FETCH_MAX_BYTES (2ull << 30)
+#define CAM_FETCH_MAX_BYTES  (2ull << 30)
+#define CAM_SYMBOLISER_BYTES (256ull << 20) /* private and writable: what it allocates */
 
 #include <sys/types.h>
 

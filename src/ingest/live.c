@@ -388,6 +388,10 @@ struct cam_live_stats cam_live_stats(const struct cam_live *l)
 	s.files = cam_files_count(l->files);
 	s.process_bytes = p.bytes + cam_files_bytes(l->files);
 	s.name_bytes = cam_namebook_bytes(l->names);
+	s.parked_bytes = l->parking.cap;
+	s.max_parked_bytes = l->parking.max;
+	s.copy_bytes = l->copy_bytes;
+	s.max_copy_bytes = CAM_LIVE_COPY_BYTES;
 	for (size_t i = 0; i < 2; i++)
 		s.table_bytes += cam_open_window_bytes(&l->windows[i].w);
 	return s;

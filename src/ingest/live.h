@@ -59,6 +59,8 @@ struct cam_live_stats {
 	uint32_t processes, files;
 	uint64_t errands, errands_failed;
 	size_t table_bytes, process_bytes, name_bytes;
+	/* Samples that wait for an answer, and copies of stacks that wait to be walked. */
+	size_t parked_bytes, max_parked_bytes, copy_bytes, max_copy_bytes;
 };
 
 /* `door` gives the journal door for another window (two may be open at a time). All borrowed. */

@@ -7,7 +7,7 @@
  * the frames that come back replace the user half, and the sample goes its ordinary way. It waits
  * as long as any parked sample may, CAM_LIVE_PARK_NS in all; then it goes on with the frames it came
  * with, "pending". Copies are large (16 KiB and more), so they are kept apart from other parked
- * samples and within COPY_BYTES; what does not fit goes on at once, counted. A copy is never written
+ * samples and within CAM_LIVE_COPY_BYTES; what does not fit goes on at once, counted. A copy is never written
  * anywhere, and gone when its sample goes on.
  *
  * The symboliser walks with the tables it has, and says which file's is missing. It works in the order
@@ -16,7 +16,7 @@
  * Invariants
  *  1. A copy's sample is in `copies` or has gone on; its holds (process, image) go with it.
  *  2. An answer is taken only by the copy whose ticket it has.
- *  3. copy_bytes is what all of `copies` have allocated; at most COPY_BYTES.
+ *  3. copy_bytes is what all of `copies` have allocated; at most CAM_LIVE_COPY_BYTES.
  *
  * Example: the first sample of a shell: not known: in `copies`, PROCESS sent. Its answer comes; at the
  * tick UNWIND goes out (ticket 5). Answer 5: pending, lacks file 9. TABLE 9 and UNWIND (6) go out.
@@ -29,8 +29,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define COPY_BYTES ((size_t)4 << 20)
-#define MAX_TRIES  5u
+#define MAX_TRIES 5u
 
 static void *packed_of(struct cam_live_copy *c)
 {
@@ -136,7 +135,8 @@ bool cam_live_copy_take(struct cam_live *l, const struct cam_live_who *w, const 
 	/* Not wanted, or never to be known. */
 	if (!wait && (!cam_live_in_scope(l, w->process) || !w->known || !w->image))
 		return false;
-	struct cam_live_copy *c = l->copy_bytes + bytes <= COPY_BYTES ? malloc(bytes) : NULL;
+	struct cam_live_copy *c =
+		l->copy_bytes + bytes <= CAM_LIVE_COPY_BYTES ? malloc(bytes) : NULL;
 	if (!c) {
 		l->stats.copies_refused++;
 		return false;

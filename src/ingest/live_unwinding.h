@@ -10,6 +10,7 @@
 #include "ingest/parking.h"
 
 #define CAM_LIVE_PARK_NS    (400 * CAM_NS_PER_MS)
+#define CAM_LIVE_COPY_BYTES ((size_t)4 << 20)
 #define CAM_LIVE_TABLES	    16u	  /* asked for at a time */
 #define CAM_LIVE_OLD_IMAGES 1024u /* not yet forgotten */
 

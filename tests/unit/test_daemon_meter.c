@@ -58,6 +58,14 @@ static void counts_a_process_as_the_kernel_does(void **state)
 	/* The kernel notes the peak now and then. */
 	assert_in_range(resident, 500000, (uint64_t)u.ru_maxrss * 1024 + (1u << 20));
 	assert_int_equal(cam_meter_resident(0), 0);
+	/* Between two readings, too, and before the first. */
+	uint64_t had = m.roles[CAM_METER_RECORDER].cpu_ns;
+	spin_ms(20);
+	assert_true(cam_meter_cpu_now(&m, CAM_METER_RECORDER, getpid()) >=
+		    had + 15 * CAM_NS_PER_MS);
+	assert_int_equal(cam_meter_cpu_now(&m, CAM_METER_RECORDER, 0), had);
+	struct cam_meter fresh = {0};
+	assert_true(cam_meter_cpu_now(&fresh, CAM_METER_RECORDER, getpid()) >= 15 * CAM_NS_PER_MS);
 	uint64_t ppm;
 	assert_true(cam_meter_ppm(&m, 1, &ppm));
 	assert_in_range(ppm, 100000, 250000);

@@ -84,6 +84,38 @@ static bool comes_from_elsewhere(const struct cam_guard *g, const struct cam_gua
 	return !followed || strcmp(h->path, "/") != 0;
 }
 
+/* RFC 9110's token. */
+static bool is_word(const char *name, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c = name[i];
+		bool letter =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!c || (!letter && !strchr("!#$%&'*+-.^_`|~", c)))
+			return false;
+	}
+	return n > 0;
+}
+
+static bool is_named(const char *name, size_t n, const char *wanted)
+{
+	return n == strlen(wanted) && !strncasecmp(name, wanted, n);
+}
+
+bool cam_guard_headers_agree(struct cam_guard_seen *seen, const char *name, size_t name_bytes,
+			     const char *value, size_t value_bytes)
+{
+	if (!is_word(name, name_bytes))
+		return false;
+	for (size_t i = 0; i < value_bytes; i++)
+		if (value[i] == '\r' || value[i] == '\n' || !value[i])
+			return false;
+	seen->hosts += is_named(name, name_bytes, "Host");
+	seen->lengths += is_named(name, name_bytes, "Content-Length");
+	return seen->hosts <= 1 && seen->lengths <= 1 &&
+	       !is_named(name, name_bytes, "Transfer-Encoding");
+}
+
 enum cam_guard_verdict cam_guard_look(const struct cam_guard *g, const struct cam_guard_headers *h)
 {
 	bool enters = false;

@@ -10,10 +10,14 @@
  *     cookie goes along with those, too. Following a link to the page itself is not such a question.
  *  4. GET and HEAD only: nothing here changes anything. 405.
  *
+ * Before all of that, where a request ends must not be a matter of opinion (cam_guard_headers_agree): a proxy that
+ * sees another end than we do would hand one user's question to another. 400, and the connection is closed.
+ *
  * Pure: headers in, a verdict out.
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CAM_TOKEN_BYTES 65 /* at most 64 characters, and the NUL */
@@ -41,6 +45,16 @@ enum cam_guard_verdict {
 	CAM_GUARD_FOREIGN,
 	CAM_GUARD_METHOD,
 };
+
+/* What was seen of one request's headers; starts as zeros. */
+struct cam_guard_seen {
+	unsigned hosts, lengths;
+};
+
+/* One header, as sent, with whatever bytes it has. false: refuse the request. That is: a name that is no word (a
+ * space before the colon), CR, LF or NUL in a value, any Transfer-Encoding, Content-Length or Host twice. */
+bool cam_guard_headers_agree(struct cam_guard_seen *seen, const char *name, size_t name_bytes,
+			     const char *value, size_t value_bytes);
 
 /* address: numeric; token, proxy: NULL or "": none. */
 void cam_guard_init(struct cam_guard *g, const char *address, uint16_t port, const char *token,

@@ -156,6 +156,28 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	return send_answer(c, &a, extra, a.asset != NULL);
 }
 
+struct header_check {
+	struct cam_guard_seen seen;
+	bool disagree;
+};
+
+static enum MHD_Result take_header(void *arg, enum MHD_ValueKind kind, const char *name,
+				   size_t name_bytes, const char *value, size_t value_bytes)
+{
+	struct header_check *check = arg;
+	(void)kind;
+	if (!cam_guard_headers_agree(&check->seen, name, name_bytes, value, value_bytes))
+		check->disagree = true;
+	return check->disagree ? MHD_NO : MHD_YES;
+}
+
+static bool headers_agree(struct MHD_Connection *c)
+{
+	struct header_check check = {0};
+	MHD_get_connection_values_n(c, MHD_HEADER_KIND, take_header, &check);
+	return !check.disagree;
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **seen)
@@ -163,9 +185,12 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 	struct cam_server *s = arg;
 	(void)version;
 	(void)upload;
-	/* Replying on the first call of a request would close the connection. */
+	/* Replying on the first call of a request closes the connection. */
 	static const char mark;
 	if (!*seen) {
+		if (!headers_agree(c))
+			return refuse(c, MHD_HTTP_BAD_REQUEST,
+				      "where this request ends is not clear");
 		*seen = (void *)(uintptr_t)&mark;
 		return MHD_YES;
 	}

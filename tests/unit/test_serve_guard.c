@@ -192,13 +192,46 @@ static void test_methods(void **state)
 	}
 }
 
+static bool agree(struct cam_guard_seen *seen, const char *name, const char *value)
+{
+	return cam_guard_headers_agree(seen, name, strlen(name), value, strlen(value));
+}
+
+static void test_where_a_request_ends(void **state)
+{
+	static const char *const refused[][2] = {
+		{"Transfer-Encoding", "chunked"},
+		{"transfer-encoding", "identity"},
+		{"Content-Length ", "3"},
+		{"", "x"},
+		{"X y", "z"},
+		{"X", "a\rContent-Length: 3"},
+		{"X", "a\nb"},
+		{"Host", "twice"},
+		{"CONTENT-LENGTH", "3"},
+		{"H\xc3\xb6st", "x"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct cam_guard_seen seen = {0};
+		assert_true(agree(&seen, "Host", "localhost"));
+		assert_true(agree(&seen, "Content-Length", "3"));
+		assert_true(agree(&seen, "X-Any_1!", "\xff \t\"quoted\""));
+		assert_false(agree(&seen, refused[i][0], refused[i][1]));
+	}
+	struct cam_guard_seen seen = {0};
+	assert_false(cam_guard_headers_agree(&seen, "X", 1, "a\0b", 3));
+	assert_false(cam_guard_headers_agree(&seen, "X\0", 2, "a", 1));
+	assert_true(cam_guard_headers_agree(&seen, "X", 1, NULL, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hosts),	       cmocka_unit_test(test_an_address_of_its_own),
 		cmocka_unit_test(test_behind_a_proxy), cmocka_unit_test(test_tokens),
 		cmocka_unit_test(test_entering),       cmocka_unit_test(test_other_sites),
-		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_methods),	       cmocka_unit_test(test_where_a_request_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,8 @@ static const struct {
 	{"/api/status", answer_status},	      {"/api/store", cam_answer_store},
 	{"/api/time", cam_answer_time},	      {"/api/timeline", cam_answer_timeline},
 	{"/api/flame", cam_answer_flame},     {"/api/diff", cam_answer_diff},
-	{"/api/heatmap", cam_answer_heatmap},
+	{"/api/heatmap", cam_answer_heatmap}, {"/api/counters", cam_answer_counters},
+	{"/api/events", cam_answer_events},
 };
 
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,

@@ -15,7 +15,7 @@
 struct columns {
 	uint32_t *frame, *end, *module, *name_ends, *module_ends;
 	double *total, *self, *before_total, *before_self;
-	uint8_t *kind, *change, *names, *modules;
+	uint8_t *kind, *note, *change, *names, *modules;
 	size_t name_bytes, module_bytes;
 };
 
@@ -32,6 +32,7 @@ static void free_columns(struct columns *k)
 	free(k->before_self);
 	free(k->change);
 	free(k->kind);
+	free(k->note);
 	free(k->names);
 	free(k->modules);
 }
@@ -52,13 +53,14 @@ static int make_columns(const struct cam_flame *f, struct columns *k)
 	k->before_self = calloc(f->n_nodes, sizeof(*k->before_self));
 	k->change = calloc(f->n_frames + 1, 1);
 	k->kind = calloc(f->n_frames + 1, 1);
+	k->note = calloc(f->n_frames + 1, 1);
 	k->name_ends = calloc(f->n_frames + 1, sizeof(*k->name_ends));
 	k->module_ends = calloc(f->n_modules + 1, sizeof(*k->module_ends));
 	k->names = malloc(k->name_bytes + 1);
 	k->modules = malloc(k->module_bytes + 1);
 	if (!k->frame || !k->end || !k->module || !k->total || !k->self || !k->before_total ||
-	    !k->before_self || !k->change || !k->kind || !k->name_ends || !k->module_ends ||
-	    !k->names || !k->modules)
+	    !k->before_self || !k->change || !k->kind || !k->note || !k->name_ends ||
+	    !k->module_ends || !k->names || !k->modules)
 		return -ENOMEM;
 	return 0;
 }
@@ -81,6 +83,7 @@ static void fill_columns(const struct cam_flame *f, struct columns *k)
 		at += f->frames[i].name_n;
 		k->name_ends[i] = (uint32_t)at;
 		k->kind[i] = f->frames[i].kind;
+		k->note[i] = (uint8_t)f->frames[i].notes;
 	}
 	at = 0;
 	for (size_t i = 0; i < f->n_modules; i++) {
@@ -167,6 +170,7 @@ void cam_send_tree(struct cam_flame *f, const struct cam_diff *d, struct cam_ans
 	cam_columns_add(&c, "total", CAM_COLUMN_F64, k.total, f->n_nodes);
 	cam_columns_add(&c, "self", CAM_COLUMN_F64, k.self, f->n_nodes);
 	cam_columns_add(&c, "kind", CAM_COLUMN_U8, k.kind, f->n_frames);
+	cam_columns_add(&c, "note", CAM_COLUMN_U8, k.note, f->n_frames);
 	cam_columns_add(&c, "names", CAM_COLUMN_U8, k.names, k.name_bytes);
 	cam_columns_add(&c, "name_ends", CAM_COLUMN_U32, k.name_ends, f->n_frames);
 	cam_columns_add(&c, "modules", CAM_COLUMN_U8, k.modules, k.module_bytes);

@@ -13,5 +13,9 @@ void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_req
 		      struct cam_answer *a);
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a);
+void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_request *q,
+			 struct cam_answer *a);
+void cam_answer_events(const struct cam_server_doors *doors, const struct cam_request *q,
+		       struct cam_answer *a);
 void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
 		     struct cam_answer *a);

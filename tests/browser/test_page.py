@@ -542,7 +542,8 @@ class Answers(unittest.TestCase):
         for path, words in (
                 ("/api/flame?from=03:99", "03:99"), ("/api/flame?pid=x", "pid"), ("/api/flame?nonsense=1", "nonsense"),
                 ("/api/heatmap?rows=5", "rows"), ("/api/heatmap?mode=x", "mode"), ("/api/timeline?from=@1&to=@2&bins=99999", "bins"),
-                ("/api/time?at=never", "never"), ("/api/time", "at"), ("/api/flame?match=(", "match")):
+                ("/api/counters?from=@1&to=@2&bins=99999", "bins"),
+                ("/api/events?severity=9", "severity"), ("/api/events?most=0", "most"), ("/api/events?color=red", "color"), ("/api/time?at=never", "never"), ("/api/time", "at"), ("/api/flame?match=(", "match")):
             status, _, body = server.ask(path)
             self.assertEqual(status, 400, path)
             self.assertIn(words, json.loads(body)["error"], path)

@@ -141,6 +141,7 @@ static uint64_t files_of(struct cam_json_value status, const char *key)
 static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 {
 	uint64_t large = files_of(status, "left_out_files");
+	uint64_t elsewhere = files_of(status, "elsewhere_files");
 	uint64_t bad = files_of(status, "poisoned_files") + files_of(status, "symbols_only_files");
 	if (large) {
 		struct cam_finding *f = cam_findings_add(&d->found);
@@ -151,6 +152,17 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 			 "Functions inlined there are not shown; names are those of symbols.");
 		snprintf(f->remedy, sizeof(f->remedy),
 			 "Build with -g1, which has lines and inlined functions only.");
+	}
+	if (elsewhere) {
+		struct cam_finding *f = cam_findings_add(&d->found);
+		snprintf(f->missing, sizeof(f->missing),
+			 "The debug information of %llu files lies in further files, which are not "
+			 "read: split units (.dwo), or what dwz -m has in common.",
+			 (unsigned long long)elsewhere);
+		snprintf(f->cost, sizeof(f->cost),
+			 "Functions inlined there are not shown (.dwo), or are [inlined] (dwz).");
+		snprintf(f->remedy, sizeof(f->remedy),
+			 "Build without -gsplit-dwarf, or with dwz of each file by itself.");
 	}
 	if (bad) {
 		struct cam_finding *f = cam_findings_add(&d->found);

@@ -189,6 +189,8 @@ static void put_names(struct cam_out *out, struct cam_json_value v)
 	} troubles[] = {
 		{"left_out_files",
 		 "; the debug information of %llu was too large, or a part of it"},
+		{"elsewhere_files",
+		 "; that of %llu lies in files that are not read (.dwo, dwz -m)"},
 		{"symbols_only_files",
 		 "; that of %llu could not be read: the symboliser died or hung"},
 		{"poisoned_files", "; %llu could not be read at all: the symboliser died or hung"},

@@ -156,6 +156,10 @@ void cam_crew_note_names(struct cam_crew *c, const struct cam_crew_errand *e,
 		h->left_out = true;
 		c->stats.left_out_files++;
 	}
+	if (t->elsewhere && !h->elsewhere) {
+		h->elsewhere = true;
+		c->stats.elsewhere_files++;
+	}
 	if (e->with_debug && h->debug == CAM_HOLD_FOUND && !h->debug_sure) {
 		h->debug_sure = true;
 		c->stats.debug_files++;

@@ -30,7 +30,7 @@ struct cam_hold {
 	bool poisoned;
 	bool symbols_only; /* a symboliser has died of its DWARF */
 	bool grows;
-	bool left_out; /* DWARF, as the symboliser said */
+	bool left_out, elsewhere; /* DWARF, as the symboliser said */
 	struct cam_file_key key;
 	struct timespec written; /* when it was last, as of when it came */
 	int64_t bytes;

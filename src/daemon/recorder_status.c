@@ -194,6 +194,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 	s.names = (struct cam_status_names){
 		.held = crew.held_files,
 		.left_out = crew.left_out_files,
+		.elsewhere = crew.elsewhere_files,
 		.poisoned = crew.poisoned_files,
 		.symbols_only = crew.symbols_only_files,
 		.debug = crew.debug_files,

@@ -73,6 +73,7 @@ static void put_names(struct cam_json *j, const struct cam_status_names *s)
 	cam_json_open(j, "names", '{');
 	cam_json_u64(j, "held_files", s->held);
 	cam_json_u64(j, "left_out_files", s->left_out);
+	cam_json_u64(j, "elsewhere_files", s->elsewhere);
 	cam_json_u64(j, "poisoned_files", s->poisoned);
 	cam_json_u64(j, "symbols_only_files", s->symbols_only);
 	cam_json_u64(j, "debug_files", s->debug);

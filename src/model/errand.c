@@ -269,6 +269,7 @@ static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 	cam_buf_put_u8(b, t->more);
 	cam_buf_put_u8(b, t->behind);
 	cam_buf_put_u8(b, t->left_out);
+	cam_buf_put_u8(b, t->elsewhere);
 	cam_buf_put_u8(b, t->wants_debug);
 	put_text(b, t->link, CAM_ERRAND_MAX_LINK);
 	cam_buf_put_u64(b, t->turn);
@@ -291,6 +292,7 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 	t->more = get_bool(r);
 	t->behind = get_bool(r);
 	t->left_out = get_bool(r);
+	t->elsewhere = get_bool(r);
 	t->wants_debug = get_bool(r);
 	t->link = get_text(r, CAM_ERRAND_MAX_LINK);
 	t->turn = cam_rd_u64(r);

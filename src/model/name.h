@@ -43,6 +43,7 @@ struct cam_names_tidings {
 	bool more;		  /* further packets of the same ticket follow */
 	struct cam_text build_id; /* raw bytes */
 	bool left_out;		  /* its DWARF was too large: without what it would have told */
+	bool elsewhere;		  /* …or lies in files that are not read: dwz -m, .dwo */
 	/* A debug file would tell more, and the errand says that it can be looked for: then there are no names, and
 	 * the errand is to be sent again, with that file or without `search`. One that was sent along is not
 	 * the file's if this is said again. */

@@ -57,6 +57,7 @@ struct cam_dwarf {
 	struct abbrev_slot slots[ABBREV_SLOTS];
 	size_t loaded_bytes, inflated_bytes;
 	uint64_t clock;
+	bool elsewhere;
 };
 
 /* ---- opening ---- */
@@ -171,6 +172,11 @@ size_t cam_dwarf_memory(const struct cam_dwarf *d)
 			   d->slots[i].abbrevs.cap_attributes * sizeof(struct cam_dwarf_attribute);
 	return sizeof(*d) + d->cap_units * sizeof(*d->units) + d->cap_code * sizeof(*d->code) +
 	       abbrevs + d->loaded_bytes + d->inflated_bytes;
+}
+
+bool cam_dwarf_is_elsewhere(const struct cam_dwarf *d)
+{
+	return d->elsewhere;
 }
 
 /* The abbreviations of a unit; NULL: *error. */
@@ -329,7 +335,9 @@ static int find_name(struct cam_dwarf *d, uint64_t at, struct cam_dwarf_hit *hit
 		if (found < 0)
 			return found;
 		struct cam_dwarf_value next =
-			e.origin.kind == CAM_DWARF_REFERENCE ? e.origin : e.specification;
+			e.origin.kind != CAM_DWARF_NOTHING ? e.origin : e.specification;
+		d->elsewhere |= !plain.n && (next.kind == CAM_DWARF_ELSEWHERE ||
+					     e.name.kind == CAM_DWARF_ELSEWHERE);
 		if (next.kind != CAM_DWARF_REFERENCE)
 			break;
 		at = next.v;
@@ -381,9 +389,10 @@ static int tell(struct cam_dwarf *d, struct loaded *l, uint64_t address, uint32_
 				 &level);
 		else if (has_line)
 			set_line(d, l, file, line, hit, &level);
-		/* One whose name is in another file (dwz) cannot be shown. */
-		if (level.name.n || i == n - 1)
-			hit->levels[hit->n_levels++] = level;
+		/* Its name may be in another file (dwz): it is there all the same. */
+		if (!level.name.n && i != n - 1)
+			level.name = CAM_TEXT("[inlined]");
+		hit->levels[hit->n_levels++] = level;
 	}
 	return 1;
 }
@@ -403,6 +412,7 @@ static int find(struct cam_dwarf *d, uint64_t address, struct cam_dwarf_hit *hit
 		const struct code *c = &d->code[--low];
 		if (address - c->start >= c->bytes)
 			continue;
+		d->elsewhere |= d->units[c->unit].is_split;
 		struct loaded *l = load(d, c->unit);
 		uint32_t node =
 			l->error ? CAM_DWARF_NO_NODE : cam_dwarf_tree_find(l->tree, address);

@@ -11,7 +11,8 @@
  * Bounds: what is kept of loaded units is at most CAM_DWARF_UNIT_CACHE_BYTES (the one in use may exceed it alone),
  * inflated sections take at most CAM_DWARF_INFLATED_BYTES; a unit larger than dwarf_tree.h and dwarf_line.h allow has
  * no chains, or no lines. Each find pays for what it reads.
- * Split units (.dwo) and dwz's second file are not read: what they hold has no name here.
+ * Split units (.dwo) and dwz's second file are not read: cam_dwarf_is_elsewhere() tells that they were needed. What is
+ * inlined and has its name there is "[inlined]".
  */
 #pragma once
 #include "model/name.h"
@@ -32,6 +33,8 @@ int cam_dwarf_open(const struct cam_elf_file *f, const struct cam_bytes *b, uint
 void cam_dwarf_free(struct cam_dwarf *d);
 size_t cam_dwarf_memory(const struct cam_dwarf *d);
 
+/* Whether something that was asked for lies in another file. */
+bool cam_dwarf_is_elsewhere(const struct cam_dwarf *d);
 /* The file may have changed since the last find: what was kept of its bytes is read anew. */
 void cam_dwarf_renew(struct cam_dwarf *d);
 

@@ -18,8 +18,9 @@ struct cam_dwarf_shape {
 };
 
 enum cam_dwarf_kind {
-	CAM_DWARF_NOTHING, /* of no interest here: blocks, other files' */
-	CAM_DWARF_NUMBER,  /* also flags and offsets of sections */
+	CAM_DWARF_NOTHING,   /* of no interest here: blocks */
+	CAM_DWARF_ELSEWHERE, /* a text or an entry of another file (dwz -m) */
+	CAM_DWARF_NUMBER,    /* also flags and offsets of sections */
 	CAM_DWARF_ADDRESS,
 	CAM_DWARF_ADDRESS_INDEX,
 	CAM_DWARF_REFERENCE,   /* an offset in .debug_info */

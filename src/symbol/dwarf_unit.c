@@ -22,7 +22,9 @@ enum attribute {
 	AT_STR_OFFSETS_BASE = 0x72,
 	AT_ADDR_BASE = 0x73,
 	AT_RNGLISTS_BASE = 0x74,
+	AT_DWO_NAME = 0x76,
 	AT_MIPS_LINKAGE_NAME = 0x2007,
+	AT_GNU_DWO_NAME = 0x2130,
 	AT_GNU_ADDR_BASE = 0x2133,
 };
 
@@ -72,6 +74,9 @@ static struct cam_dwarf_value *place_of(struct cam_dwarf_entry *e, uint16_t name
 		return &e->addr;
 	case AT_RNGLISTS_BASE:
 		return &e->rnglists;
+	case AT_DWO_NAME:
+	case AT_GNU_DWO_NAME:
+		return &e->dwo;
 	default:
 		return NULL;
 	}
@@ -217,6 +222,7 @@ int cam_dwarf_unit_read(struct cam_dwarf_source *s, struct cam_dwarf_unit *u,
 	u->directory = root->directory;
 	if (u->directory.kind == CAM_DWARF_TEXT_HERE)
 		u->directory.v += at;
+	u->is_split = root->dwo.kind != CAM_DWARF_NOTHING;
 	u->low = 0;
 	if (!cam_dwarf_unit_address(s, u, root->low, &u->low))
 		u->low = 0;

@@ -33,6 +33,7 @@ struct cam_dwarf_unit {
 	uint64_t low;			  /* what ranges count from */
 	uint64_t line_at;		  /* CAM_DWARF_NOWHERE */
 	struct cam_dwarf_value directory; /* TEXT_HERE: an offset in .debug_info */
+	bool is_split;			  /* its entries are in a .dwo file */
 };
 
 /* What an entry says, of what is of interest here. */
@@ -42,7 +43,7 @@ struct cam_dwarf_entry {
 	struct cam_dwarf_value name, linkage, origin, specification;
 	struct cam_dwarf_value low, high, ranges;
 	struct cam_dwarf_value call_file, call_line;
-	struct cam_dwarf_value lines, directory, str_offsets, addr, rnglists;
+	struct cam_dwarf_value lines, directory, str_offsets, addr, rnglists, dwo;
 };
 
 /* Reads the entry at the reader; `base` is the reader's first byte. Answers how many attributes it went through.

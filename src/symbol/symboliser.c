@@ -58,6 +58,7 @@ struct answer {
 	uint64_t turn;
 	bool behind;
 	bool left_out; /* DWARF was too large */
+	bool elsewhere;
 	bool out_of_memory;
 	bool wants_debug;
 	struct cam_companion_link link;
@@ -172,6 +173,7 @@ static void ask_dwarf(struct answer *a, struct naming *from, struct cam_name *n)
 	int found =
 		cam_dwarf_find(from->dwarf, &from->dwarf_bytes, address, &from->dwarf_work, hit);
 	a->left_out |= found == -E2BIG || found == -EBUSY;
+	a->elsewhere |= cam_dwarf_is_elsewhere(from->dwarf);
 	a->out_of_memory |= found == -ENOMEM;
 	if (found <= 0)
 		return;
@@ -374,6 +376,7 @@ static int send_packet(const struct answer *a, int error, uint32_t first, uint32
 			.turn = a->turn,
 			.behind = a->behind,
 			.left_out = a->left_out,
+			.elsewhere = a->elsewhere,
 			.wants_debug = a->wants_debug,
 			.link = a->link.name,
 		};

@@ -35,6 +35,18 @@ class Doctor(Case):
         self.assertIn("plain loop", found[0]["cost"])
         self.assertFalse([f for f in self.ask({}, stacks={"how": "x"}) if "verifier" in f["finding"]])
 
+    def test_files_that_are_not_read_are_named_with_a_remedy(self):
+        """One finding for each of them, and none without."""
+        for key, finding, remedy in (("left_out_files", "too large", "-g1"),
+                                     ("elsewhere_files", ".dwo", "-gsplit-dwarf"),
+                                     ("symbols_only_files", "could not be read", "damaged")):
+            found = [f for f in self.ask({}, names={key: 3}) if "3 files" in f["finding"]]
+            self.assertEqual(len(found), 1, key)
+            self.assertIn(finding, found[0]["finding"])
+            self.assertIn(remedy, found[0]["remedy"])
+            self.assertTrue(found[0]["cost"])
+        self.assertFalse([f for f in self.ask({}, names={}) if "files" in f["finding"]])
+
     def test_idle_and_late_timers_are_no_illness(self):
         self.assertEqual([f for f in self.ask({"idle": 500, "unexplained": 9}) if f.get("samples")], [])
 

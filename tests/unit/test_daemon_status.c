@@ -41,7 +41,7 @@ static void test_written(void **state)
 		.n_errors = 1,
 		.kernel_stacks = true,
 		.stacks = {.how = CAM_TEXT("by hand"), .ends[CAM_STACK_PENDING] = 4, .copies = 7},
-		.names = {31, 2, 1, 3, 4},
+		.names = {31, 2, 5, 1, 3, 4},
 	};
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
 		s.by_cause[i] = 100 + i;
@@ -71,6 +71,7 @@ static void test_written(void **state)
 	assert_true(cam_json_value_get(v, "names", &e));
 	assert_int_equal(number(e, "held_files"), 31);
 	assert_int_equal(number(e, "left_out_files"), 2);
+	assert_int_equal(number(e, "elsewhere_files"), 5);
 	assert_int_equal(number(e, "poisoned_files"), 1);
 	assert_int_equal(number(e, "symbols_only_files"), 3);
 	assert_int_equal(number(e, "debug_files"), 4);

@@ -30,7 +30,7 @@ struct served {
 	pid_t pid;
 	int socket;
 	uint32_t ticket;
-	bool left_out; /* as the last answer of ask_chain() said */
+	bool left_out, elsewhere; /* as the last answer of ask_chain() said */
 };
 
 static int confine(void)
@@ -426,6 +426,7 @@ static const char *ask_chain(struct served *s, uint64_t offset, bool search, int
 	}
 	assert_int_equal(t.names.n_names, 1);
 	s->left_out = t.names.left_out;
+	s->elsewhere = t.names.elsewhere;
 	const struct cam_name *n = &t.names.names[0];
 	int used = snprintf(text, sizeof(text), "%.*s", (int)n->name.n, n->name.p);
 	for (uint32_t i = 0; i < n->n_inlined; i++) {
@@ -550,6 +551,7 @@ static void debug_information_that_is_too_large_is_left_out(void **state)
 	start(&s, IDLE_MS);
 	assert_int_equal(count_deep(&s, path, NULL, from, bytes), 0);
 	assert_true(s.left_out);
+	assert_false(s.elsewhere);
 	/* As it was built without it. */
 	path = oracle_build("inlines.c", "gcc -g -O2 -gz=zlib %s -o %s");
 	find_spin(path, &from, &bytes);
@@ -559,6 +561,41 @@ static void debug_information_that_is_too_large_is_left_out(void **state)
 }
 
 /* Symbols that a stripped file carries along, as Fedora makes them. */
+/* Split units and dwz's second file are not read: symbols name the function, and it is said. */
+static void what_lies_in_further_files_is_said(void **state)
+{
+	(void)state;
+	static const char *const split[] = {
+		"gcc -g -gdwarf-5 -gsplit-dwarf -O2 %s -o %s",
+		"gcc -g -gdwarf-4 -gsplit-dwarf -O2 %s -o %s",
+		"clang -gdwarf-5 -gsplit-dwarf -fno-split-dwarf-inlining -O2 %s -o %s",
+	};
+	struct served s;
+	uint64_t from, bytes;
+	start(&s, IDLE_MS);
+	for (size_t i = 0; i < sizeof(split) / sizeof(split[0]); i++) {
+		const char *path = oracle_build("inlines.c", split[i]);
+		find_spin(path, &from, &bytes);
+		assert_int_equal(count_deep(&s, path, NULL, from, bytes), 0);
+		assert_true(s.elsewhere);
+		assert_false(s.left_out);
+		assert_string_equal(ask_once(&s, path, NULL, false, from + 4), "spin");
+	}
+	const char *path =
+		oracle_build("inlines.c", "gcc -g -O2 %1$s -o %2$s && cp %2$s %2$s.2 &&"
+					  " dwz -m %2$s.common %2$s %2$s.2 && test -s %2$s.common");
+	find_spin(path, &from, &bytes);
+	/* As many frames as without dwz; their names have gone to the other file. */
+	unsigned deep = 0;
+	for (uint64_t at = from; at < from + bytes; at++) {
+		const char *chain = ask_once(&s, path, NULL, false, at);
+		deep += !strcmp(chain, "spin>[inlined]>[inlined]");
+	}
+	assert_in_range(deep, 2, bytes);
+	assert_true(s.elsewhere);
+	stop(&s);
+}
+
 static void mini_debug_information_names_functions(void **state)
 {
 	(void)state;
@@ -588,6 +625,7 @@ int main(void)
 		cmocka_unit_test(what_is_inlined_is_told),
 		cmocka_unit_test(a_debug_file_tells_what_was_stripped),
 		cmocka_unit_test(debug_information_that_is_too_large_is_left_out),
+		cmocka_unit_test(what_lies_in_further_files_is_said),
 		cmocka_unit_test(mini_debug_information_names_functions),
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),

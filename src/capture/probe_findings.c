@@ -155,8 +155,8 @@ static void judge_names(struct cam_probe *p)
 		     "Run as root, or with CAP_SYSLOG.", "CAP_SYSLOG is missing.");
 	if (!has(p, CAM_PROBE_PTRACE))
 		find(p,
-		     "What other users' processes have mapped cannot be read: those that ran "
-		     "before perfcam stay unnamed.",
+		     "What other users' processes have mapped cannot be read, nor files and perf "
+		     "maps in other mount namespaces (containers): they stay unnamed.",
 		     "Run as root, or with CAP_SYS_PTRACE.", "CAP_SYS_PTRACE is missing.");
 	if (!has(p, CAM_PROBE_CHECKPOINT_RESTORE))
 		find(p,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/probe.h"
 #include "cli/doctor.h"
+#include "daemon/usual_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,43 @@ static void show_disk(struct cam_doctor *d, const char *store)
 	fact(d, "disk", "disk of the store", text);
 }
 
+static bool has_pmu(void)
+{
+	return access("/sys/bus/event_source/devices/cpu/type", F_OK) == 0 ||
+	       access("/sys/bus/event_source/devices/cpu_core/type", F_OK) == 0;
+}
+
+static void add(struct cam_doctor *d, const char *missing, const char *cost, const char *remedy)
+{
+	struct cam_finding *f = cam_findings_add(&d->found);
+	snprintf(f->missing, sizeof(f->missing), "%s", missing);
+	snprintf(f->cost, sizeof(f->cost), "%s", cost);
+	snprintf(f->remedy, sizeof(f->remedy), "%s", remedy);
+}
+
+/* What the recorder does not say at its start: nothing is missing, but it is good to know. */
+static void judge_host(struct cam_doctor *d, const struct cam_settings *s)
+{
+	char missing[128], cost[256];
+	double share = (CAM_USUAL_SAMPLE_NS + CAM_USUAL_UNWIND_NS + CAM_USUAL_OWN_NS) / 1e7 * s->hz;
+	if (!has_pmu())
+		add(d, "This machine has no PMU, as most virtual ones.",
+		    "Samples are taken by a timer: what runs with interrupts off is charged to the "
+		    "place where they come on again, and the instruction may be a later one.",
+		    "Give the VM a virtual PMU (KVM: -cpu host,pmu=on), or take a host of metal: "
+		    "then cycles are sampled (--event auto).");
+	if (share <= 1)
+		return;
+	snprintf(missing, sizeof(missing), "%u samples a second of each CPU are wanted.", s->hz);
+	snprintf(cost, sizeof(cost),
+		 "About %.1f %% of each busy CPU, as measured elsewhere; the recorder says at its "
+		 "start what it is here, and lowers the rate above --max-cpu.",
+		 share);
+	add(d, missing, cost,
+	    "97 a second for what runs always; more for a while: perfcam record -F 999 -d 60s "
+	    "-o out/");
+}
+
 static void show_facts(struct cam_doctor *d, const struct cam_probe *p, const char *store)
 {
 	char text[128];
@@ -73,10 +111,8 @@ static void show_facts(struct cam_doctor *d, const struct cam_probe *p, const ch
 	fact(d, "kptr_restrict", "kptr_restrict", text);
 	fact(d, "btf", "BTF", p->btf ? "yes" : "no");
 	fact(d, "bpf", "BPF", p->may_use_bpf ? "allowed" : "not allowed");
-	bool pmu = access("/sys/bus/event_source/devices/cpu/type", F_OK) == 0 ||
-		   access("/sys/bus/event_source/devices/cpu_core/type", F_OK) == 0;
 	fact(d, "pmu", "PMU",
-	     pmu ? "yes" : "none: cpu-clock, which cannot see inside interrupts-off regions");
+	     has_pmu() ? "yes" : "none: cpu-clock, which cannot see inside interrupts-off regions");
 	fact(d, "cgroups", "cgroups", p->cgroup_v1 ? "version 1" : "version 2");
 	show_capabilities(d, p);
 	show_disk(d, store);
@@ -98,9 +134,7 @@ void cam_doctor_host(struct cam_doctor *d, const struct cam_settings *s)
 		cam_json_close(d->json, '}');
 	for (uint32_t i = 0; i < probe.n_findings; i++) {
 		const struct cam_probe_finding *p = &probe.findings[i];
-		struct cam_finding *f = cam_findings_add(&d->found);
-		snprintf(f->missing, sizeof(f->missing), "%s", p->missing);
-		snprintf(f->cost, sizeof(f->cost), "%s", p->cost);
-		snprintf(f->remedy, sizeof(f->remedy), "%s", p->remedy);
+		add(d, p->missing, p->cost, p->remedy);
 	}
+	judge_host(d, s);
 }

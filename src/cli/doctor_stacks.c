@@ -50,6 +50,18 @@ static const char *printable(struct cam_text t, char *room, size_t bytes)
 	return room;
 }
 
+/* "node 4711"; of a recording that has no pid, "node". */
+static const char *who_is(const struct cam_quality_row *r, int width, char *room, size_t bytes)
+{
+	char name[64];
+	printable(r->comm, name, sizeof(name));
+	if (r->pid < 0)
+		snprintf(room, bytes, "%.*s", width, name);
+	else
+		snprintf(room, bytes, "%.*s %d", width, name, r->pid);
+	return room;
+}
+
 static uint32_t share(uint64_t part, uint64_t whole)
 {
 	return cam_account_share(part, whole);
@@ -58,11 +70,10 @@ static uint32_t share(uint64_t part, uint64_t whole)
 static struct cam_finding *about(struct cam_doctor *d, const struct cam_quality_row *r,
 				 const char *what, uint64_t part, uint64_t whole)
 {
-	char name[64];
+	char who[80];
 	struct cam_finding *f = cam_findings_add(&d->found);
-	snprintf(f->missing, sizeof(f->missing), "%s %d: %u %% of its %s.",
-		 printable(r->comm, name, sizeof(name)), r->pid, (share(part, whole) + 5) / 10,
-		 what);
+	snprintf(f->missing, sizeof(f->missing), "%s: %u %% of its %s.",
+		 who_is(r, 63, who, sizeof(who)), (share(part, whole) + 5) / 10, what);
 	return f;
 }
 
@@ -276,10 +287,8 @@ static void show_text(struct cam_out *out, const struct cam_quality *q, const ch
 	cam_out_printf(out, "  %-24s %9s %9s %9s  %s\n", "process", "samples", "complete", "named",
 		       "most of the incomplete");
 	for (size_t i = 0; i < q->n_rows && i < SHOWN; i++) {
-		char name[64], who[80];
-		snprintf(who, sizeof(who), "%.16s %d",
-			 printable(q->rows[i].comm, name, sizeof(name)), q->rows[i].pid);
-		show_row(out, &q->rows[i], who);
+		char who[80];
+		show_row(out, &q->rows[i], who_is(&q->rows[i], 16, who, sizeof(who)));
 	}
 	char who[32];
 	snprintf(who, sizeof(who), "all %zu", q->n_rows);

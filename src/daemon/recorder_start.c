@@ -10,6 +10,7 @@
 #include "daemon/log.h"
 #include "daemon/past.h"
 #include "daemon/recorder_parts.h"
+#include "daemon/usual_cost.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,11 +29,7 @@
 /* Journals, windows, helpers, clients of the control socket, what is read each second, unwind tables. */
 #define RESERVED_FILES 64u
 
-/* Of the machine of docs/benchmarks.md, for want of better: what a sample takes of the CPU it is taken
- * on, what unwinding by tables adds to it, what it takes of perfcam's own processes, and on disk. */
-#define SAMPLE_NS    15000u
-#define UNWIND_NS    12500u
-#define OWN_NS	     15000u
+/* What a sample takes on disk, where usual_cost.h was measured. */
 #define SAMPLE_BYTES 9u
 
 /* An unprivileged recorder may only watch threads, and only its own user's. */
@@ -143,18 +140,18 @@ static void find_cost(struct cam_recorder *r, const struct cam_capture_options *
 	struct cam_past past = {0};
 	uint64_t ns = 0;
 	int err = cam_burden_measure(cam_kernel_host(), "/proc", o, &ns);
-	c->sample_ns = err ? SAMPLE_NS : (double)ns;
+	c->sample_ns = err ? CAM_USUAL_SAMPLE_NS : (double)ns;
 	if (io)
 		cam_past_read(io, &past);
 	bool known = past.windows;
-	c->own_ns = known ? (double)past.own_cpu_ns / (double)past.samples : OWN_NS;
+	c->own_ns = known ? (double)past.own_cpu_ns / (double)past.samples : CAM_USUAL_OWN_NS;
 	c->bytes = known ? (double)past.file_bytes / (double)past.samples : SAMPLE_BYTES;
 	char from[32] = "elsewhere, for want of a past";
 	if (known)
 		snprintf(from, sizeof(from), "in the last %u window%s", past.windows,
 			 past.windows > 1 ? "s" : "");
 	char unwinding[64] = "";
-	c->unwind_ns = r->capture->unwinder ? UNWIND_NS : 0;
+	c->unwind_ns = r->capture->unwinder ? CAM_USUAL_UNWIND_NS : 0;
 	if (r->capture->unwinder)
 		snprintf(unwinding, sizeof(unwinding),
 			 ", its unwinding %.1f us, measured elsewhere", c->unwind_ns / 1e3);

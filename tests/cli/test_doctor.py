@@ -65,6 +65,20 @@ class Doctor(Case):
         for f in found:
             self.assertTrue(f["cost"] and f["remedy"], f)
 
+    def test_rates_and_machines_have_their_price(self):
+        """A finding of the rate only where it is dear; of the PMU where the kernel shows none."""
+        for hz, dear in ((97, False), (1999, True)):
+            config = self.path(f"{hz}.conf", f"frequency = {hz}\n".encode())
+            found = json.loads(self.good("doctor", "--json", "--config", config, "--store",
+                                         self.path("none")))["findings"]
+            rate = [f for f in found if f"{hz} samples a second" in f["finding"]]
+            self.assertEqual(len(rate), dear)
+            self.assertTrue(all("8.5 %" in f["cost"] and "97" in f["remedy"] for f in rate), rate)
+            devices = os.listdir("/sys/bus/event_source/devices")
+            pmu = [f for f in found if "no PMU" in f["finding"]]
+            self.assertEqual(len(pmu), not {"cpu", "cpu_core"} & set(devices))
+            self.assertTrue(all("interrupts off" in f["cost"] for f in pmu), pmu)
+
     def judged(self, samples):
         text = synth.text_of(samples, captured=time.strftime("%a %b %d %H:%M:%S %Y"))
         self.good("import", self.path("in.txt", text), "--store", self.path("store"))
@@ -90,6 +104,34 @@ class Doctor(Case):
         worst = [f for f in findings if f["finding"].startswith("worker-7")]
         self.assertEqual(len(worst), 1)
         self.assertIn("-fno-omit-frame-pointer", worst[0]["remedy"])
+
+    def test_each_kind_of_program_has_its_remedy(self):
+        """Unnamed code made at run time, a JVM's broken stacks, a stripped file that a package owns, the kernel's."""
+        jit = b"\t    7f0000001%03x [unknown] (/tmp/perf-%d.map)\n"
+        start = b"\t          401000 _start+0x1 (/usr/bin/%s)\n"
+        hidden = b"\t          402%03x [unknown] (/usr/bin/bash)\n"
+        kernel = b"\tffffffff81000%03x [unknown] ([kernel.kallsyms])\n"
+        programs = (  # comm, frames, what its findings' remedies must say
+            (b"node", lambda i: jit % (i, 101) * 3 + start % b"node",
+             ["--perf-basic-prof-only-functions"]),
+            (b"java", lambda i: jit % (i, 102) * 3,
+             ["--java-maps", "-XX:+PreserveFramePointer", "-XX:-Inline", "-XX:MaxInlineSize"]),
+            (b"other", lambda i: jit % (i, 103) * 3 + start % b"other", ["/tmp/perf-PID.map"]),
+            (b"bash", lambda i: kernel % i + hidden % i * 3 + start % b"bash", ["bash-dbgsym", "resymbolise"]),
+        )
+        captured = time.strftime("%a %b %d %H:%M:%S %Y")
+        text = synth.header(captured=captured, last_us=1_002_000_000)
+        for i in range(800):
+            comm, frames, _ = programs[i % 4]
+            text += synth.Sample(comm, 101 + i % 4, i % 2, 1_000_000_000 + i * 2500, []).head() + frames(i) + b"\n"
+        self.good("import", self.path("in.txt", text), "--store", self.path("store"))
+        found = json.loads(self.good("doctor", "--last", "48h", "--json", "--store", self.path("store")))["findings"]
+        for comm, _, remedies in programs:
+            own = " ".join(f["remedy"] for f in found if f["finding"].startswith(comm.decode() + ":"))
+            for words in remedies:
+                self.assertIn(words, own)
+        self.assertTrue([f for f in found if "kernel's frames are unnamed" in f["finding"]
+                         and "kptr_restrict" in f["remedy"]], found)
 
     def test_says_that_nobody_records(self):
         os.makedirs(self.path("store"), exist_ok=True)

@@ -9,6 +9,7 @@
 #   make lint       style, static checks, layers, sizes
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
 #   make fuzz       each fuzzer for FUZZ_SECONDS (30)
+#   make deb        a Debian package, in build/deb
 #   make install    to DESTDIR and PREFIX (/usr/local)
 #   make clean
 
@@ -36,7 +37,7 @@ test:
 	@tools/run-tests
 
 test-long:
-	@tools/setup build test
+	@tools/setup build test package
 	@tools/run-tests --long
 
 # CASES: parts of the names of the cases to run, by default all
@@ -68,7 +69,11 @@ install: all
 	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) $(MESON) install -C $(BUILD)
 
+deb:
+	@tools/setup build package
+	@tools/make-deb
+
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz
 
-.PHONY: all run test test-long test-kernels lint bench fuzz install clean
+.PHONY: all run test test-long test-kernels lint bench fuzz install deb clean

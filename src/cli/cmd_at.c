@@ -74,7 +74,7 @@ static void json_events(struct cam_json *j, const struct cam_moment *m)
 	cam_json_open(j, "events", '[');
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct cam_moment_event *e = &m->events[i];
-		char id[CAM_EVENT_ID_DIGITS + 1];
+		char id[CAM_EVENT_ID_BYTES];
 		cam_event_id_write(e->id, id);
 		cam_json_open(j, NULL, '{');
 		cam_json_text(j, "id", cam_text_of(id));

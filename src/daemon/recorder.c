@@ -147,6 +147,7 @@ static void tick(struct cam_recorder *r)
 		r->last_second = now / CAM_NS_PER_SEC;
 		cam_recorder_second(r, now);
 	}
+	cam_recorder_poll_events(r, now, false);
 	/* Answers are used by the tick: to wake up for each of them would only cost. */
 	cam_crew_receive(r->crew);
 	/* Those two keep their own time, which a time namespace may have shifted. */
@@ -289,6 +290,8 @@ static int open_parts(struct cam_recorder *r)
 				   r, &r->crew);
 	if (!err)
 		err = cam_recorder_open_live(r);
+	if (!err)
+		err = cam_recorder_open_events(r);
 	if (!err && cam_clock_fd(r->clock) >= 0)
 		err = watch(r, cam_clock_fd(r->clock));
 	if (!err && r->request->server_pid)
@@ -335,6 +338,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	cam_notify_stopping(&r->notify);
 	/* Before the end, so that what it writes down lies within the last window. */
 	cam_recorder_second(r, cam_clock_now(r->clock));
+	cam_recorder_poll_events(r, cam_clock_now(r->clock), true);
 	uint64_t released = cam_clock_now(r->clock);
 	cam_drain_stop(r->drain);
 	r->drain = NULL;
@@ -372,6 +376,7 @@ static void close_parts(struct cam_recorder *r)
 	if (r->drain)
 		cam_drain_stop(r->drain);
 	cam_live_free(r->live);
+	cam_recorder_close_events(r);
 	free(r->scope_pids);
 	cam_crew_free(r->crew);
 	cam_keeper_free(r->keeper, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What recorder.c, recorder_start.c, recorder_second.c and recorder_control.c share; nobody else. */
+/* What recorder.c and recorder_*.c share; nobody else. */
 #pragma once
 #include "capture/clock.h"
 #include "capture/host.h"
@@ -12,6 +12,8 @@
 #include "daemon/notify.h"
 #include "daemon/recorder.h"
 #include "daemon/status.h"
+#include "events/intake.h"
+#include "events/kmsg.h"
 #include "ingest/busiest.h"
 #include "ingest/live.h"
 
@@ -35,6 +37,16 @@ struct cam_mishap {
 	uint64_t said_ns; /* CLOCK_MONOTONIC */
 };
 
+/* Where events come from; recorder_events.c. */
+struct cam_recorder_events {
+	struct cam_intake *intake;
+	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
+	int kmsg_source;
+	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
+	uint64_t kmsg_second, kmsg_read, kmsg_missed;
+	uint64_t stored, refused;
+};
+
 struct cam_recorder {
 	const struct cam_record_request *request;
 	struct cam_settings *settings;
@@ -47,6 +59,7 @@ struct cam_recorder {
 	struct cam_crew *crew;
 	struct cam_keeper *keeper;
 	struct cam_control *control;
+	struct cam_recorder_events events;
 	struct cam_clock *clock;
 	struct cam_host *host;
 	struct cam_sched_clock sched_clock;
@@ -100,6 +113,12 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns);
 int cam_recorder_counter(void *recorder, const struct cam_counter *c);
 void cam_recorder_clocks(struct cam_recorder *r);
 void cam_recorder_budget(struct cam_recorder *r);
+
+/* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
+int cam_recorder_open_events(struct cam_recorder *r);
+void cam_recorder_close_events(struct cam_recorder *r);
+/* With each tick: what has happened since the last one. last: nothing will come after it. */
+void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last);
 
 /* recorder_control.c */
 /* r->control stays NULL where it cannot be had (said). */

@@ -24,8 +24,10 @@ void cam_recorder_clocks(struct cam_recorder *r)
 {
 	struct cam_clock_reading now;
 	int err = cam_clock_read(r->clock, &now);
-	for (unsigned i = 0; !err && i < now.n; i++)
+	for (unsigned i = 0; !err && i < now.n; i++) {
+		cam_axis_add(cam_intake_axis(r->events.intake), &now.anchor[i]);
 		err = cam_live_anchor(r->live, &now.anchor[i]);
+	}
 	if (!err && now.asleep_ns)
 		err = cam_live_suspended(r->live, now.asleep_from_ns, now.asleep_to_ns,
 					 now.asleep_ns);

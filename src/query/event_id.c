@@ -31,14 +31,16 @@ uint64_t cam_event_id(const struct cam_tables *t, const struct cam_boot_id *boot
 	return (hash ^ hash >> 32) & ((1ull << ID_BITS) - 1);
 }
 
-void cam_event_id_write(uint64_t id, char room[CAM_EVENT_ID_DIGITS + 1])
+void cam_event_id_write(uint64_t id, char room[CAM_EVENT_ID_BYTES])
 {
-	snprintf(room, CAM_EVENT_ID_DIGITS + 1, "%012llx",
+	snprintf(room, CAM_EVENT_ID_BYTES, "ev-%012llx",
 		 (unsigned long long)(id & ((1ull << ID_BITS) - 1)));
 }
 
 int cam_event_id_parse(struct cam_text s, uint64_t *first, unsigned *digits)
 {
+	if (cam_text_starts(s, CAM_TEXT("ev-")))
+		s = (struct cam_text){s.p + 3, s.n - 3};
 	if (s.n < CAM_EVENT_ID_MIN_DIGITS || s.n > CAM_EVENT_ID_DIGITS)
 		return -EINVAL;
 	*first = 0;

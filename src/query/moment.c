@@ -117,7 +117,9 @@ static int on_event(void *arg, const struct cam_event *e)
 {
 	struct build *b = arg;
 	struct cam_walk_window *x = b->x;
-	if (!within(x, e->time_ns))
+	/* A window's first lines of the kernel's log may be from before it: taken whole does not mean them. */
+	bool inside = e->time_ns >= x->w->info.start_ns && e->time_ns <= x->w->info.end_ns;
+	if (!within(x, e->time_ns) || (!inside && x->walk->selection->clock != CAM_SELECT_ALWAYS))
 		return 0;
 	b->out->n_all_events++;
 	if (b->out->n_events == b->options->max_events)

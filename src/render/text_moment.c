@@ -70,13 +70,13 @@ static void put_events(const struct cam_moment *m, const struct cam_text_table_o
 	cam_out_printf(out, "\nevents: %zu\n", m->n_all_events);
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct cam_moment_event *e = &m->events[i];
-		cam_out_printf(out, "  %s  %012" PRIx64 "  ",
+		cam_out_printf(out, "  %s  ev-%012" PRIx64 "  ",
 			       e->wall_ns == INT64_MIN ? cam_figure_stamp(e->time_ns).s
 						       : local_time(o, e->wall_ns, false).s,
 			       e->id);
 		cam_label_put(out, e->source, 16, CAM_LABEL_PLAIN);
 		cam_out_str(out, "  ");
-		cam_label_put(out, e->text, o->columns > 60 ? o->columns - 45 : 200,
+		cam_label_put(out, e->text, o->columns > 60 ? o->columns - 48 : 200,
 			      CAM_LABEL_PLAIN);
 		cam_out_str(out, "\n");
 	}

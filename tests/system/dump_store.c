@@ -127,6 +127,7 @@ static int put_event(void *arg, const struct cam_event *e)
 	begin(d, "event");
 	cam_json_u64(&d->j, "time", e->time_ns);
 	cam_json_u64(&d->j, "uncertainty", e->uncertainty_ns);
+	cam_json_u64(&d->j, "severity", e->severity);
 	cam_json_text(&d->j, "source", cam_string(d->t, e->source));
 	cam_json_text(&d->j, "text", cam_string(d->t, e->text));
 	end(d);

@@ -121,6 +121,11 @@ class Processes(support.Both):
             self.assertGreater(min(len(earlier), len(later)), 100, source)
             self.assertLess(max(earlier), at + 1000000, source)
             self.assertGreater(min(later), at - 1000000, source)
+            # And it is an event, between the two.
+            [event] = [e for e in store.events if e["text"] == text]
+            self.assertEqual((event["source"], event["severity"]), ("kmsg", 4), source)
+            self.assertLess(abs(event["time"] - at), 200000, source)
+            self.assertLess(event["uncertainty"], 1000000, source)
 
     def find_stamp(self, text):
         """The kernel's stamp of that line, in nanoseconds."""

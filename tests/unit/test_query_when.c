@@ -211,14 +211,14 @@ static void test_events_by_id(void **state)
 		fake_add_event(f, (1000 + i) * CAM_NS_PER_SEC, CAM_SEVERITY_ERR, "kmsg", "oops");
 	struct cam_source *source = fake_source_new(&f, 1);
 	for (uint64_t i = 0; i < 40; i++) {
-		char id[CAM_EVENT_ID_DIGITS + 1], words[64];
+		char id[CAM_EVENT_ID_BYTES], words[64];
 		cam_event_id_write(cam_event_id(&f->t, &f->w.info.boot_id, &f->events[i]), id);
 		snprintf(words, sizeof(words), "--event %s --around 2s", id);
 		struct cam_selection s = settled(words, source);
 		check_boot(&s, 1, 998 + (int64_t)i, 1002 + (int64_t)i);
 		cam_selection_free(&s);
 		/* The first digits, in capitals. */
-		snprintf(words, sizeof(words), "event=%.8s", id);
+		snprintf(words, sizeof(words), "event=%.8s", id + strlen("ev-"));
 		for (char *p = words + 6; *p; p++)
 			*p = (char)(*p >= 'a' && *p <= 'f' ? *p - 32 : *p);
 		s = settled(words, source);
@@ -230,6 +230,8 @@ static void test_events_by_id(void **state)
 	unsigned digits;
 	assert_int_equal(cam_event_id_parse(CAM_TEXT("abc"), &first, &digits), -EINVAL);
 	assert_int_equal(cam_event_id_parse(CAM_TEXT("abcdeg"), &first, &digits), -EINVAL);
+	assert_int_equal(cam_event_id_parse(CAM_TEXT("ev-"), &first, &digits), -EINVAL);
+	assert_int_equal(cam_event_id_parse(CAM_TEXT("ev-abc"), &first, &digits), -EINVAL);
 	assert_int_equal(cam_event_id_parse(CAM_TEXT("0123456789abc"), &first, &digits), -EINVAL);
 }
 

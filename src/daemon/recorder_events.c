@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Events of the running recorder: sources are asked with each tick, on this thread, which is not the one that
+ * drains rings. Whatever they do, a tick's work is bounded: so many records of the kernel's log a
+ * second, the rest of them is passed over and counted.
+ *
+ * Lines from before the start: a recorder that was here before has stored those up to its last one. Younger
+ * ones fell into the time between the two, and go into the first window with their own time. On a boot that has
+ * never been recorded that is the last minutes, and of the last day what is known to matter.
+ */
+#include "base/units.h"
+#include "daemon/log.h"
+#include "daemon/recorder_parts.h"
+#include "model/anchor.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Measured: 10,000 lines of the log take some 30 ms. */
+#define KMSG_A_SECOND 20000u
+#define KMSG_A_TURN   8192u
+#define BACK_NS	      (600 * CAM_NS_PER_SEC)
+#define BACK_KNOWN_NS (86400 * CAM_NS_PER_SEC)
+
+static void take_happening(void *arg, const struct cam_happening *h)
+{
+	struct cam_recorder *r = arg;
+	int err = cam_live_event(r->live, h->time_ns, h->uncertainty_ns, h->severity, h->source,
+				 h->text);
+	r->events.stored += !err;
+	r->events.refused += err != 0;
+	if (err)
+		cam_recorder_mishap(r, "an event was not kept: %s", strerror(-err));
+}
+
+struct last_line {
+	const struct cam_tables *tables;
+	uint64_t time_ns;
+};
+
+static int look_at_event(void *arg, const struct cam_event *e)
+{
+	struct last_line *l = arg;
+	/* Both were placed by other anchors: the same line may lie on either side. */
+	if (e->time_ns + 2 * CAM_ANCHOR_SCHED_NS > l->time_ns &&
+	    cam_text_equal(cam_string(l->tables, e->source), CAM_TEXT("kmsg")))
+		l->time_ns = e->time_ns + 2 * CAM_ANCHOR_SCHED_NS;
+	return 0;
+}
+
+/* When the last line was stored by whoever recorded this boot before. */
+static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_id *boot)
+{
+	for (size_t i = source->ops->count(source); i > 0; i--) {
+		const struct cam_window_info *info;
+		struct cam_window *w;
+		if (source->ops->info(source, i - 1, &info) || info->imported ||
+		    memcmp(&info->boot_id, boot, sizeof(*boot)) != 0)
+			continue;
+		struct last_line last = {.time_ns = info->start_ns};
+		if (source->ops->open(source, i - 1, &w) == 0) {
+			if (w->ops->tables(w, &last.tables) == 0)
+				w->ops->events(w, look_at_event, &last);
+			w->ops->close(w);
+		}
+		return last.time_ns;
+	}
+	return 0;
+}
+
+int cam_recorder_open_events(struct cam_recorder *r)
+{
+	struct cam_recorder_events *e = &r->events;
+	struct cam_io *io = cam_keeper_io(r->keeper);
+	struct cam_source *source;
+	int err = cam_intake_new(take_happening, r, &e->intake);
+	if (err)
+		return err;
+	e->kmsg_source = cam_intake_source(e->intake, "kmsg");
+	err = cam_kmsg_open(NULL, r->request->one_off, &e->kmsg);
+	if (err)
+		cam_log("/dev/kmsg: %s: the kernel's log will not be among the events%s",
+			strerror(-err),
+			err == -EPERM || err == -EACCES ? "; CAP_SYSLOG allows it" : "");
+	if (!e->kmsg || !io || r->request->one_off || cam_store_open_read(io, &source))
+		return 0;
+	e->kmsg_after_ns = find_last_line(source, &r->boot_id);
+	source->ops->close(source);
+	return 0;
+}
+
+void cam_recorder_close_events(struct cam_recorder *r)
+{
+	cam_kmsg_close(r->events.kmsg);
+	cam_intake_free(r->events.intake);
+	r->events = (struct cam_recorder_events){0};
+}
+
+/* Whether a line from before the start is of use. */
+static bool is_news(const struct cam_recorder *r, const struct cam_kmsg_record *line)
+{
+	uint64_t then = cam_axis_sched(cam_intake_axis(r->events.intake), line->sched_ns).time_ns;
+	if (then >= r->start_ns)
+		return true;
+	uint64_t ago = r->start_ns - then;
+	return then > r->events.kmsg_after_ns &&
+	       (ago < BACK_NS || (ago < BACK_KNOWN_NS && cam_event_kind_of(line->text)));
+}
+
+static void take_line(void *arg, const struct cam_kmsg_record *line)
+{
+	struct cam_recorder *r = arg;
+	const struct cam_intake_line l = {
+		.clock = CAM_INTAKE_SCHED,
+		.stamp_ns = (int64_t)line->sched_ns,
+		.severity = line->severity,
+		.text = line->text,
+	};
+	if (is_news(r, line))
+		cam_intake_take(r->events.intake, r->events.kmsg_source, &l,
+				cam_clock_now(r->clock));
+}
+
+static void poll_kmsg(struct cam_recorder *r)
+{
+	struct cam_recorder_events *e = &r->events;
+	if (!cam_kmsg_is_ready(e->kmsg))
+		return;
+	/* Then the lines lie between two anchors. */
+	cam_recorder_clocks(r);
+	if (e->kmsg_second != r->last_second) {
+		e->kmsg_second = r->last_second;
+		e->kmsg_read = 0;
+	}
+	uint64_t before = cam_kmsg_counts(e->kmsg).lines;
+	int more = cam_kmsg_read(e->kmsg, KMSG_A_TURN, take_line, r);
+	struct cam_kmsg_counts counts = cam_kmsg_counts(e->kmsg);
+	e->kmsg_read += counts.lines - before;
+	if (counts.missed > e->kmsg_missed)
+		cam_intake_missed(e->intake, e->kmsg_source, counts.missed - e->kmsg_missed);
+	e->kmsg_missed = counts.missed;
+	if (more > 0 && e->kmsg_read >= KMSG_A_SECOND)
+		cam_kmsg_skip(e->kmsg);
+	if (more < 0) {
+		cam_recorder_mishap(r, "/dev/kmsg: %s: the kernel's log is not read any more",
+				    strerror(-more));
+		cam_kmsg_close(e->kmsg);
+		e->kmsg = NULL;
+	}
+}
+
+void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last)
+{
+	/* An old line may not begin the first window. */
+	if (!cam_live_stats(r->live).windows)
+		return;
+	if (r->events.kmsg)
+		poll_kmsg(r);
+	cam_intake_report(r->events.intake, now_ns, last);
+}

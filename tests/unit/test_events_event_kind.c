@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lines as kernels wrote them, each with the kind that it is. */
+#include "events/event_kind.h"
+#include "model/severity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void lines_of_the_kernel_are_known(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *kind;
+	} lines[] = {
+		{"Out of memory: Killed process 1234 (java) total-vm:8388608kB", "oom-kill"},
+		{"Memory cgroup out of memory: Killed process 77 (node) total-vm:1kB", "oom-kill"},
+		{"stress invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE)", "oom-kill"},
+		{"INFO: task kworker/0:1:23 blocked for more than 120 seconds.", "hung-task"},
+		{"watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [qemu:991]", "soft-lockup"},
+		{"NMI watchdog: Watchdog detected hard LOCKUP on cpu 2", "hard-lockup"},
+		{"rcu: INFO: rcu_sched self-detected stall on CPU", "rcu-stall"},
+		{"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "rcu-stall"},
+		{"a.out[99]: segfault at 0 ip 000055d0 sp 00007ffe error 4 in a.out", "segfault"},
+		{"traps: x[1] general protection fault ip:7f sp:7f error:0", "segfault"},
+		{"e1000e 0000:00:1f.6 eno1: NIC Link is Down", "link-down"},
+		{"r8169 0000:03:00.0 eth0: Link is Up - 1Gbps/Full - flow control off", "link-up"},
+		{"IPv6: ADDRCONF(NETDEV_CHANGE): eth0: link becomes ready", "link-up"},
+		{"NETDEV WATCHDOG: eth0 (ena): transmit queue 3 timed out", "nic-reset"},
+		{"ena 0000:00:05.0 eth0: Trigger reset is on", "nic-reset"},
+		{"e1000 0000:00:03.0 eth0: Detected Tx Unit Hang", "nic-reset"},
+		{"mce: [Hardware Error]: Machine check events logged", "hardware-error"},
+		{"blk_update_request: I/O error, dev sda, sector 2048", "io-error"},
+		{"Buffer I/O error on dev sdb1, logical block 0, async page read", "io-error"},
+		{"nvme nvme0: I/O 12 QID 3 timeout, aborting", "io-error"},
+		{"EXT4-fs error (device sda1): ext4_lookup:1700: inode #2", "fs-error"},
+		{"XFS (dm-0): metadata I/O error in \"xfs_trans_read_buf_map\" at daddr 0x1",
+		 "fs-error"},
+		{"BTRFS error (device sdc): bdev /dev/sdc errs: wr 1", "fs-error"},
+		{"BUG: unable to handle page fault for address: ffff", "kernel-bug"},
+		{"CPU2: Core temperature above threshold, cpu clock throttled", "throttled"},
+	};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		const struct cam_event_kind *k = cam_event_kind_of(cam_text_of(lines[i].line));
+		assert_non_null(k);
+		assert_string_equal(k->name, lines[i].kind);
+		assert_ptr_equal(cam_event_kind_named(cam_text_of(lines[i].kind)), k);
+	}
+}
+
+static void other_lines_are_not(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"",
+		"systemd[1]: Started Daily apt upgrade.",
+		"audit: type=1326 audit(1794762695.433:2560): auid=4294967295",
+		"random: crng init done",
+		"usb 1-1: new high-speed USB device number 2 using xhci_hcd",
+		"seconds than more for blocked task ",
+		"BUG: soft", /* a line that was cut */
+	};
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_null(cam_event_kind_of(cam_text_of(lines[i])));
+	assert_null(cam_event_kind_named(CAM_TEXT("nothing")));
+}
+
+static void severities_have_names(void **state)
+{
+	(void)state;
+	enum cam_severity s;
+	for (unsigned i = 0; i < CAM_SEVERITY_MAX; i++) {
+		assert_true(cam_severity_parse(cam_text_of(cam_severity_name((enum cam_severity)i)),
+					       &s));
+		assert_int_equal(s, i);
+	}
+	assert_true(cam_severity_parse(CAM_TEXT("Error"), &s));
+	assert_int_equal(s, CAM_SEVERITY_ERR);
+	assert_true(cam_severity_parse(CAM_TEXT("4"), &s));
+	assert_int_equal(s, CAM_SEVERITY_WARNING);
+	assert_false(cam_severity_parse(CAM_TEXT("8"), &s));
+	assert_false(cam_severity_parse(CAM_TEXT("erro"), &s));
+	assert_false(cam_severity_parse(CAM_TEXT(""), &s));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_of_the_kernel_are_known),
+		cmocka_unit_test(other_lines_are_not),
+		cmocka_unit_test(severities_have_names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -320,9 +320,9 @@ static int draw(const struct diff_arguments *a, const struct cam_diff *d, struct
 		const struct cam_flame *before = a->flip ? &two : &one;
 		const struct cam_flame *after = a->flip ? &one : &two;
 		double factor = a->elided ? 1 : a->flip ? 1 / d->factor : d->factor;
-		int err =
-			cam_flame_pair(before, after, factor,
-				       a->elided ? CAM_PAIR_ELIDED : CAM_PAIR_DIFFERENTIAL, &pair);
+		int err = cam_flame_pair(before, after, factor,
+					 a->elided ? CAM_PAIR_ELIDED : CAM_PAIR_DIFFERENTIAL, 0,
+					 &pair);
 		status = err ? cam_failed("flame graph: %s", cam_errno_words(err))
 			     : write_picture(a, &pair);
 	}

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -55,6 +56,7 @@ static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return cam_failed("cannot split: %s", strerror(errno));
 	*status_fd = pair[0];
+	pid_t recorder = getpid();
 	*server = pipe2(ready, O_CLOEXEC) ? -1 : fork();
 	if (*server < 0) {
 		close(pair[1]);
@@ -63,6 +65,8 @@ static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 	if (*server == 0) {
 		/* An interrupt at the terminal is the recorder's to pass on, by its end. */
 		setpgid(0, 0);
+		if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != recorder)
+			_exit(CAM_EXIT_FAILED);
 		close(pair[0]);
 		close(ready[0]);
 		s->status_fd = pair[1];
@@ -72,6 +76,7 @@ static int split(struct cam_serving *s, pid_t *server, int *status_fd)
 		cam_serving_close(s);
 		_exit(status);
 	}
+	cam_server_leave(s->server);
 	close(pair[1]);
 	close(ready[1]);
 	bool serves = read(ready[0], &word, 1) == 1;

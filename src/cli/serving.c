@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATUS_MS 5000
+#define STATUS_MS   5000
+#define FORGIVEN_MS (4ll * STATUS_MS)
 
 static int open_store(struct cam_serving *s)
 {
@@ -61,29 +63,75 @@ static void release_windows(void *self, struct cam_source *source)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* One question, one answer, over the socket that `run` made before it split. */
-static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The next answer, if it comes in time. */
+static int take_answer(struct cam_serving *s, int64_t until_ms, uint8_t *room, size_t bytes,
+		       size_t *n)
 {
 	struct pollfd p = {.fd = s->status_fd, .events = POLLIN};
-	if (send(s->status_fd, "?", 1, MSG_NOSIGNAL) != 1)
-		return -errno;
-	if (poll(&p, 1, STATUS_MS) != 1)
+	int64_t left = until_ms - now_ms();
+	if (poll(&p, 1, left > 0 ? (int)left : 0) != 1)
 		return -ETIMEDOUT;
-	uint8_t *room = cam_buf_reserve(json, CAM_CONTROL_MAX_BYTES);
-	ssize_t n = room ? recv(s->status_fd, room, CAM_CONTROL_MAX_BYTES, 0) : -1;
-	if (n <= 0)
+	ssize_t got = recv(s->status_fd, room, bytes, MSG_DONTWAIT);
+	if (got <= 0)
 		return -EPIPE;
-	json->len += (size_t)n;
+	s->owed -= s->owed > 0;
+	*n = (size_t)got;
 	return 0;
+}
+
+/*
+ * One question, one answer, over the socket that `run` made before it split. An answer that nobody waited for
+ * comes before the one to this question, and is dropped: so none is about an earlier one. What is owed for
+ * long will not come: a recorder that could not send one does not try again.
+ */
+static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
+{
+	size_t n = 0;
+	int64_t until = now_ms() + STATUS_MS;
+	uint8_t *room = cam_buf_reserve(json, CAM_CONTROL_MAX_BYTES);
+	if (!room)
+		return cam_buf_error(json);
+	while (recv(s->status_fd, room, CAM_CONTROL_MAX_BYTES, MSG_DONTWAIT) > 0)
+		s->owed -= s->owed > 0;
+	if (send(s->status_fd, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+		return -errno;
+	if (now_ms() - s->asked_ms > FORGIVEN_MS)
+		s->owed = 0;
+	s->asked_ms = now_ms();
+	s->owed++;
+	int err = 0;
+	while (!err && s->owed)
+		err = take_answer(s, until, room, CAM_CONTROL_MAX_BYTES, &n);
+	if (!err)
+		json->len += n;
+	return err;
+}
+
+/* Whoever comes while another one asks waits no longer than for an answer. */
+static int take_turn_to_ask(struct cam_serving *s)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += STATUS_MS / 1000;
+	return -pthread_mutex_clocklock(&s->asking, CLOCK_MONOTONIC, &until);
 }
 
 static int get_status(void *self, struct cam_buf *json)
 {
 	struct cam_serving *s = self;
 	if (s->status_fd >= 0) {
-		pthread_mutex_lock(&s->lock);
-		int asked = ask_recorder(s, json);
-		pthread_mutex_unlock(&s->lock);
+		int asked = take_turn_to_ask(s);
+		if (asked)
+			return asked;
+		asked = ask_recorder(s, json);
+		pthread_mutex_unlock(&s->asking);
 		return asked;
 	}
 	char path[512];
@@ -181,6 +229,7 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 {
 	*s = (struct cam_serving){.settings = settings, .status_fd = -1, .ready = say_url};
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->asking, NULL);
 	int err = open_store(s);
 	if (err)
 		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
@@ -207,12 +256,23 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 	return CAM_EXIT_OK;
 }
 
-/* The server of `run` ends with its recorder, also with one that is killed. Becoming another user
- * made the kernel forget what was asked before. false: it has ended already. */
-static bool follow_recorder(const struct cam_serving *s)
+/*
+ * Becoming another user makes the kernel forget which signal the end of the parent was to be. The server of
+ * `run` ends with its recorder, and that of files with the process that removes their store, also if those
+ * are killed. -ESRCH: that has happened already.
+ */
+static int drop_privileges(gid_t keep, char *who, size_t who_bytes)
 {
-	struct pollfd p = {.fd = s->status_fd, .events = POLLIN};
-	return !prctl(PR_SET_PDEATHSIG, SIGTERM) && poll(&p, 1, 0) == 0;
+	int at_death = 0;
+	pid_t parent = getppid();
+	if (prctl(PR_GET_PDEATHSIG, &at_death))
+		return -errno;
+	int err = cam_privilege_drop(keep, who, who_bytes);
+	if (err || !at_death)
+		return err;
+	if (prctl(PR_SET_PDEATHSIG, at_death))
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
 }
 
 /*
@@ -245,12 +305,10 @@ static int give_up_all(struct cam_serving *s, char *who, size_t who_bytes)
 	CAM_AUTOCLOSE int readable = open_readable(s->settings->store);
 	if (readable < 0)
 		return cam_failed("%s: %s", s->settings->store, strerror(errno));
-	int err = cam_privilege_drop(st.st_gid, who, who_bytes);
+	int err = drop_privileges(st.st_gid, who, who_bytes);
 	if (err)
 		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
 	tzset(); /* later there is no /etc/localtime */
-	if (s->status_fd >= 0 && !follow_recorder(s))
-		return CAM_EXIT_FAILED;
 	err = cam_confine_server(readable);
 	if (err && err != -EOPNOTSUPP)
 		return cam_failed("cannot confine the server: %s", cam_errno_words(err));
@@ -264,6 +322,8 @@ int cam_serving_run(struct cam_serving *s)
 	char who[128];
 	sigset_t set;
 	int signal_number;
+	/* Each thread its own pool, as libc would have it, holds memory that others then lack. */
+	mallopt(M_ARENA_MAX, 4);
 	int status = give_up_all(s, who, sizeof(who));
 	if (status)
 		return status;

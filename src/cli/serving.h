@@ -15,10 +15,13 @@ struct cam_serving {
 	struct cam_io *io;
 	struct stat directory; /* the store's, when it was opened */
 	unsigned sources;      /* that read it now */
-	pthread_mutex_t lock;  /* of these, and of the question to the recorder */
+	pthread_mutex_t lock;  /* of these */
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */
+	pthread_mutex_t asking;	     /* held by who has a question on it */
+	unsigned owed;		     /* answers that nobody waited for, and are still to come */
+	int64_t asked_ms;	     /* when the last question went */
 	void (*ready)(const struct cam_serving *s); /* called once it answers */
 	int ready_fd;				    /* ready()'s */
 };

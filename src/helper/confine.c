@@ -71,6 +71,7 @@ enum {
 };
 #define SYMBOLISER_ADDRESS_BYTES (448ull << 20) /* with its libraries, and holes */
 #define FETCHER_BYTES		 (1ull << 30)
+#define SERVER_BYTES		 (448ull << 20) /* below the unit's MemoryMax */
 
 static int limit(int what, rlim_t soft, rlim_t hard)
 {
@@ -358,6 +359,8 @@ static const struct rule server_rules[] = {
 	COMMON_RULES,
 	{SCMP_SYS(openat), {{2, NOT_TO_READ, 0}}},
 	{SCMP_SYS(getdents64)},
+	{SCMP_SYS(readlink)}, /* where the recorder's socket is */
+	{SCMP_SYS(readlinkat)},
 	{SCMP_SYS(newfstatat)},
 	{SCMP_SYS(lseek)},
 	{SCMP_SYS(fcntl)},
@@ -633,6 +636,8 @@ int cam_confine(enum cam_confinement what)
 int cam_confine_server(int readable_fd)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_DATA, SERVER_BYTES, SERVER_BYTES);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err)

@@ -74,7 +74,7 @@ enum cam_confinement {
 int cam_confine(enum cam_confinement what);
 /*
  * For the process that answers HTTP, once it listens and has dropped its privileges, before its threads
- * start: it can read files below that directory, accept connections, speak to Unix sockets, and no more. Answers as
- * above.
+ * start: it can read files below that directory, accept connections, speak to Unix sockets, and no more; it has
+ * 448 MiB of memory, stacks of threads included. Answers as above.
  */
 int cam_confine_server(int readable_fd);

@@ -27,10 +27,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_STRETCH_NS (100 * CAM_NS_PER_MS)
-#define LEAST_SAMPLES	 10 /* of both sides: fewer can prove nothing, and are not tested */
-#define MAX_BYTES	 (1ull << 30)
-#define SIGNIFICANT	 0.05
+#define LEAST_STRETCH_NS  (100 * CAM_NS_PER_MS)
+#define LEAST_SAMPLES	  10 /* of both sides: fewer can prove nothing, and are not tested */
+#define DEFAULT_MAX_BYTES (1ull << 30)
+#define SIGNIFICANT	  0.05
 
 /* What a frame had: samples by side and stretch. */
 struct counts {
@@ -397,7 +397,7 @@ int cam_diff_build(const struct cam_diff_input *before, const struct cam_diff_in
 {
 	struct build b = {.o = o};
 	*out = (struct cam_diff){.scale = o->scale, .self = o->self};
-	int err = cam_merge_init(&b.merge, MAX_BYTES);
+	int err = cam_merge_init(&b.merge, o->max_bytes ? o->max_bytes : DEFAULT_MAX_BYTES);
 	if (!err)
 		err = walk_side(&b, before, &out->sides[0]);
 	b.side = 1;

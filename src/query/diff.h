@@ -14,6 +14,7 @@ struct cam_diff_options {
 	enum cam_diff_scale scale;
 	bool self; /* else with callees */
 	const struct cam_progress *progress;
+	size_t max_bytes; /* of what is merged; 0: 1 GiB */
 };
 
 /* Errors, with *out empty: -ENODATA: a side has no samples; -E2BIG, -ENOMEM; what progress answered. */

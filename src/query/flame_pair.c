@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_BYTES (1ull << 30)
+#define DEFAULT_MAX_BYTES (1ull << 30)
 
 /* The merged node of each node of a flame, parents first; of those with a 0 in `wanted` none. */
 static int place_nodes(struct cam_merge *m, const struct cam_flame *f, const uint64_t *wanted,
@@ -126,12 +126,13 @@ static int finish(struct cam_merge *m, const struct cam_flame *words, int err,
 }
 
 int cam_flame_pair(const struct cam_flame *before, const struct cam_flame *after, double factor,
-		   enum cam_pair_show show, struct cam_flame *out)
+		   enum cam_pair_show show, size_t max_bytes, struct cam_flame *out)
 {
+	size_t bytes = max_bytes ? max_bytes : DEFAULT_MAX_BYTES;
 	struct cam_merge m;
 	struct cam_flame pair;
 	*out = (struct cam_flame){0};
-	int err = cam_merge_init(&m, MAX_BYTES);
+	int err = cam_merge_init(&m, bytes);
 	if (!err)
 		err = finish(&m, after, pair_up(before, after, factor, &m), &pair);
 	if (!err)
@@ -140,7 +141,7 @@ int cam_flame_pair(const struct cam_flame *before, const struct cam_flame *after
 		*out = err ? *out : pair;
 		return err;
 	}
-	err = cam_merge_init(&m, MAX_BYTES);
+	err = cam_merge_init(&m, bytes);
 	if (!err)
 		err = finish(&m, before, keep_gone(&pair, &m), out);
 	cam_flame_free(&pair);

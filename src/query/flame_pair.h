@@ -10,7 +10,7 @@ enum cam_pair_show {
 
 /*
  * What each node had before (multiplied by factor, rounded) and after. The unit and what was seen are
- * after's. -E2BIG past 1 GiB, -ENOMEM; then *out is empty.
+ * after's. -E2BIG past max_bytes (0: 1 GiB), -ENOMEM; then *out is empty.
  */
 int cam_flame_pair(const struct cam_flame *before, const struct cam_flame *after, double factor,
-		   enum cam_pair_show show, struct cam_flame *out);
+		   enum cam_pair_show show, size_t max_bytes, struct cam_flame *out);

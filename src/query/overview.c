@@ -52,12 +52,21 @@ static void add(uint32_t *to, uint64_t n)
 	*to = n > UINT32_MAX - *to ? UINT32_MAX : (uint32_t)(*to + n);
 }
 
+bool cam_overview_place(const struct cam_window_info *w, int64_t *end_ns)
+{
+	return w->realtime_ns >= 0 && w->end_ns >= w->start_ns &&
+	       !__builtin_add_overflow(w->realtime_ns, w->end_ns - w->start_ns, end_ns);
+}
+
 static int take_cell(void *arg, const struct cam_cell *c)
 {
 	struct work *k = arg;
 	if (c->second > INT64_MAX / SECOND_NS / 2)
 		return 0;
-	int64_t at = k->shift_ns + (int64_t)c->second * SECOND_NS + SECOND_NS / 2;
+	int64_t at;
+	if (__builtin_add_overflow(k->shift_ns, (int64_t)c->second * SECOND_NS + SECOND_NS / 2,
+				   &at))
+		return 0;
 	if (at < k->from_ns || at >= k->to_ns)
 		return 0;
 	struct second *s = &k->seconds[(at - k->from_ns) / k->length_ns];
@@ -123,20 +132,24 @@ static int take_window(struct work *k, struct cam_source *source, size_t i, stru
 		o->unreadable++;
 		return 0;
 	}
-	if (info->realtime_ns == INT64_MIN) {
+	int64_t end, shift;
+	if (!cam_overview_place(info, &end) ||
+	    __builtin_sub_overflow(info->realtime_ns, info->start_ns, &shift)) {
 		o->unplaced++;
 		return 0;
 	}
-	int64_t length = (int64_t)(info->end_ns - info->start_ns);
-	if (info->realtime_ns >= k->to_ns || info->realtime_ns + length <= k->from_ns)
+	if (info->realtime_ns >= k->to_ns || end <= k->from_ns)
 		return 0;
+	/* One that came to no end, of a recorder that was killed, is not fresh any more once there is a later one. */
 	if (!info->sealed)
-		k->fresh_ns = info->realtime_ns + length - FRESH_NS;
+		k->fresh_ns = end - FRESH_NS;
+	else if (end > k->fresh_ns)
+		k->fresh_ns = INT64_MAX;
 	if (info->pinned)
 		mark_pinned(info, o);
 	int err = source->ops->open(source, i, &w);
 	if (!err) {
-		k->shift_ns = info->realtime_ns - (int64_t)info->start_ns;
+		k->shift_ns = shift;
 		k->imported = info->imported;
 		err = w->ops->cells(w, take_cell, k);
 		if (!err && info->imported)

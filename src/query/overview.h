@@ -7,6 +7,9 @@
 
 #define CAM_OVERVIEW_MAX_BINS 4096u
 
+/* Where a window ends on the wall clock. false: it has none, or one that no clock shows (a damaged file). */
+bool cam_overview_place(const struct cam_window_info *w, int64_t *end_ns);
+
 /*
  * [from, to) of the wall clock in n bins. -EINVAL: no such range, or more bins than
  * CAM_OVERVIEW_MAX_BINS; -ENOMEM; what progress (NULL: nobody asks) answered, told in windows.

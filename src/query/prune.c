@@ -45,8 +45,11 @@ uint64_t cam_flame_prune(struct cam_flame *f, size_t max_nodes)
 {
 	if (f->n_nodes <= max_nodes)
 		return 0;
+	/* Before alone may be all there is: of a differential, what has gone. */
+	const struct cam_flame_node *root = &f->nodes[0];
+	uint64_t most = root->total > root->before_total ? root->total : root->before_total;
 	uint64_t least = 2;
-	while (least < f->nodes[0].total && count_least(f, least) > max_nodes)
+	while (least < most && least <= UINT64_MAX / 2 && count_least(f, least) > max_nodes)
 		least *= 2;
 	squeeze(f, least);
 	return least;

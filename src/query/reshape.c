@@ -41,6 +41,7 @@ struct pass {
 	uint32_t *replaced; /* by new node: the frame it has */
 	size_t cap_replaced;
 	struct cam_buf name; /* as a C string */
+	bool no_memory;	     /* a frame may have been asked in vain */
 };
 
 enum verdict {
@@ -92,13 +93,11 @@ static bool matches(struct pass *p, const struct cam_select_expressions *e, stru
 	cam_buf_clear(&p->name);
 	cam_buf_put(&p->name, name.p, name.n);
 	cam_buf_put_u8(&p->name, 0);
-	if (cam_buf_error(&p->name))
-		return false;
-	for (size_t i = 0; i < e->n; i++) {
-		if (regexec(&e->v[i], (const char *)p->name.data, 0, NULL, 0) == 0)
-			return true;
-	}
-	return false;
+	int code = cam_buf_error(&p->name) ? REG_ESPACE : REG_NOMATCH;
+	for (size_t i = 0; i < e->n && code == REG_NOMATCH; i++)
+		code = regexec(&e->v[i], (const char *)p->name.data, 0, NULL, 0);
+	p->no_memory = p->no_memory || code == REG_ESPACE;
+	return !code;
 }
 
 /* Asked once a frame, however many nodes it has. */
@@ -345,8 +344,8 @@ static int run(const struct cam_reshape *r, struct cam_flame *f, struct cam_char
 		err = -ENOMEM;
 	if (!err)
 		err = way(&p);
-	if (!err)
-		err = cam_buf_error(&p.name);
+	if (!err && p.no_memory)
+		err = -ENOMEM;
 	if (!err)
 		err = cam_merge_finish(&p.merge, &made, chart ? &positions : NULL);
 	if (!err && chart)

@@ -2,11 +2,13 @@
 #include "query/select.h"
 
 #include "base/vec.h"
+#include "query/expression.h"
 
 #include <stdio.h>
 
 #define CPU_WORDS ((CAM_SELECT_MAX_CPU + 1) / 64)
 #define STEP_NS	  60000000000
+#define MAX_STEPS (2 * CAM_EXPRESSION_STEPS) /* of all expressions of a kind */
 
 void cam_selection_init(struct cam_selection *s)
 {
@@ -157,6 +159,13 @@ int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text 
 				      CAM_SELECT_MAX_EXPRESSIONS);
 	if (err)
 		return err;
+	unsigned steps;
+	err = cam_expression_check(value, &steps, why, why_bytes);
+	if (err)
+		return err;
+	if (e->steps + steps > MAX_STEPS)
+		return refuse(-EINVAL, "too much, together with the other expressions", why,
+			      why_bytes);
 	memcpy(text, value.p, value.n);
 	text[value.n] = 0;
 	int code = regcomp(&e->v[e->n], text, REG_EXTENDED | REG_NOSUB);
@@ -165,6 +174,7 @@ int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text 
 		return code == REG_ESPACE ? -ENOMEM : -EINVAL;
 	}
 	e->n++;
+	e->steps += steps;
 	return 0;
 }
 

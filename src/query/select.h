@@ -63,6 +63,7 @@ struct cam_select_patterns {
 struct cam_select_expressions {
 	regex_t *v;
 	size_t n, cap;
+	unsigned steps; /* of all: expression.h */
 };
 
 /* What written selections may depend on: given, so that this room reads no clock and opens no file. */
@@ -102,7 +103,10 @@ void cam_selection_free(struct cam_selection *s);
 int cam_selection_add(struct cam_selection *s, enum cam_filter filter, struct cam_text value,
 		      char *why, size_t why_bytes);
 
-/* One expression more, as of CAM_FILTER_MATCH; for what else is filtered by frames: reshape.h. */
+/*
+ * One expression more, as of CAM_FILTER_MATCH; for what else is filtered by frames: reshape.h. -EINVAL, and why,
+ * also for one that would cost too much (expression.h), or one of too many that do.
+ */
 int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text value, char *why,
 			      size_t why_bytes);
 void cam_select_expressions_free(struct cam_select_expressions *e);

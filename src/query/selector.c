@@ -63,11 +63,17 @@ static int expressions_on(struct cam_selector *x, struct cam_text name)
 	if (!text)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->match.n; i++) {
-		if (regexec(&s->match.v[i], text, 0, NULL, 0) == 0)
+		int code = regexec(&s->match.v[i], text, 0, NULL, 0);
+		if (code == REG_ESPACE)
+			return -ENOMEM;
+		if (!code)
 			bits |= 1u << (MATCH_SHIFT + i);
 	}
 	for (size_t i = 0; i < s->exclude.n && !(bits & EXCLUDED); i++) {
-		if (regexec(&s->exclude.v[i], text, 0, NULL, 0) == 0)
+		int code = regexec(&s->exclude.v[i], text, 0, NULL, 0);
+		if (code == REG_ESPACE)
+			return -ENOMEM;
+		if (!code)
 			bits |= EXCLUDED;
 	}
 	return (int)bits;

@@ -13,7 +13,7 @@ int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a
 {
 	int err = doors->windows(doors->self, out);
 	if (err)
-		cam_answer_error(a, 503, strerror(-err));
+		cam_asked_failed(a, err);
 	return err;
 }
 
@@ -122,7 +122,14 @@ void cam_asked_failed(struct cam_answer *a, int err)
 		cam_answer_error(a, 400, "no such range of time");
 		break;
 	case -E2BIG:
-		cam_answer_error(a, 503, "the answer would be too large; ask for less");
+		cam_answer_error(a, 413,
+				 "that is more than fits here; ask for less time or fewer "
+				 "processes, or use the command line");
+		break;
+	case -ENOMEM:
+		cam_answer_error(a, 503,
+				 "there is no memory left for this now; ask again, or for less "
+				 "time");
 		break;
 	default:
 		cam_answer_error(a, 503, strerror(-err));

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/out.h"
+#include "serve/asked.h"
 #include "serve/assets.h"
 #include "serve/views.h"
 
@@ -41,6 +42,22 @@ bool cam_request_number(const struct cam_request *q, const char *key, uint64_t l
 	return n >= least && n <= most;
 }
 
+bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a)
+{
+	for (size_t i = 0; i < q->n_params; i++) {
+		const char *const *k = known;
+		char text[128];
+		while (*k && strcmp(*k, q->params[i].key) != 0)
+			k++;
+		if (*k || !strcmp(q->params[i].key, "token")) /* the guard's */
+			continue;
+		snprintf(text, sizeof(text), "%.60s: no such parameter", q->params[i].key);
+		cam_answer_error(a, BAD_REQUEST, text);
+		return false;
+	}
+	return true;
+}
+
 static void begin(struct cam_out *out, struct cam_json *j, struct cam_answer *a)
 {
 	cam_out_to_buf(out, &a->body);
@@ -62,10 +79,13 @@ void cam_answer_error(struct cam_answer *a, unsigned status, const char *words)
 	struct cam_json j;
 	cam_buf_clear(&a->body);
 	a->type = "application/json";
+	a->status = status;
 	begin(&out, &j, a);
 	cam_json_text(&j, "error", cam_text_of(words));
-	end(&out, &j, a);
-	a->status = status;
+	cam_json_close(&j, '}');
+	/* Where there is no memory for words either, the status says it alone. */
+	if (cam_out_finish(&out))
+		cam_buf_free(&a->body);
 }
 
 void cam_answer_seconds(struct cam_json *j, const char *key, int64_t ns)
@@ -98,18 +118,16 @@ static void put_window(struct cam_json *j, const struct cam_window_info *w)
 	cam_json_close(j, '}');
 }
 
+static const char *const none[] = {NULL};
+
 static void answer_windows(const struct cam_server_doors *doors, const struct cam_request *q,
 			   struct cam_answer *a)
 {
 	struct cam_source *source;
 	struct cam_out out;
 	struct cam_json j;
-	(void)q;
-	int err = doors->windows(doors->self, &source);
-	if (err) {
-		cam_answer_error(a, UNAVAILABLE, strerror(-err));
+	if (!cam_request_only(q, none, a) || cam_asked_windows(doors, a, &source))
 		return;
-	}
 	size_t unreadable = 0, n = source->ops->count(source);
 	begin(&out, &j, a);
 	cam_json_open(&j, "windows", '[');
@@ -129,7 +147,8 @@ static void answer_windows(const struct cam_server_doors *doors, const struct ca
 static void answer_status(const struct cam_server_doors *doors, const struct cam_request *q,
 			  struct cam_answer *a)
 {
-	(void)q;
+	if (!cam_request_only(q, none, a))
+		return;
 	int err = doors->status ? doors->status(doors->self, &a->body) : -ENOENT;
 	a->status = OK;
 	if (err)
@@ -142,7 +161,8 @@ static void answer_health(const struct cam_server_doors *doors, const struct cam
 	struct cam_out out;
 	struct cam_json j;
 	(void)doors;
-	(void)q;
+	if (!cam_request_only(q, none, a))
+		return;
 	begin(&out, &j, a);
 	cam_json_bool(&j, "ok", true);
 	end(&out, &j, a);

@@ -34,7 +34,9 @@ const char *cam_request_value(const struct cam_request *q, const char *key);
 /* A whole number of it in least … most, `usual` where it is not given; false: it is something else. */
 bool cam_request_number(const struct cam_request *q, const char *key, uint64_t least, uint64_t most,
 			uint64_t usual, uint64_t *out);
-/* {"error": words}; instead of whatever is there. */
+/* Whether there is no parameter but these (NULL-terminated). false: answered (400). */
+bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a);
+/* {"error": words}; instead of whatever is there. No memory for it: the status alone. */
 void cam_answer_error(struct cam_answer *a, unsigned status, const char *words);
 /* "1776222847.254000000", as a string: a double holds no nanoseconds of our times. */
 void cam_answer_seconds(struct cam_json *j, const char *key, int64_t ns);

@@ -26,7 +26,7 @@
 #define MAX_PER_ADDRESS	 32u
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
-#define STACK_BYTES	 (512u << 10)
+#define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: query/expression.h */
 #define RUNNING		 4u
 #define WAITING		 16u
 #define WAIT_MS		 2000
@@ -310,14 +310,20 @@ int cam_server_start(struct cam_server *s)
 	return 0;
 }
 
+void cam_server_leave(struct cam_server *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
 void cam_server_stop(struct cam_server *s)
 {
 	if (!s)
 		return;
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
-	if (s->fd >= 0)
-		close(s->fd);
+	cam_server_leave(s);
 	pthread_cond_destroy(&s->turn);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

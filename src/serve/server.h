@@ -43,5 +43,7 @@ struct cam_server;
 int cam_server_listen(const struct cam_server_options *o, struct cam_server **out);
 /* Answers from now on, on a thread of its own. */
 int cam_server_start(struct cam_server *s);
+/* In a process that does not serve itself: closes the socket, so that it ends with the one that does. */
+void cam_server_leave(struct cam_server *s);
 void cam_server_stop(struct cam_server *s);
 uint16_t cam_server_port(const struct cam_server *s);

@@ -12,16 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_TREE_BYTES (512u << 20)
+/* Of each tree; a comparison holds four. The server as a whole has helper.h's. */
+#define MAX_TREE_BYTES (64u << 20)
 
 /* What these routes take besides a selection. */
-static const char *const own[] = {"by",		"hide",	     "focus",	    "frames",
-				  "group",	"recursion", "before-from", "before-to",
-				  "before-cpu", "show",	     NULL};
+static const char *const flame_own[] = {"by",	 "hide",      "focus", "frames",
+					"group", "recursion", NULL};
+static const char *const diff_own[] = {"by",	     "hide",	  "focus",	 "frames",
+				       "group",	     "recursion", "before-from", "before-to",
+				       "before-cpu", "show",	  NULL};
 
 struct shape {
 	struct cam_reshape reshape;
 	enum cam_flame_by by;
+	enum cam_pair_show show; /* of a comparison */
 };
 
 static bool is_one_of(const char *value, const char *const *words, unsigned *which)
@@ -36,6 +40,8 @@ static bool is_one_of(const char *value, const char *const *words, unsigned *whi
 static int take_shape(struct shape *s, const struct cam_param *p, char *why, size_t why_bytes)
 {
 	static const char *const frames[] = {"all", "user", "kernel", NULL};
+	static const char *const recursions[] = {"keep", "collapse", NULL};
+	static const char *const shows[] = {"differential", "elided", NULL};
 	static const char *const groups[] = {"none", "package", "module", NULL};
 	unsigned which;
 	snprintf(why, why_bytes, "no such choice");
@@ -55,8 +61,15 @@ static int take_shape(struct shape *s, const struct cam_param *p, char *why, siz
 		s->reshape.group = is_one_of(p->value, groups, &which) ? which : 0;
 		return groups[which] ? 0 : -EINVAL;
 	}
-	if (!strcmp(p->key, "recursion"))
-		s->reshape.recursion = !strcmp(p->value, "collapse");
+	if (!strcmp(p->key, "recursion")) {
+		s->reshape.recursion = is_one_of(p->value, recursions, &which) && which;
+		return recursions[which] ? 0 : -EINVAL;
+	}
+	if (!strcmp(p->key, "show")) {
+		s->show = is_one_of(p->value, shows, &which) && which ? CAM_PAIR_ELIDED
+								      : CAM_PAIR_DIFFERENTIAL;
+		return shows[which] ? 0 : -EINVAL;
+	}
 	return 0;
 }
 
@@ -105,7 +118,7 @@ void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_req
 		cam_reshape_free(&shape.reshape);
 		return;
 	}
-	if (cam_asked_selection(doors, source, q, own, a, &s)) {
+	if (cam_asked_selection(doors, source, q, flame_own, a, &s)) {
 		cam_asked_deadline_begin(&deadline);
 		int err = build(source, &s, &shape, &deadline.progress, &f);
 		cam_selection_free(&s);
@@ -141,7 +154,6 @@ struct comparison {
 	struct cam_source *source;
 	struct cam_selection before, after;
 	const struct shape *shape;
-	enum cam_pair_show show;
 	const struct cam_progress *progress;
 };
 
@@ -149,7 +161,7 @@ static int compare(const struct comparison *k, struct cam_diff *d, struct cam_fl
 {
 	struct cam_flame before, after;
 	const struct cam_diff_input inputs[2] = {{k->source, &k->before}, {k->source, &k->after}};
-	const struct cam_diff_options o = {.progress = k->progress};
+	const struct cam_diff_options o = {.progress = k->progress, .max_bytes = MAX_TREE_BYTES};
 	int err = cam_diff_build(&inputs[0], &inputs[1], &o, d);
 	if (err)
 		return err;
@@ -157,7 +169,8 @@ static int compare(const struct comparison *k, struct cam_diff *d, struct cam_fl
 	if (!err) {
 		err = build(k->source, &k->after, k->shape, k->progress, &after);
 		if (!err) {
-			err = cam_flame_pair(&before, &after, d->factor, k->show, out);
+			err = cam_flame_pair(&before, &after, d->factor, k->shape->show,
+					     MAX_TREE_BYTES, out);
 			cam_flame_free(&after);
 		}
 		cam_flame_free(&before);
@@ -191,21 +204,19 @@ void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_requ
 	struct cam_request earlier;
 	struct shape shape;
 	struct comparison k = {.shape = &shape};
-	const char *show = cam_request_value(q, "show");
 	if (!cam_request_value(q, "before-from") || !cam_request_value(q, "before-to")) {
 		cam_answer_error(a, 400, "before-from and before-to say what to compare with");
 		return;
 	}
 	if (!read_shape(q, a, &shape))
 		return;
-	k.show = show && !strcmp(show, "elided") ? CAM_PAIR_ELIDED : CAM_PAIR_DIFFERENTIAL;
 	make_before(q, &earlier);
 	if (cam_asked_windows(doors, a, &k.source)) {
 		cam_reshape_free(&shape.reshape);
 		return;
 	}
-	if (cam_asked_selection(doors, k.source, q, own, a, &k.after)) {
-		if (cam_asked_selection(doors, k.source, &earlier, own, a, &k.before)) {
+	if (cam_asked_selection(doors, k.source, q, diff_own, a, &k.after)) {
+		if (cam_asked_selection(doors, k.source, &earlier, diff_own, a, &k.before)) {
 			send_comparison(&k, a);
 			cam_selection_free(&k.before);
 		}

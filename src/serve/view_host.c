@@ -94,6 +94,9 @@ void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_
 	struct cam_asked_deadline deadline;
 	int64_t from, to;
 	uint64_t bins;
+	static const char *const own[] = {"from", "to", "bins", NULL};
+	if (!cam_request_only(q, own, a))
+		return;
 	if (!cam_request_number(q, "bins", 1, CAM_TRACKS_MAX_BINS, USUAL_BINS, &bins)) {
 		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
 		return;

@@ -27,9 +27,9 @@ static void add_window(struct facts *f, const struct cam_window_info *w, size_t 
 		f->several_hosts || (f->windows > 1 && !cam_text_equal(f->host, w->host));
 	f->host = w->host;
 	f->newest = i;
-	if (w->realtime_ns == INT64_MIN)
+	int64_t to;
+	if (!cam_overview_place(w, &to))
 		return;
-	int64_t to = w->realtime_ns + (int64_t)(w->end_ns - w->start_ns);
 	if (f->from_ns == INT64_MIN || w->realtime_ns < f->from_ns)
 		f->from_ns = w->realtime_ns;
 	if (f->to_ns == INT64_MIN || to > f->to_ns)
@@ -72,8 +72,8 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 	struct cam_out out;
 	struct cam_json j;
 	struct cam_buf status = CAM_BUF(1u << 20);
-	(void)q;
-	if (cam_asked_windows(doors, a, &source))
+	static const char *const none[] = {NULL};
+	if (!cam_request_only(q, none, a) || cam_asked_windows(doors, a, &source))
 		return;
 	gather(source, &f);
 	uint64_t period = sample_period(source, &f);
@@ -107,7 +107,8 @@ void cam_answer_time(const struct cam_server_doors *doors, const struct cam_requ
 	struct cam_json j;
 	struct cam_source *source;
 	int64_t ns;
-	if (cam_asked_windows(doors, a, &source))
+	static const char *const own[] = {"at", NULL};
+	if (!cam_request_only(q, own, a) || cam_asked_windows(doors, a, &source))
 		return;
 	bool known = cam_asked_moment(doors, source, q, "at", a, &ns);
 	doors->release(doors->self, source);
@@ -132,6 +133,9 @@ void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_
 	struct cam_asked_deadline deadline;
 	int64_t from, to;
 	uint64_t bins;
+	static const char *const own[] = {"from", "to", "bins", NULL};
+	if (!cam_request_only(q, own, a))
+		return;
 	if (!cam_request_number(q, "bins", 1, CAM_OVERVIEW_MAX_BINS, USUAL_BINS, &bins)) {
 		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
 		return;

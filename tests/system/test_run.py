@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import support
@@ -95,6 +96,39 @@ class Run(support.Case):
         self.p.kill()
         self.p.wait()
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
+
+    def test_only_the_server_listens(self):
+        """So the port is free once the server is gone; and a recorder holds no socket that the world can reach."""
+        port = int(self.host.rsplit(":", 1)[1])
+        with open("/proc/net/tcp", encoding="ascii") as f:
+            (inode,) = [w[9] for w in map(str.split, f) if w[1].endswith(f":{port:04X}") and w[3] == "0A"]
+        def holds(pid):
+            found = set()
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                try:
+                    found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+                except FileNotFoundError:
+                    pass
+            return f"socket:[{inode}]" in found
+        self.assertTrue(holds(self.server()))
+        self.assertFalse(holds(self.p.pid))
+
+    def test_a_recorder_that_was_held_up_answers_for_now(self):
+        """What it said too late is nobody's answer any more; and while it is silent the store is still served."""
+        os.kill(self.p.pid, signal.SIGSTOP)
+        begun = time.monotonic()
+        late = threading.Thread(target=lambda: self.ask("/api/status"))
+        late.start()
+        time.sleep(0.3)
+        self.assertEqual(self.ask("/api/windows")[0], 200)
+        self.assertLess(time.monotonic() - begun, 3)
+        late.join()
+        os.kill(self.p.pid, signal.SIGCONT)
+        time.sleep(2)
+        status, body = self.ask("/api/status")
+        self.assertEqual(status, 200, body)
+        r = support.perfcam("status", "--json", "--store", self.store, "--control", self.store + ".control")
+        self.assertLess(json.loads(r.stdout)["uptime_ns"] - json.loads(body)["uptime_ns"], 10**9)
 
     def test_a_store_that_is_deleted_is_made_anew_and_served(self):
         os.chmod(self.dir, 0o711)  # the server is somebody else

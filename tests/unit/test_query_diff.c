@@ -367,7 +367,7 @@ static void test_pairs_of_flames(void **state)
 		}
 		f[k] = flame_of(w);
 	}
-	assert_int_equal(cam_flame_pair(&f[0], &f[1], 10, CAM_PAIR_DIFFERENTIAL, &pair), 0);
+	assert_int_equal(cam_flame_pair(&f[0], &f[1], 10, CAM_PAIR_DIFFERENTIAL, 0, &pair), 0);
 	char *got = tree_of(&pair);
 	assert_string_equal(got, "all 50/5\n"
 				 " sh 50/5\n"
@@ -379,7 +379,7 @@ static void test_pairs_of_flames(void **state)
 	assert_true(pair.differential);
 	free(got);
 	cam_flame_free(&pair);
-	assert_int_equal(cam_flame_pair(&f[0], &f[1], 1, CAM_PAIR_ELIDED, &pair), 0);
+	assert_int_equal(cam_flame_pair(&f[0], &f[1], 1, CAM_PAIR_ELIDED, 0, &pair), 0);
 	got = tree_of(&pair);
 	assert_string_equal(got, "all 0/2\n"
 				 " sh 0/2\n"
@@ -389,6 +389,8 @@ static void test_pairs_of_flames(void **state)
 	assert_false(pair.differential);
 	free(got);
 	cam_flame_free(&pair);
+	assert_int_equal(cam_flame_pair(&f[0], &f[1], 1, CAM_PAIR_ELIDED, 64, &pair), -E2BIG);
+	assert_null(pair.nodes);
 	cam_flame_free(&f[0]);
 	cam_flame_free(&f[1]);
 }

@@ -139,6 +139,58 @@ static void test_still_open(void **state)
 	s->ops->close(s);
 }
 
+/* One that a killed recorder left behind unsealed is not the newest once another follows: gaps are gaps. */
+static void test_left_open(void **state)
+{
+	(void)state;
+	struct fake_window *v[] = {window(100, 10, 5), window(120, 10, 5)};
+	struct cam_overview o;
+	v[0]->w.info.sealed = false;
+	struct cam_source *s = source(v, 2);
+	assert_int_equal(cam_overview_build(s, WALL + 100ll * NS, WALL + 140ll * NS, 40, NULL, &o),
+			 0);
+	for (size_t i = 0; i < 40; i++)
+		near(o.unseen[i], (i >= 10 && i < 20) || i >= 30);
+	cam_overview_free(&o);
+	s->ops->close(s);
+}
+
+/* Times of a damaged or crafted header: no clock shows them, and nothing is drawn for them. */
+static void test_times_that_cannot_be(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t realtime_ns;
+		uint64_t start_ns, end_ns;
+	} bad[] = {
+		{INT64_MAX - 5, 0, 100},
+		{WALL, 0, UINT64_MAX},
+		{WALL, UINT64_MAX - 5, UINT64_MAX},
+		{INT64_MIN + 1, 0, INT64_MAX},
+		{-5, 0, 100},
+		{WALL, 200, 100},
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct fake_window *v[] = {window(100, 10, 5), window(110, 10, 5)};
+		struct cam_overview o;
+		struct cam_source *s = source(v, 2);
+		v[0]->w.info.realtime_ns = bad[i].realtime_ns;
+		v[0]->w.info.start_ns = bad[i].start_ns;
+		v[0]->w.info.end_ns = bad[i].end_ns;
+		v[0]->w.info.pinned = true;
+		assert_int_equal(cam_overview_build(s, WALL + 100ll * NS, WALL + 120ll * NS, 20,
+						    NULL, &o),
+				 0);
+		assert_int_equal(o.unplaced, 1);
+		for (size_t b = 0; b < 20; b++) {
+			near(o.unseen[b], b < 10);
+			assert_int_equal(o.pinned[b], 0);
+		}
+		cam_overview_free(&o);
+		s->ops->close(s);
+	}
+}
+
 static int give_up(void *arg, uint64_t done, uint64_t all)
 {
 	(void)arg;
@@ -171,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_means_and_peaks), cmocka_unit_test(test_unobserved),
 		cmocka_unit_test(test_imported),	cmocka_unit_test(test_still_open),
+		cmocka_unit_test(test_left_open),	cmocka_unit_test(test_times_that_cannot_be),
 		cmocka_unit_test(test_refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,35 @@ static void test_against_the_plain_way(void **state)
 	free(f.nodes);
 }
 
+/* What is left of a time that has nothing any more, and weights that fill 64 bits. */
+static void test_before_and_huge(void **state)
+{
+	(void)state;
+	struct cam_flame_node v[64];
+	struct cam_flame f = {.nodes = v};
+	for (unsigned round = 0; round < 2; round++) {
+		f.n_nodes = 64;
+		for (uint32_t i = 0; i < 64; i++)
+			v[i] = (struct cam_flame_node){.frame = i,
+						       .end = i ? i + 1 : 64,
+						       .depth = i > 0,
+						       .total = round ? UINT64_MAX - i : 0,
+						       .before_total = round ? 0 : 1000 - 10 * i};
+		uint64_t least = cam_flame_prune(&f, 10);
+		check_shape(&f);
+		if (round) { /* all of a size: they stay */
+			assert_int_equal(f.n_nodes, 64);
+			assert_int_equal(least, 1ull << 63);
+		} else {
+			assert_true(f.n_nodes <= 10);
+			assert_int_equal(least, 1024);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_the_plain_way)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_the_plain_way),
+					   cmocka_unit_test(test_before_and_huge)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is accepted as a regular expression, before libc compiles it. Expressions come from people, and over
+ * HTTP from anybody who may ask; glibc takes whatever time, stack and memory one asks for. Measured with
+ * glibc 2.36: 1,000 open parentheses need 600 KiB of stack; ((a?){250}){40}, 14 bytes, 800 MB and 2 MiB of
+ * stack; (.*)(.*)\1\2x tries every split of the text.
+ *
+ * So: no back-references, parentheses at most CAM_EXPRESSION_DEPTH deep, and at most CAM_EXPRESSION_STEPS
+ * steps once repetitions are written out, as glibc does: a{3,5} is five steps, (ab)+ four. What passes needs
+ * up to 8 MB and 256 KiB of stack.
+ */
+#pragma once
+#include "base/text.h"
+
+#define CAM_EXPRESSION_DEPTH 32u
+#define CAM_EXPRESSION_STEPS 1100u /* so that any text of CAM_SELECT_MAX_PATTERN bytes is one */
+
+/*
+ * 0, and how many steps it has; -EINVAL, and why (at least 1 byte of room). Whether it is a well-formed
+ * expression is regcomp()'s to say.
+ */
+int cam_expression_check(struct cam_text text, unsigned *steps, char *why, size_t why_bytes);

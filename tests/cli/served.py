@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`perfcam serve` from outside, for the tests that ask it."""
+import http.client
+import json
+import os
+import struct
+import subprocess
+import urllib.parse
+
+import tap
+
+
+class Server:
+    """`perfcam serve` on a free port; ends with the test."""
+
+    def __init__(self, store, *options, env=None, before=()):
+        self.process = subprocess.Popen([*before, tap.BIN, "serve", *(("--store", store) if store else ()), "--listen", "127.0.0.1:0", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError(self.process.stderr.read())
+        self.port = urllib.parse.urlsplit(self.url).port
+        self.token = urllib.parse.parse_qs(urllib.parse.urlsplit(self.url).query).get("token", [""])[0]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate()
+
+    def begin(self, path, method="GET", body=None, **headers):
+        """The connection and the answer, whose body has not been read."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        if self.token and "Authorization" not in headers:
+            headers["Authorization"] = "Bearer " + self.token
+        c.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            if value is not None:
+                c.putheader(name.replace("_", "-"), value)
+        if body is not None:
+            c.putheader("Content-Length", str(len(body)))
+        c.endheaders(body)
+        return c, c.getresponse()
+
+    def ask(self, path, method="GET", **headers):
+        c, r = self.begin(path, method, **headers)
+        body = r.read()
+        c.close()
+        return r.status, {k.lower(): v for k, v in r.getheaders()}, body
+
+    def json(self, path):
+        status, _, body = self.ask(path)
+        if status != 200:
+            raise AssertionError((path, status, body))
+        return json.loads(body)
+
+    def columns(self, path):
+        """What docs/http-api.md calls columns: (about, {name: tuple})."""
+        status, headers, data = self.ask(path)
+        if status != 200 or headers["content-type"] != "application/vnd.perfcam.columns":
+            raise AssertionError((path, status, data[:200]))
+        (n,) = struct.unpack_from("<I", data, 4)
+        about, start = json.loads(data[8:8 + n]), (8 + n + 7) // 8 * 8
+        return about, {name: struct.unpack_from(f"<{count}{dict(u8='B', u32='I', f32='f', f64='d')[kind]}", data, start + offset)
+                       for name, (kind, offset, count) in about["columns"].items()}
+
+
+def let_everyone_read(folder):
+    """The server is somebody else."""
+    for root, _, files in os.walk(folder):
+        os.chmod(root, 0o755)
+        for f in files:
+            os.chmod(os.path.join(root, f), 0o644)
+
+
+def make_store(store, text):
+    r = tap.perfcam("import", "--store", store, "-", stdin=text)
+    if r.returncode:
+        raise RuntimeError(r.stderr.decode())
+    let_everyone_read(store)
+    return store

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The server by itself: who may ask, what is refused and how, and that it lives on."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "browser"))
+import fake_recorder
+import scene
+import served
+import tap
+
+SECONDS, CPUS = 20, 4
+# Each has brought glibc to its knees: by stack, by memory, by time.
+COSTLY = ("(" * 1000, "((a?){255}){40}", "((a{1,255}){1,255}){1,255}", "(.*)(.*)\\1\\2x", "(" * 11 + "a" + "+)" * 11)
+EVIL = ("<script>alert(1)</script>", "\"}],\"x\":[{\"", "\\u0022\x1b[31m", "a\x7fb", "\u202egnirts", "\udcff\udcfe")
+
+
+def setUpModule():
+    global folder, store, text, facts, server
+    folder = tempfile.mkdtemp(prefix="perfcam-serve-")
+    os.chmod(folder, 0o755)
+    text, facts = scene.make(seed=5, seconds=SECONDS, cpus=CPUS)
+    store = served.make_store(os.path.join(folder, "store"), text)
+    server = served.Server(store)
+
+
+def tearDownModule():
+    server.stop()
+    shutil.rmtree(folder)
+
+
+def quoted(s):
+    return urllib.parse.quote(s, safe="")
+
+
+class Answers(unittest.TestCase):
+    """The server by itself."""
+
+    def test_guards(self):
+        self.assertEqual(server.ask("/api/store")[0], 200)
+        self.assertEqual(server.ask("/api/store", Host="evil.example")[0], 421)
+        self.assertEqual(server.ask("/api/store", method="POST")[0], 405)
+        self.assertEqual(server.ask("/api/store", Sec_Fetch_Site="cross-site")[0], 403)
+        self.assertEqual(server.ask("/api/store", Origin="http://evil.example")[0], 403)
+        if server.token:
+            self.assertEqual(server.ask("/api/store", Authorization=None)[0], 401)
+            status, headers, _ = server.ask("/?token=" + server.token, Authorization=None)
+            self.assertEqual((status, headers["location"]), (303, "/"))
+            self.assertRegex(headers["set-cookie"], r"^perfcam-\d+=\w{32}; Path=/; HttpOnly; SameSite=Strict$")
+
+    def test_the_server_is_nobody_in_a_cell(self):
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+            status = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
+        self.assertEqual(status["Seccomp"], "2")
+        self.assertEqual(status["NoNewPrivs"], "1")
+        self.assertEqual({int(status[c], 16) for c in ("CapInh", "CapPrm", "CapEff", "CapAmb")}, {0})
+        if os.geteuid() == 0:
+            self.assertNotIn("0", status["Uid"].split())
+
+    def test_beyond_this_machine_only_with_thought(self):
+        token = os.path.join(folder, "token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        r = tap.perfcam("serve", "--store", store, "--listen", "0.0.0.0:0", timeout=20)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b"--token", r.stderr)
+        for mode in (0o604, 0o602):
+            os.chmod(token, mode)
+            r = tap.perfcam("serve", "--store", store, "--listen", "127.0.0.1:0", "--token", token, timeout=20)
+            self.assertEqual(r.returncode, 1)
+            self.assertIn(b"chmod 600", r.stderr)
+        os.chmod(token, 0o600)
+        own = served.Server(store, "--token", token, "--behind-tls", "perfcam.example.org")
+        self.addCleanup(own.stop)
+        self.assertEqual(own.token, "correct-horse-battery")
+        self.assertEqual(own.ask("/api/store", Host="perfcam.example.org")[0], 200)
+        self.assertEqual(own.ask("/api/store", Host="perfcam.example.com")[0], 421)
+        self.assertIn("; Secure", own.ask("/?token=" + own.token, Authorization=None)[1]["set-cookie"])
+
+    def test_headers_of_every_answer(self):
+        for path in ("/", "/assets/page.js", "/api/store", "/nothing", "/api/flame?pid=x"):
+            _, headers, _ = server.ask(path)
+            policy = headers["content-security-policy"]
+            self.assertIn("default-src 'none'", policy)
+            self.assertIn("script-src 'self'", policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertEqual(headers["x-content-type-options"], "nosniff")
+            self.assertNotIn("access-control-allow-origin", headers)
+
+    def test_what_is_wrong_is_said(self):
+        for path, words in (
+                ("/api/flame?from=03:99", "03:99"), ("/api/flame?pid=x", "pid"), ("/api/flame?nonsense=1", "nonsense"),
+                ("/api/heatmap?rows=5", "rows"), ("/api/heatmap?mode=x", "mode"), ("/api/timeline?from=@1&to=@2&bins=99999", "bins"),
+                ("/api/counters?from=@1&to=@2&bins=99999", "bins"),
+                ("/api/events?severity=9", "severity"), ("/api/events?most=0", "most"), ("/api/events?color=red", "color"),
+                ("/api/counters?from=@1&to=@2&color=red", "color"), ("/api/time?at=never", "never"), ("/api/time", "at"), ("/api/flame?match=(", "match"),
+                ("/api/flame?recursion=yes", "recursion"), ("/api/diff?before-from=@1&before-to=@2&show=all", "show"), ("/api/store?x=1", "x"),
+                ("/api/windows?last=5m", "last"), ("/api/timeline?from=@1&to=@2&comm=a", "comm"), ("/api/time?at=now&zone=utc", "zone")):
+            status, _, body = server.ask(path)
+            self.assertEqual(status, 400, path)
+            self.assertIn(words, json.loads(body)["error"], path)
+        self.assertEqual(server.ask("/api/flame?" + "&".join(f"pid={i}" for i in range(100)))[0], 400)
+        self.assertEqual(server.ask("/../../etc/passwd")[0], 404)
+        self.assertEqual(server.ask("/assets/..%2f..%2fetc/passwd")[0], 404)
+
+class Names(unittest.TestCase):
+    """Whatever a process, a function or a host calls itself arrives as it is, and breaks nothing."""
+
+    def test_hostile_names(self):
+        rows = []
+        for i, evil in enumerate(EVIL):
+            row = scene.sample("PROCESS", 100 + i, i % 2, 5_000_000_000 + i * 10309, [("FUNCTION", "/bin/x"), ("f" + str(i), None)])
+            rows.append(row.replace("PROCESS", evil).replace("FUNCTION", evil))
+        head = text[:text.index(b"# ========\n#\n") + len(b"# ========\n#\n")]
+        host = "<img src=x onerror=alert(1)>"
+        bytes_ = (head.decode().replace("db-prod-17", host) + "".join(rows)).encode(errors="surrogateescape")
+        mean = served.Server(served.make_store(os.path.join(folder, "mean"), bytes_))
+        self.addCleanup(mean.stop)
+        self.assertEqual(mean.json("/api/store")["host"], host)
+        self.assertEqual({w["host"] for w in mean.json("/api/windows")["windows"]}, {host})
+        about, columns = mean.columns("/api/flame")
+        self.assertEqual(about["seen"]["samples"], len(EVIL))
+        names, ends = bytes(columns["names"]), (0, *columns["name_ends"])
+        got = [names[a:b] for a, b in zip(ends, ends[1:])]
+        for evil in EVIL:
+            self.assertIn(evil.encode(errors="surrogateescape"), got)
+            pattern = re.sub(r"([\\\[\]*?])", r"\\\1", evil).encode(errors="surrogateescape")
+            self.assertEqual(mean.columns("/api/flame?comm=" + quoted(pattern))[0]["seen"]["samples"], 1, evil)
+
+
+class NotRoot(unittest.TestCase):
+    """Without root there is no token, and nobody else to become; all other guards are the same."""
+
+    def test_guards(self):
+        own = served.Server(store, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")) if os.geteuid() == 0 else server
+        if own is not server:
+            self.addCleanup(own.stop)
+        self.assertEqual(own.token, "")
+        self.assertEqual(own.ask("/api/store")[0], 200)
+        self.assertEqual(own.ask("/api/store", Host="evil.example")[0], 421)
+        self.assertEqual(own.ask("/api/store", Host="localhost.evil.example")[0], 421)
+        self.assertEqual(own.ask("/api/store", method="POST")[0], 405)
+        self.assertEqual(own.ask("/api/store", Sec_Fetch_Site="cross-site")[0], 403)
+        self.assertEqual(own.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0], 200)
+        self.assertEqual(own.ask("/api/store", Origin="http://evil.example")[0], 403)
+        self.assertEqual(own.ask("/api/store", Origin=f"http://127.0.0.1:{own.port}")[0], 200)
+        with open(f"/proc/{own.process.pid}/status", encoding="ascii") as f:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        self.assertEqual((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"))
+
+
+def memory_mb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+class Limits(unittest.TestCase):
+    def test_expressions_that_cost_too_much(self):
+        for bad in COSTLY:
+            for path in ("/api/flame?match=", "/api/flame?hide=", "/api/heatmap?paint=", "/api/heatmap?exclude="):
+                begun = time.monotonic()
+                status, _, body = server.ask(path + quoted(bad))
+                self.assertEqual(status, 400, (path, bad[:40]))
+                self.assertRegex(json.loads(body)["error"], r"deep|repetitions|back-references")
+                self.assertLess(time.monotonic() - begun, 2, bad[:40])
+        self.assertIsNone(server.process.poll())
+        self.assertLess(memory_mb(server.process.pid), 200)
+        r = tap.perfcam("flame", "--text", "--store", store, "--match", COSTLY[1])
+        self.assertEqual(r.returncode, 2)
+        self.assertIn(b"repetitions", r.stderr)
+
+    def test_what_may_be_allocated_is_bounded(self):
+        with open(f"/proc/{server.process.pid}/limits", encoding="ascii") as f:
+            data = next(line for line in f if line.startswith("Max data size")).split()
+        if "-fsanitize" not in os.environ.get("CFLAGS", ""):
+            self.assertEqual(data[3:5], [str(448 << 20)] * 2)
+
+    def test_memory_that_is_short_is_said(self):
+        """Each size of memory, up to what suffices: an answer or a refusal, and the server lives."""
+        fresh = served.Server(store)
+        fresh.ask("/api/flame")
+        with open(f"/proc/{fresh.process.pid}/status", encoding="ascii") as f:
+            now = int(next(line for line in f if line.startswith("VmData")).split()[1])
+        fresh.stop()
+        got = set()
+        for extra in range(-2000, 3000, 500):
+            own = served.Server(store, before=("prlimit", f"--data={(now + extra) << 10}"))
+            self.addCleanup(own.stop)
+            for path in ("/api/flame", "/api/heatmap", "/api/windows"):
+                try:
+                    status, headers, body = own.ask(path)
+                except (OSError, http.client.HTTPException):  # no memory for a connection
+                    continue
+                got.add(status)
+                if status == 503:
+                    self.assertEqual(headers["retry-after"], "2")
+                    self.assertTrue(not body or "memory" in json.loads(body)["error"], body)
+            self.assertIsNone(own.process.poll())
+        self.assertEqual(got, {200, 503})
+
+    def test_overload_is_refused_and_the_server_lives(self):
+        """Four questions wait for a recorder that says nothing, and hold the four places: whoever comes then
+        is told to come again, at once or after two seconds."""
+        busy = served.make_store(os.path.join(folder, "busy"), text)
+        recorder = fake_recorder.FakeRecorder(busy, lambda *a: None)
+        os.chmod(recorder.path, 0o666)
+        self.addCleanup(recorder.socket.close)
+        own = served.Server(busy)
+        self.addCleanup(own.stop)
+        stuck = [threading.Thread(target=lambda: own.ask("/api/status")) for _ in range(4)]
+        for t in stuck:
+            t.start()
+        until = time.monotonic() + 5
+        while len(recorder.asked) < 4 and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertEqual(len(recorder.asked), 4)
+        got = []
+        def ask():
+            begun = time.monotonic()
+            status, headers, body = own.ask("/api/windows")
+            got.append((status, headers.get("retry-after"), json.loads(body).get("error"), time.monotonic() - begun))
+        later = [threading.Thread(target=ask) for _ in range(20)]
+        for t in later:
+            t.start()
+        for t in later:
+            t.join()
+        self.assertEqual({g[:3] for g in got}, {(503, "2", "too many questions at a time")})
+        self.assertEqual(sum(g[3] < 1 for g in got), 4)  # 16 may wait
+        self.assertTrue(all(g[3] < 1 or 1.8 < g[3] < 4 for g in got), got)
+        for t in stuck:
+            t.join()
+        self.assertEqual(own.ask("/api/windows")[0], 200)
+
+    def test_a_dead_parent_takes_the_server_of_files_along(self):
+        raw = os.path.join(folder, "raw.perf-script")
+        with open(raw, "wb") as f:
+            f.write(text)
+        own = served.Server(None, raw)
+        with open(f"/proc/{own.process.pid}/task/{own.process.pid}/children", encoding="ascii") as f:
+            (child,) = f.read().split()
+        os.kill(own.process.pid, signal.SIGKILL)
+        own.process.communicate()
+        until = time.monotonic() + 5
+        while os.path.exists(f"/proc/{child}") and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertFalse(os.path.exists(f"/proc/{child}"))
+
+
+tap.main()

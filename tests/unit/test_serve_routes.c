@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/routes.h"
+
+#include "support_window.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int make_source(void *self, struct cam_source **out)
+{
+	int *err = self;
+	struct fake_window *w = fake_window_new();
+	struct cam_task_id task = fake_task(w, 1, 1, "sh");
+	w->w.info.start_ns = 7000000000;
+	w->w.info.end_ns = 11000000000;
+	w->w.info.realtime_ns = 1776222847000000000;
+	w->w.info.sealed = true;
+	for (unsigned i = 0; i < 40; i++)
+		fake_sample(w, 7000000000 + i * 100000000ull, i % 2, task,
+			    fake_place(w, i % 2 ? "main;work" : "main;wait"));
+	fake_window_ready(w);
+	*out = fake_source_new(&w, 1);
+	if (*err)
+		(*out)->ops->close(*out);
+	return *err;
+}
+
+static void release(void *self, struct cam_source *source)
+{
+	(void)self;
+	source->ops->close(source);
+}
+
+static struct cam_select_world world(void *self)
+{
+	(void)self;
+	return (struct cam_select_world){.time = {.now_ns = 1776222860000000000}};
+}
+
+static struct cam_server_doors doors(int *err)
+{
+	return (struct cam_server_doors){err, make_source, release, NULL, world};
+}
+
+static const char *const paths[] = {"/healthz",	    "/api/windows",  "/api/status", "/api/store",
+				    "/api/time",    "/api/timeline", "/api/flame",  "/api/diff",
+				    "/api/heatmap", "/api/counters", "/api/events"};
+
+/* Whatever does not fit into memory is answered by its status, at the latest. */
+static void test_no_room_for_an_answer(void **state)
+{
+	(void)state;
+	int err = 0;
+	const struct cam_server_doors d = doors(&err);
+	for (size_t room = 0; room < 56; room += 7) {
+		struct cam_answer a = {.body = CAM_BUF(room)};
+		cam_answer_error(&a, 404, "there is nothing of that name here, nor was there");
+		assert_int_equal(a.status, 404);
+		assert_int_equal(a.body.len, 0);
+		cam_buf_free(&a.body);
+		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+			struct cam_request q = {.path = paths[i]};
+			a = (struct cam_answer){.body = CAM_BUF(room)};
+			cam_route(&d, &q, &a);
+			assert_true(a.status >= 400 || a.body.len);
+			assert_true(a.body.len <= room);
+			cam_buf_free(&a.body);
+		}
+	}
+}
+
+static unsigned ask(const struct cam_server_doors *d, const char *path, const char *key,
+		    const char *value, char text[256])
+{
+	struct cam_request q = {.path = path, .params = {{key, value}}, .n_params = key != NULL};
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
+	cam_route(d, &q, &a);
+	size_t n = a.body.len < 255 ? a.body.len : 255;
+	if (n)
+		memcpy(text, a.body.data, n);
+	text[n] = 0;
+	cam_buf_free(&a.body);
+	return a.status;
+}
+
+/* A word that is not understood is refused by every path, and named. */
+static void test_unknown_words(void **state)
+{
+	(void)state;
+	int err = 0;
+	const struct cam_server_doors d = doors(&err);
+	char text[256];
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		assert_int_equal(ask(&d, paths[i], "sorbet", "1", text), 400);
+		if (strcmp(paths[i], "/api/diff") != 0)
+			assert_non_null(strstr(text, "sorbet"));
+	}
+	assert_int_equal(ask(&d, "/api/flame", "recursion", "folded", text), 400);
+	assert_non_null(strstr(text, "recursion"));
+	assert_int_equal(ask(&d, "/api/flame", "recursion", "collapse", text), 200);
+	assert_int_equal(ask(&d, "/api/flame", "recursion", "keep", text), 200);
+	assert_int_equal(ask(&d, "/api/flame", "show", "elided", text), 400);
+}
+
+/* What a store that cannot be opened leads to. */
+static void test_errors_in_words(void **state)
+{
+	(void)state;
+	char text[256];
+	int err = -ENOMEM;
+	const struct cam_server_doors d = doors(&err);
+	assert_int_equal(ask(&d, "/api/flame", NULL, NULL, text), 503);
+	assert_non_null(strstr(text, "memory"));
+	err = -E2BIG;
+	assert_int_equal(ask(&d, "/api/flame", NULL, NULL, text), 413);
+	assert_non_null(strstr(text, "less time"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_room_for_an_answer),
+		cmocka_unit_test(test_unknown_words),
+		cmocka_unit_test(test_errors_in_words),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -121,7 +121,7 @@ void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_
 
 static void put_event(struct cam_json *j, const struct cam_moment_event *e)
 {
-	char id[CAM_EVENT_ID_DIGITS + 1];
+	char id[CAM_EVENT_ID_BYTES];
 	struct cam_text text = {e->text.p, e->text.n < TEXT_BYTES ? e->text.n : TEXT_BYTES};
 	cam_event_id_write(e->id, id);
 	cam_json_open(j, NULL, '{');

@@ -58,6 +58,9 @@ struct cam_live_window {
 	struct cam_live_guessed guessed[CAM_LIVE_GUESSED];
 	size_t n_guessed;
 	uint64_t guessed_ns; /* when they were last written */
+	/* All of it is written; its end was asked for, and may be written but not be durable yet:
+	 * nothing can be added any more, only the end is tried again. */
+	bool ending;
 };
 
 /* A frame, found: in which file, where. */

@@ -128,6 +128,7 @@ static int open_window(struct cam_live *l, uint64_t start_ns)
 	w->number = ++l->window_number;
 	w->start_ns = w->last_ns = w->guessed_ns = start_ns;
 	w->n_guessed = 0;
+	w->ending = false;
 	w->end_ns = end_of(l, start_ns);
 	w->n_wants = 0;
 	w->unknown.v = CAM_NONE;
@@ -245,6 +246,8 @@ static void put_guessed(struct cam_live_window *w)
 
 static int flush(struct cam_live *l, struct cam_live_window *w)
 {
+	if (w->ending)
+		return 0;
 	int err = w->w.begun ? 0 : begin(l, w);
 	if (err)
 		return l->refused = err;
@@ -278,6 +281,10 @@ bool cam_live_window_is_stuck(const struct cam_live *l, const struct cam_live_wi
 
 int cam_live_window_put(struct cam_live *l, struct cam_live_window *w, const struct cam_sample *s)
 {
+	if (w->ending) {
+		cam_live_window_lose(l, s->cpu, s->time_ns);
+		return 0;
+	}
 	if (w->w.n_samples >= CAM_OPEN_WINDOW_BLOCK && !l->refused)
 		flush(l, w);
 	int err = cam_open_window_sample(&w->w, s);
@@ -309,9 +316,13 @@ static void close_window(struct cam_live *l, struct cam_live_window *w)
 /* Writes the last of it and ends it. */
 static int end_window(struct cam_live *l, struct cam_live_window *w)
 {
-	cam_ledger_flush(l->ledger, w->end_ns);
-	put_guessed(w);
-	int err = flush(l, w);
+	int err = 0;
+	if (!w->ending) {
+		cam_ledger_flush(l->ledger, w->end_ns);
+		put_guessed(w);
+		err = flush(l, w);
+		w->ending = !err;
+	}
 	if (!err)
 		err = l->refused = cam_open_window_end(&w->w, w->end_ns, true);
 	if (err && (w == l->cur || l->now_ns < w->end_ns + GIVE_UP_NS))

@@ -63,6 +63,9 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t, const 
 	struct stage_window *w = &s->windows[d->window];
 	if (s->refuse)
 		return s->refuse;
+	/* As the store: behind an end there is nothing. */
+	if (w->end_asked)
+		return -EINVAL;
 	check_block(t, b);
 	s->appended += b->n_samples;
 	w->blocks++;
@@ -97,6 +100,10 @@ static int door_end(struct cam_journal *j, uint64_t end_ns, bool keep_empty)
 	assert_true(keep_empty);
 	if (d->stage->refuse)
 		return d->stage->refuse;
+	if (d->stage->refuse_end) {
+		d->stage->windows[d->window].end_asked = true;
+		return d->stage->refuse_end;
+	}
 	d->stage->windows[d->window].end_ns = end_ns;
 	d->stage->windows[d->window].ended = true;
 	return 0;

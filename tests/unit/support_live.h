@@ -61,7 +61,7 @@ struct stage_window {
 	uint64_t first_anchor_ns;
 	char facts[512];
 	uint64_t end_ns;
-	bool ended;
+	bool ended, end_asked;
 };
 
 struct stage_door {
@@ -85,6 +85,7 @@ struct stage {
 	struct stage_window windows[STAGE_WINDOWS];
 	size_t n_windows;
 	int refuse;	  /* what the journal answers to begin, append and end */
+	int refuse_end;	  /* to the end alone, which is written, but not durable */
 	bool forget_rows; /* do not keep samples: for long runs */
 	uint64_t appended;
 

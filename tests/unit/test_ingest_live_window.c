@@ -478,6 +478,34 @@ static void a_window_that_cannot_be_ended_is_left(void **state)
 	stage_free(&s);
 }
 
+/* Written, but its sync failed: only the end is asked for again, until it holds. A sample that is late beyond all
+ * measure is lost, and counted. */
+static void an_end_that_is_not_durable_is_tried_again_alone(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s, 5 * SEC);
+	stage_tick(&s, 1 * SEC);
+	numbered_sample(&s, 1 * SEC, 10, 1);
+	stage_run(&s, 7 * SEC);
+	assert_int_equal(s.n_windows, 2);
+	s.refuse_end = -EIO;
+	for (uint64_t t = 9 * SEC; t < 12 * SEC; t += 200 * MS)
+		assert_int_equal(stage_tick(&s, t), -EIO);
+	numbered_sample(&s, 2 * SEC, 10, 2);
+	s.refuse_end = 0;
+	numbered_sample(&s, 12 * SEC, 10, 3);
+	assert_int_equal(stage_tick(&s, 12 * SEC), 0);
+	assert_true(s.windows[0].ended);
+	stage_run(&s, 20 * SEC);
+	stage_close(&s);
+	assert_true(s.windows[1].ended);
+	assert_int_equal(s.windows[0].end_ns, 6 * SEC);
+	assert_int_equal(stage_samples(&s), 2);
+	assert_int_equal(stage_lost_samples(&s, CAM_CAUSE_DISK_FULL), 1);
+	stage_free(&s);
+}
+
 struct store_stage {
 	struct stage s;
 	struct cam_store *store;
@@ -682,6 +710,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_across_boundaries_is_in_the_ledger),
 		cmocka_unit_test(a_recording_that_starts_on_a_full_disk_has_its_gap),
 		cmocka_unit_test(a_window_that_cannot_be_ended_is_left),
+		cmocka_unit_test(an_end_that_is_not_durable_is_tried_again_alone),
 		cmocka_unit_test(the_store_seals_what_was_recorded),
 		cmocka_unit_test(a_kill_behind_a_boundary_leaves_no_gap_before_it),
 		cmocka_unit_test(an_anchor_behind_the_first_window_does_not_stretch_it),

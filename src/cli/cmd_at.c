@@ -107,6 +107,14 @@ static void json_counters(struct cam_json *j, const struct cam_moment *m)
 	cam_json_close(j, ']');
 }
 
+static void json_host(struct cam_json *j, const struct cam_moment *m)
+{
+	const struct cam_track *groups = &m->host.by_kind[CAM_COUNTER_MEMORY_CGROUPS];
+	cam_json_waiters(j, &m->host);
+	if (m->host.n && groups->mean && groups->mean[0] > 0)
+		cam_json_u64(j, "memory_cgroups", (uint64_t)(groups->mean[0] + 0.5f));
+}
+
 static void put_json(const struct cam_moment *m, const struct cam_selection *s, struct cam_out *out)
 {
 	struct cam_json j = {out, false};
@@ -136,6 +144,7 @@ static void put_json(const struct cam_moment *m, const struct cam_selection *s, 
 	cam_json_table_rows(&j, "busiest_core", &m->busiest);
 	json_events(&j, m);
 	json_counters(&j, m);
+	json_host(&j, m);
 	cam_json_notes(&j, m->functions.notes);
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");

@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "query/heatmap.h"
+#include "query/tracks.h"
 #include "render/json_heatmap.h"
 #include "render/png_heatmap.h"
 #include "render/text_heatmap.h"
@@ -16,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of host counters: twelve hours of 22 CPUs, a tenth of a second. More would be slower than the picture. */
+#define MOST_CPU_SECONDS 1000000u
 
 enum form { FORM_TEXT, FORM_SVG, FORM_PNG, FORM_JSON };
 
@@ -141,14 +145,15 @@ static int write_form(const struct heatmap_arguments *a, const struct cam_heat_o
 	case FORM_PNG:
 		return cam_png_heatmap_write(h, look, out);
 	case FORM_JSON:
-		return cam_json_heatmap_write(h, out);
+		return cam_json_heatmap_write(h, look->tracks, out);
 	case FORM_TEXT:
 		break;
 	}
 	return cam_text_heatmap_write(h, look, a->terminal.colours, out);
 }
 
-static int draw(const struct heatmap_arguments *a, const struct cam_heatmap *h)
+static int draw(const struct heatmap_arguments *a, const struct cam_heatmap *h,
+		const struct cam_tracks *tracks)
 {
 	char when[400] = "", scope[400] = "";
 	struct cam_time_world world = cam_range_world();
@@ -159,6 +164,7 @@ static int draw(const struct heatmap_arguments *a, const struct cam_heatmap *h)
 	look.subtitle = cam_text_of(scope);
 	look.paint = cam_text_of(a->paint ? a->paint : "");
 	look.width = a->form == FORM_TEXT ? a->terminal.columns : a->width;
+	look.tracks = tracks;
 	look.zone = (struct cam_heat_zone){local_zone, &world};
 	struct cam_output *output = cam_output_open(a->out);
 	if (!output)
@@ -190,6 +196,24 @@ static int refuse(const struct heatmap_arguments *a, const struct cam_reading *i
 	return cam_failed("heatmap: %s", cam_errno_words(err));
 }
 
+/* Host counters of the same time, where windows have any: imported ones have none. */
+static bool find_tracks(struct cam_reading *in, const struct cam_heatmap *h,
+			struct cam_tracks *tracks)
+{
+	int64_t from = h->realtime_from_ns;
+	size_t bins = h->n_columns < CAM_TRACKS_MAX_BINS ? h->n_columns : CAM_TRACKS_MAX_BINS;
+	if (in->foreign || from == INT64_MIN)
+		return false;
+	uint64_t span_ns = h->column_ns * h->n_columns;
+	if (span_ns / CAM_NS_PER_SEC * (h->seen.cpus + 1ull) > MOST_CPU_SECONDS) {
+		cam_note("host counters are not drawn: more than they are read for; take a shorter "
+			 "time");
+		return false;
+	}
+	int64_t to = from + (int64_t)span_ns;
+	return !cam_tracks_build(in->source, from, to, bins, NULL, tracks);
+}
+
 static int build_and_draw(struct heatmap_arguments *a, struct cam_reading *in,
 			  const struct cam_selection *s)
 {
@@ -200,7 +224,10 @@ static int build_and_draw(struct heatmap_arguments *a, struct cam_reading *in,
 	int err = cam_heatmap_build(in->source, s, &a->query, &h);
 	if (err)
 		return refuse(a, in, err);
-	int status = draw(a, &h);
+	struct cam_tracks tracks = {0};
+	bool host = find_tracks(in, &h, &tracks);
+	int status = draw(a, &h, host ? &tracks : NULL);
+	cam_tracks_free(&tracks);
 	if (!status)
 		status = cam_heading_judge(&h.seen);
 	if (!status && h.outside)

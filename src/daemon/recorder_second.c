@@ -102,6 +102,8 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 {
 	look_after_store(r);
 	cam_recorder_clocks(r);
+	/* The time of the reading itself: on a busy host the second may have begun a while ago. */
+	now_ns = cam_clock_now(r->clock);
 	note(r, "host counters", cam_host_read(r->host, now_ns));
 	/* Who waits is asked of those who run most. */
 	int32_t busiest[CAM_HOST_WATCHES];

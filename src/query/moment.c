@@ -12,6 +12,7 @@
 #include "model/anchor.h"
 #include "query/event_id.h"
 #include "query/table.h"
+#include "query/tracks.h"
 #include "query/walk.h"
 
 #include <errno.h>
@@ -145,7 +146,9 @@ static int on_event(void *arg, const struct cam_event *e)
 static int on_counter(void *arg, const struct cam_counter *c)
 {
 	struct build *b = arg;
-	if (c->kind >= CAM_COUNTER_MAX || rules[c->kind].unit == NOTHING)
+	/* Of a CPU, zeros are left out but for idle: it has the time that shares are of. */
+	if (c->kind >= CAM_COUNTER_MAX ||
+	    (rules[c->kind].unit == NOTHING && c->kind != CAM_COUNTER_IDLE))
 		return 0;
 	/* An interval counts by its middle. */
 	uint64_t at = c->time_ns > c->span_ns / 2 ? c->time_ns - c->span_ns / 2 : 0;
@@ -197,17 +200,21 @@ static int look_at_window(void *self, struct cam_walk_window *x)
 	return err;
 }
 
-static uint64_t mean_of(const struct mean *m, enum cam_counter_kind kind)
+static uint64_t mean_of(const struct mean *means, enum cam_counter_kind kind)
 {
+	const struct mean *m = &means[kind];
+	uint64_t span_ns = m->span_ns;
 	if (!m->n)
 		return 0;
+	if (rules[kind].per_cpu && means[CAM_COUNTER_IDLE].span_ns)
+		span_ns = means[CAM_COUNTER_IDLE].span_ns;
 	if (rules[kind].unit == TASKS)
 		return (uint64_t)(m->sum * 1000 / m->n);
-	if (!m->span_ns)
+	if (!span_ns)
 		return 0;
 	__uint128_t scaled =
 		rules[kind].unit == SHARE ? m->sum * 1000 : m->sum * 1000 * 1000000000u;
-	return (uint64_t)(scaled / m->span_ns);
+	return (uint64_t)(scaled / span_ns);
 }
 
 static void judge_counters(struct build *b)
@@ -219,10 +226,11 @@ static void judge_counters(struct build *b)
 			continue;
 		struct cam_moment_counter c = {
 			.kind = (enum cam_counter_kind)k,
-			.inside = mean_of(&b->inside[k], (enum cam_counter_kind)k),
+			.inside = mean_of(b->inside, (enum cam_counter_kind)k),
 			.inside_max = b->inside[k].max,
-			.outside = mean_of(&b->outside[k], (enum cam_counter_kind)k),
-			.has_outside = b->outside[k].n > 0,
+			.outside = mean_of(b->outside, (enum cam_counter_kind)k),
+			.has_outside = b->outside[k].n > 0 ||
+				       (rules[k].per_cpu && b->outside[CAM_COUNTER_IDLE].n),
 		};
 		uint64_t bad = k == CAM_COUNTER_RUNNABLE ? b->cpus * 1500ull : rules[k].bad;
 		c.stands_out =
@@ -231,6 +239,16 @@ static void judge_counters(struct build *b)
 			 (c.has_outside && c.inside >= 2 * c.outside && c.inside > c.outside));
 		m->counters[m->n_counters++] = c;
 	}
+}
+
+/* Who waited, and what else is of the whole host: of as much time around the moment as was asked for. */
+static int find_host(struct cam_source *source, const struct cam_selection *s, struct cam_moment *m)
+{
+	int64_t length = s->to_ns - s->from_ns;
+	if (m->wall_ns == INT64_MIN || length <= 0 || m->wall_ns < length)
+		return 0;
+	int64_t from = m->wall_ns - length / 2;
+	return cam_tracks_build(source, from, from + length, 1, NULL, &m->host);
 }
 
 static void finish_texts(struct cam_moment *m)
@@ -333,6 +351,8 @@ int cam_moment_build(struct cam_source *source, const struct cam_selection *s,
 	if (!err)
 		judge_counters(&b);
 	if (!err)
+		err = find_host(source, s, out);
+	if (!err)
 		err = build_tables(source, s, o, out);
 	if (!err)
 		err = build_coverage(source, s, o, out);
@@ -347,6 +367,7 @@ void cam_moment_free(struct cam_moment *m)
 	cam_table_free(&m->functions);
 	cam_table_free(&m->cores);
 	cam_table_free(&m->busiest);
+	cam_tracks_free(&m->host);
 	free(m->events);
 	if (m->names)
 		cam_tables_free(m->names);

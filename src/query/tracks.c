@@ -6,6 +6,9 @@
  *
  *	mean = sum of values / sum of times	(over CPUs: a share of the machine)
  *
+ * Of a CPU the recorder leaves out zeros, but for idle: what is missing beside that was 0, and the time that
+ * shares are of is idle's.
+ *
  * Of a counter of several threads or processes the values add up, and the time is the wall clock's: the
  * time of the first CPU's readings of the same bin (there are some in every second that is recorded).
  *
@@ -186,7 +189,7 @@ static void add_to_bin(struct work *k, const struct cam_counter *c, size_t bin, 
 		       double rate)
 {
 	struct cam_track *t = &k->out->by_kind[c->kind];
-	if (c->kind == CAM_COUNTER_USER) {
+	if (c->kind == CAM_COUNTER_IDLE) {
 		if (!k->has_first_cpu)
 			k->first_cpu = c->subject;
 		k->has_first_cpu = true;
@@ -266,9 +269,12 @@ static void finish_tracks(struct work *k)
 	for (unsigned kind = 0; kind < CAM_COUNTER_MAX; kind++) {
 		struct cam_track *t = &k->out->by_kind[kind];
 		const double *sum = k->sum[kind], *time = k->time[kind];
-		bool adds_up = cam_track_unit((enum cam_counter_kind)kind) == CAM_TRACK_CPUS;
+		enum cam_track_unit unit = cam_track_unit((enum cam_counter_kind)kind);
+		bool adds_up = unit == CAM_TRACK_CPUS;
 		if (!t->mean || !sum || !time)
 			continue;
+		if (unit == CAM_TRACK_MACHINE && k->time[CAM_COUNTER_IDLE])
+			time = k->time[CAM_COUNTER_IDLE];
 		for (size_t i = 0; i < k->out->n; i++) {
 			double by = time[i] > 0 && adds_up ? k->clock[i] : time[i];
 			t->mean[i] = by > 0 ? (float)(sum[i] / by) : NAN;

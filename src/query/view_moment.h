@@ -3,6 +3,7 @@
 #pragma once
 #include "model/counter.h"
 #include "query/view_table.h"
+#include "query/view_tracks.h"
 
 /*
  * What became of the CPU time of a selection that has no filters but times and CPUs. By the ledger, in
@@ -53,6 +54,7 @@ struct cam_moment {
 	size_t n_events, n_all_events;
 	struct cam_moment_counter counters[CAM_MOMENT_COUNTERS];
 	size_t n_counters;
+	struct cam_tracks host; /* the same time as one bin; no bin: the wall clock is not known */
 	struct cam_tables *names; /* of events and window */
 };
 

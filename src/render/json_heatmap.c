@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "model/nouns.h"
+#include "render/json_table.h"
 
 static void put_row_names(struct cam_json *j, const struct cam_heatmap *h)
 {
@@ -73,7 +74,27 @@ static void put_causes(struct cam_json *j, const struct cam_heatmap *h)
 	cam_json_close(j, ']');
 }
 
-int cam_json_heatmap_write(const struct cam_heatmap *h, struct cam_out *out)
+/* Means by bin, in the unit that docs/heatmap.md says; null: not known. */
+static void put_tracks(struct cam_json *j, const struct cam_tracks *t)
+{
+	cam_json_open(j, "host", '{');
+	cam_json_i64(j, "from_ns", t->from_ns);
+	cam_json_u64(j, "step_ns", t->step_ns);
+	for (unsigned k = 0; k < CAM_COUNTER_MAX; k++) {
+		const float *mean = t->by_kind[k].mean;
+		if (!mean)
+			continue;
+		cam_json_open(j, cam_track_key((enum cam_counter_kind)k), '[');
+		for (size_t i = 0; i < t->n; i++)
+			cam_json_double(j, NULL, (double)mean[i]);
+		cam_json_close(j, ']');
+	}
+	cam_json_waiters(j, t);
+	cam_json_close(j, '}');
+}
+
+int cam_json_heatmap_write(const struct cam_heatmap *h, const struct cam_tracks *tracks,
+			   struct cam_out *out)
 {
 	struct cam_json j = {out, false};
 	cam_json_open(&j, NULL, '{');
@@ -108,6 +129,8 @@ int cam_json_heatmap_write(const struct cam_heatmap *h, struct cam_out *out)
 	}
 	put_cells(&j, "observed_percent", h, SEEN);
 	put_causes(&j, h);
+	if (tracks)
+		put_tracks(&j, tracks);
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 	return out->error;

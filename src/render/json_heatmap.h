@@ -3,5 +3,8 @@
 #pragma once
 #include "base/out.h"
 #include "query/view_heatmap.h"
+#include "query/view_tracks.h"
 
-int cam_json_heatmap_write(const struct cam_heatmap *h, struct cam_out *out);
+/* tracks: host counters of the same time, NULL: none. */
+int cam_json_heatmap_write(const struct cam_heatmap *h, const struct cam_tracks *tracks,
+			   struct cam_out *out);

@@ -117,3 +117,16 @@ void cam_json_notes(struct cam_json *j, unsigned notes)
 	}
 	cam_json_close(j, ']');
 }
+
+void cam_json_waiters(struct cam_json *j, const struct cam_tracks *t)
+{
+	cam_json_open(j, "waited", '[');
+	for (size_t i = 0; i < t->n_waiters; i++) {
+		cam_json_open(j, NULL, '{');
+		cam_json_i64(j, "tid", t->waiters[i].tid);
+		cam_json_text(j, "comm", t->waiters[i].comm);
+		cam_json_u64(j, "waited_ns", t->waiters[i].waited_ns);
+		cam_json_close(j, '}');
+	}
+	cam_json_close(j, ']');
+}

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "render/raster.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define LEFT  92
@@ -16,7 +17,7 @@ struct picture {
 	struct cam_raster raster;
 	const struct cam_heatmap *h;
 	const struct cam_heat_options *o;
-	int column_px, row_px, plot_px;
+	int column_px, row_px, plot_px, tracks_px;
 	struct cam_rgb ink, faint, warn;
 };
 
@@ -61,10 +62,65 @@ static void put_cells(struct picture *p)
 	}
 }
 
+static int lane_height(const struct cam_heat_lane *lane)
+{
+	return lane->n_kinds > 1 ? 34 : 16;
+}
+
+static int tracks_height(const struct cam_tracks *t)
+{
+	struct cam_heat_lane lanes[CAM_HEAT_LANES];
+	size_t n = cam_heat_lanes(t, lanes);
+	int height = n ? 4 : 0;
+	for (size_t i = 0; i < n; i++)
+		height += lane_height(&lanes[i]) + 4;
+	return height;
+}
+
+/* A lane of host counters, those that add up upon each other. */
+static void put_lane(struct picture *p, const struct cam_heat_lane *lane, int top)
+{
+	const struct cam_tracks *t = p->o->tracks;
+	int wide = p->column_px * (int)p->h->n_columns, height = lane_height(lane);
+	cam_raster_rect(&p->raster, LEFT, top, wide, height,
+			cam_heat_colour((struct cam_heat_step){0}, false, p->o->dark));
+	for (size_t bin = 0; bin < t->n; bin++) {
+		int x = LEFT + (int)((size_t)wide * bin / t->n), y = top + height;
+		int w = LEFT + (int)((size_t)wide * (bin + 1) / t->n) - x;
+		if (!cam_heat_lane_known(t, lane, bin)) {
+			cam_raster_rect(&p->raster, x, top, w, height, cam_heat_unseen(p->o->dark));
+			cam_raster_hatch(&p->raster, x, top, w, height, cam_heat_hatch(p->o->dark));
+			continue;
+		}
+		for (size_t k = 0; k < lane->n_kinds; k++) {
+			double part = cam_heat_lane_part(t, lane, lane->kinds[k], bin);
+			int high = isnan(part) ? 0 : (int)(part * height + 0.5);
+			high = high < y - top ? high : y - top;
+			y -= high;
+			cam_raster_rect(&p->raster, x, y, w, high,
+					cam_heat_track_colour(lane->kinds[k], p->o->dark));
+		}
+	}
+}
+
+static void put_tracks(struct picture *p)
+{
+	struct cam_heat_lane lanes[CAM_HEAT_LANES];
+	size_t n = cam_heat_lanes(p->o->tracks, lanes);
+	int top = TOP + p->plot_px + 8;
+	for (size_t i = 0; i < n; i++) {
+		int width = cam_raster_text_width(cam_text_of(lanes[i].label));
+		put_lane(p, &lanes[i], top);
+		put_text(p, LEFT - 8 - width > 2 ? LEFT - 8 - width : 2,
+			 top + lane_height(&lanes[i]) / 2 - 7, lanes[i].label, p->faint);
+		top += lane_height(&lanes[i]) + 4;
+	}
+}
+
 static void put_axes(struct picture *p)
 {
 	const struct cam_heatmap *h = p->h;
-	int wide = p->column_px * (int)h->n_columns, below = TOP + p->plot_px;
+	int wide = p->column_px * (int)h->n_columns, below = TOP + p->plot_px + p->tracks_px;
 	uint64_t tick = cam_heat_tick_ns(h, (unsigned)wide / 120 + 1), at;
 	uint32_t column = cam_heat_next_tick(h, &p->o->zone, tick, 0, &at);
 	int free_from = LEFT;
@@ -96,7 +152,7 @@ static void put_axes(struct picture *p)
 static void put_legend(struct picture *p)
 {
 	const struct cam_heatmap *h = p->h;
-	int y = TOP + p->plot_px + 42, x = LEFT;
+	int y = TOP + p->plot_px + p->tracks_px + 42, x = LEFT;
 	char text[128];
 	put_text(p, x, y, "0", p->faint);
 	x += 16;
@@ -111,6 +167,16 @@ static void put_legend(struct picture *p)
 	cam_raster_rect(&p->raster, x, y, 14, 14, cam_heat_unseen(p->o->dark));
 	cam_raster_hatch(&p->raster, x, y, 14, 14, cam_heat_hatch(p->o->dark));
 	put_text(p, x + 20, y, "not observed", p->faint);
+	x += 20 + cam_raster_text_width(CAM_TEXT("not observed")) + 36;
+	struct cam_heat_lane lanes[CAM_HEAT_LANES];
+	size_t n = cam_heat_lanes(p->o->tracks, lanes);
+	for (size_t k = 0; n && k < lanes[0].n_kinds && lanes[0].n_kinds > 1; k++) {
+		const char *words = cam_heat_track_words(lanes[0].kinds[k]);
+		cam_raster_rect(&p->raster, x, y, 14, 14,
+				cam_heat_track_colour(lanes[0].kinds[k], p->o->dark));
+		put_text(p, x + 20, y, words, p->faint);
+		x += 20 + cam_raster_text_width(cam_text_of(words)) + 16;
+	}
 }
 
 static struct cam_rgb pick(bool dark, uint32_t light_rgb, uint32_t dark_rgb)
@@ -133,13 +199,16 @@ int cam_png_heatmap_write(const struct cam_heatmap *h, const struct cam_heat_opt
 	p.row_px = 400 / (int)h->n_rows;
 	p.row_px = p.row_px < 4 ? 4 : p.row_px > 22 ? 22 : p.row_px;
 	p.plot_px = p.row_px * (int)h->n_rows;
-	int err = cam_raster_init(&p.raster, width, (unsigned)(TOP + p.plot_px + BELOW),
-				  pick(o->dark, 0xffffff, 0x0f1216));
+	p.tracks_px = tracks_height(o->tracks);
+	int err =
+		cam_raster_init(&p.raster, width, (unsigned)(TOP + p.plot_px + p.tracks_px + BELOW),
+				pick(o->dark, 0xffffff, 0x0f1216));
 	if (err)
 		return err;
 	cam_raster_text(&p.raster, 16, 14, o->title, p.ink);
 	cam_raster_text(&p.raster, 16, 38, o->subtitle, p.faint);
 	put_cells(&p);
+	put_tracks(&p);
 	put_axes(&p);
 	put_legend(&p);
 	err = cam_raster_png(&p.raster, out);

@@ -3,7 +3,7 @@
  * The heatmap as an SVG file.
  *
  * What: title, legend, one rectangle a cell that has samples or was not observed, a lane below them
- * for what was missed in each column, the time axis, and what was not seen in words.
+ * for what was missed in each column, lanes of host counters, the time axis, and what was not seen in words.
  *
  * Invariants:
  * 1. A cell of which less than half was observed is hatched, with or without samples; only an observed
@@ -18,6 +18,7 @@
 #include "model/nouns.h"
 #include "render/embedded.h"
 #include "render/label.h"
+#include "render/svg_tracks.h"
 
 #include <math.h>
 
@@ -33,7 +34,7 @@ struct picture {
 	struct cam_out *out;
 	const struct cam_heatmap *h;
 	const struct cam_heat_options *o;
-	int width, row_px, height;
+	int width, row_px, height, tracks_px;
 	double column_px;
 };
 
@@ -72,6 +73,7 @@ static void put_colours(struct picture *p, bool dark)
 				       c.b);
 		}
 	}
+	cam_svg_tracks_colours(p->o->tracks, dark, p->out);
 	struct cam_rgb u = cam_heat_unseen(dark), l = cam_heat_hatch(dark);
 	cam_out_printf(p->out, ".u{fill:#%02x%02x%02x}\n.ul{stroke:#%02x%02x%02x}\n", u.r, u.g, u.b,
 		       l.r, l.g, l.b);
@@ -259,7 +261,7 @@ static void put_time_axis(struct picture *p)
 	const struct cam_heatmap *h = p->h;
 	double span = p->column_px * h->n_columns;
 	uint64_t tick = cam_heat_tick_ns(h, (unsigned)(span / 85) + 1), at;
-	int y = TOP + p->row_px * (int)h->n_rows + LANE;
+	int y = TOP + p->row_px * (int)h->n_rows + LANE + p->tracks_px;
 	uint32_t column = cam_heat_next_tick(h, &p->o->zone, tick, 0, &at);
 	double last = -100;
 	while (column < h->n_columns) {
@@ -308,7 +310,7 @@ static void put_footer(struct picture *p)
 	static const char warn[] = " class=\"w\"";
 	const struct cam_heatmap *h = p->h;
 	const struct cam_seen *s = &h->seen;
-	int y = TOP + p->row_px * (int)h->n_rows + LANE + AXIS + 20;
+	int y = TOP + p->row_px * (int)h->n_rows + LANE + p->tracks_px + AXIS + 20;
 	cam_out_printf(p->out,
 		       "<line class=\"hr\" x1=\"0\" x2=\"%d\" y1=\"%d.5\" y2=\"%d.5\"/>\n"
 		       "<text class=\"s\" x=\"16\" y=\"%d\">",
@@ -356,11 +358,19 @@ int cam_svg_heatmap_write(const struct cam_heatmap *h, const struct cam_heat_opt
 		p.column_px = widest;
 	p.row_px = 400 / (int)h->n_rows;
 	p.row_px = p.row_px < 4 ? 4 : p.row_px > 22 ? 22 : p.row_px;
-	p.height = TOP + p.row_px * (int)h->n_rows + LANE + AXIS + 54;
+	p.tracks_px = cam_svg_tracks_height(o->tracks);
+	p.height = TOP + p.row_px * (int)h->n_rows + LANE + p.tracks_px + AXIS + 54;
 	put_header(&p);
 	put_legend(&p);
 	put_cells(&p);
 	put_lane(&p);
+	cam_svg_tracks_put(&(struct cam_svg_tracks){.tracks = o->tracks,
+						    .heatmap = h,
+						    .zone = o->zone,
+						    .left = LEFT,
+						    .width = p.column_px * h->n_columns,
+						    .top = TOP + p.row_px * (int)h->n_rows + LANE},
+			   out);
 	put_time_axis(&p);
 	put_row_axis(&p);
 	put_footer(&p);

@@ -4,6 +4,7 @@
 #include "base/out.h"
 #include "render/heat_axis.h"
 #include "render/heat_colour.h"
+#include "render/heat_tracks.h"
 
 struct cam_heat_options {
 	struct cam_text title;	  /* empty: "Heatmap" */
@@ -11,8 +12,9 @@ struct cam_heat_options {
 	struct cam_text paint;	  /* what is painted, as it was asked for */
 	enum cam_heat_scale scale;
 	struct cam_heat_zone zone;
-	unsigned width; /* pixels; 0: 1200. In a terminal: characters; 0: 100 */
-	bool dark;	/* of pictures that cannot ask their reader */
+	unsigned width;			 /* pixels; 0: 1200. In a terminal: characters; 0: 100 */
+	bool dark;			 /* of pictures that cannot ask their reader */
+	const struct cam_tracks *tracks; /* host counters of the same time; NULL: none */
 };
 
 /* How many columns a picture of that width has room for. */

@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "render/label.h"
 
+#include <math.h>
+
 #define MARGIN	   8  /* characters for the rows' labels */
 #define WIDEST	   4  /* characters a column, of a short span */
 #define ONE_A_LINE 24 /* up to so many rows each get a line of their own */
@@ -142,6 +144,73 @@ static void put_lane(struct screen *s)
 	cam_out_str(s->out, "\n");
 }
 
+/* One counter, a bin as high as a block: of the lane's full value. */
+static void put_track(struct screen *s, const struct cam_heat_lane *lane,
+		      enum cam_counter_kind kind, const char *label)
+{
+	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	const struct cam_tracks *t = s->o->tracks;
+	size_t all = (size_t)s->h->n_columns * s->wide;
+	cam_out_printf(s->out, "%*s ", MARGIN - 1, label);
+	cam_screen_fore(&s->colour, cam_heat_track_colour(kind, s->o->dark));
+	for (size_t i = 0; i < all; i++) {
+		double part = cam_heat_lane_part(t, lane, kind, i * t->n / all);
+		unsigned eighths = isnan(part) ? 0 : (unsigned)(part * 8 + 0.5);
+		eighths = part > 0 && !eighths ? 1 : eighths;
+		cam_out_str(s->out, isnan(part) ? "?" : blocks[eighths]);
+	}
+	cam_screen_plain(&s->colour);
+	cam_out_str(s->out, "\n");
+}
+
+/* The part of CPU time from which a line of its own is worth it. */
+static bool counts(const struct cam_tracks *t, const struct cam_heat_lane *lane,
+		   enum cam_counter_kind kind)
+{
+	bool any = kind == CAM_COUNTER_USER || kind == CAM_COUNTER_SYSTEM;
+	for (size_t i = 0; i < t->n && !any; i++)
+		any = cam_heat_lane_part(t, lane, kind, i) >= 0.005;
+	return any;
+}
+
+/* Host counters: of CPU time a line each, the others one. */
+static void put_tracks(struct screen *s)
+{
+	struct cam_heat_lane lanes[CAM_HEAT_LANES];
+	const struct cam_tracks *t = s->o->tracks;
+	size_t n = cam_heat_lanes(t, lanes);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < lanes[i].n_kinds; k++) {
+			enum cam_counter_kind kind = lanes[i].kinds[k];
+			if (lanes[i].n_kinds == 1)
+				put_track(s, &lanes[i], kind, lanes[i].label);
+			else if (counts(t, &lanes[i], kind))
+				put_track(s, &lanes[i], kind, cam_heat_track_words(kind));
+		}
+	}
+}
+
+/* "█ 100 %; run queue 12; waited 0.80 s a second; longest: java (812) 3.2 s" */
+static void put_tracks_legend(struct screen *s)
+{
+	struct cam_heat_lane lanes[CAM_HEAT_LANES];
+	const struct cam_tracks *t = s->o->tracks;
+	size_t n = cam_heat_lanes(t, lanes);
+	if (!n)
+		return;
+	cam_out_printf(s->out, "%*s host: █ 100 %%", MARGIN - 1, "");
+	for (size_t i = 0; i < n; i++) {
+		if (cam_track_unit(lanes[i].kinds[0]) != CAM_TRACK_TIME && lanes[i].n_kinds == 1)
+			cam_out_printf(s->out, ", %s %s", lanes[i].label,
+				       cam_heat_lane_full(&lanes[i]).s);
+	}
+	if (t->n_waiters) {
+		cam_out_printf(s->out, "\n%*s waited to run: ", MARGIN - 1, "");
+		cam_heat_waiters_put(t, 3, CAM_LABEL_PLAIN, s->out);
+	}
+	cam_out_str(s->out, "\n");
+}
+
 static void put_axis(struct screen *s)
 {
 	const struct cam_heatmap *h = s->h;
@@ -204,7 +273,9 @@ int cam_text_heatmap_write(const struct cam_heatmap *h, const struct cam_heat_op
 	cam_out_str(out, "\n");
 	put_lines(&s);
 	put_lane(&s);
+	put_tracks(&s);
 	put_axis(&s);
 	put_legend(&s);
+	put_tracks_legend(&s);
 	return out->error;
 }

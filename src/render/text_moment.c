@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "render/figure.h"
+#include "render/heat_tracks.h"
 #include "render/label.h"
 
 #include <inttypes.h>
@@ -112,6 +113,20 @@ static void put_counters(const struct cam_moment *m, struct cam_out *out)
 	}
 }
 
+/* Sampling shows who ran, this who could not; and how many memory cgroups the kernel had to look after. */
+static void put_host(const struct cam_moment *m, struct cam_out *out)
+{
+	const struct cam_track *groups = &m->host.by_kind[CAM_COUNTER_MEMORY_CGROUPS];
+	if (m->host.n_waiters) {
+		cam_out_str(out, "\nwaited to run, of the busiest threads: ");
+		cam_heat_waiters_put(&m->host, 5, CAM_LABEL_PLAIN, out);
+		cam_out_str(out, "\n");
+	}
+	if (m->host.n && groups->mean && groups->mean[0] > 0)
+		cam_out_printf(out, "%smemory cgroups: %.0f\n", m->host.n_waiters ? "" : "\n",
+			       (double)groups->mean[0]);
+}
+
 /* Another table below a line of its own. */
 static void put_table(const struct cam_table *t, const char *title,
 		      const struct cam_text_table_options *o, struct cam_out *out)
@@ -164,6 +179,7 @@ int cam_text_moment_write(const struct cam_moment *m, const struct cam_text_tabl
 	put_table(&m->cores, "cores", o, out);
 	put_busiest(m, out);
 	put_counters(m, out);
+	put_host(m, out);
 	put_events(m, o, out);
 	return out->error;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder, from start to stop: what runs is in the store, by name, and nothing is missing."""
 import fcntl
+import json
 import os
 import struct
 import re
@@ -10,21 +11,53 @@ import time
 import support
 
 
+def cpu_times():
+    """user, nice, system, idle, iowait, irq, softirq, steal: ticks of all CPUs."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        return [int(n) for n in stat.readline().split()[1:9]]
+
+
 class Record(support.Both):
+    counted = {}
+
     def record_spin(self):
         """Both sources look at the same work: the pid of that, and their stores."""
         global _recorded
         if not _recorded:
             recorders = self.both("--window", "2s")
+            before = cpu_times()
             spin = self.start(support.workload("spin31"), "7")
             spin.wait(support.PATIENCE * 2)
+            self.counted.update(kernel=[b - a for a, b in zip(before, cpu_times())])
             stores = {}
             for source, r in recorders.items():
                 self.assertEqual(r.stop(), 0, r.said())
                 self.verify(r.store)
+                self.counted[source] = json.loads(
+                    support.perfcam("heatmap", "--json", "--store", r.store).stdout)["host"]
                 stores[source] = self.folded("--with-pid", store=r.store), self.windows(r.store)
             _recorded = spin.pid, stores
         return _recorded
+
+    def test_the_host_s_counters_are_those_of_proc_stat(self):
+        """Under the heatmap: shares of all CPUs that add up to 1, and to what /proc/stat says of the same time."""
+        self.record_spin()
+        user, nice, system, idle, wait, irq, softirq, steal = self.counted["kernel"]
+        kernel = {"user": user + nice, "system": system, "idle": idle + wait, "steal": steal}
+        whole = user + nice + system + idle + wait + irq + softirq + steal
+        for source in support.sources():
+            host = self.counted[source]
+            bins = [i for i, v in enumerate(host["idle"]) if v is not None]
+            self.assertGreaterEqual(len(bins), 5, host)
+            keys = ("user", "system", "irq", "softirq", "steal", "idle")
+            # Of a single second it may be off by as long as the recorder had to wait for a CPU.
+            whole_of = sum(sum(host[k][i] for k in keys if k in host) for i in bins) / len(bins)
+            self.assertAlmostEqual(whole_of, 1, delta=0.05)
+            for key, ticks in kernel.items():
+                mean = sum(host.get(key, [0] * len(host["idle"]))[i] for i in bins) / len(bins)
+                self.assertAlmostEqual(mean, ticks / whole, delta=0.1, msg=f"{source} {key}")
+            self.assertGreaterEqual(max(v or 0 for v in host["runnable"]), 1)
+            self.assertTrue(host["waited"])
 
     def check_profile(self, source):
         pid, stores = self.record_spin()

@@ -191,16 +191,23 @@ static void test_frames(void **state)
 	source->ops->close(source);
 }
 
-static void add_counter(struct fake_window *f, enum cam_counter_kind kind, uint64_t second,
-			uint64_t span_ns, uint64_t value)
+static void add_counter_of(struct fake_window *f, enum cam_counter_kind kind, uint32_t subject,
+			   uint64_t second, uint64_t span_ns, uint64_t value)
 {
 	fake_add_counter(f, &(struct cam_counter){.time_ns = second * SEC,
 						  .span_ns = span_ns,
 						  .kind = kind,
+						  .subject = subject,
 						  .value = value});
 }
 
-/* Seconds 120 to 124: the run queue is long, a tenth of the time is stolen; the rest is as always. */
+static void add_counter(struct fake_window *f, enum cam_counter_kind kind, uint64_t second,
+			uint64_t span_ns, uint64_t value)
+{
+	add_counter_of(f, kind, 0, second, span_ns, value);
+}
+
+/* Seconds 120 to 124: the run queue is long, a tenth of one CPU's time is stolen; the rest is as always. */
 static void test_counters_that_stand_out(void **state)
 {
 	(void)state;
@@ -208,10 +215,17 @@ static void test_counters_that_stand_out(void **state)
 	fake_sample(f, 121 * SEC, 1, task_of(f, &people[0]), fake_place(f, "main"));
 	f->w.info.start_ns = 100 * SEC;
 	f->w.info.end_ns = 160 * SEC;
+	f->w.info.realtime_ns = 1776222847 * (int64_t)SEC;
 	for (uint64_t s = 101; s <= 160; s++) {
 		bool bad = s > 120 && s <= 124;
 		add_counter(f, CAM_COUNTER_RUNNABLE, s, 0, bad ? 40 : 2);
-		add_counter(f, CAM_COUNTER_STEAL, s, SEC, bad ? SEC / 10 : 0);
+		/* Of a CPU zeros are not written, but for idle. */
+		if (bad)
+			add_counter_of(f, CAM_COUNTER_STEAL, 1, s, SEC, SEC / 10);
+		add_counter_of(f, CAM_COUNTER_IDLE, 0, s, SEC, 0);
+		add_counter_of(f, CAM_COUNTER_IDLE, 1, s, SEC, 0);
+		add_counter_of(f, CAM_COUNTER_RUN_DELAY, 31, s, SEC, SEC / 4);
+		add_counter(f, CAM_COUNTER_MEMORY_CGROUPS, s, 0, 61);
 		add_counter(f, CAM_COUNTER_SWITCHES, s, SEC, 5000);
 		add_counter(f, CAM_COUNTER_PSI_IO, s, SEC, SEC / 20);
 	}
@@ -233,13 +247,17 @@ static void test_counters_that_stand_out(void **state)
 		bool bad = c->kind == CAM_COUNTER_RUNNABLE || c->kind == CAM_COUNTER_STEAL;
 		assert_int_equal(c->stands_out, bad);
 		if (c->kind == CAM_COUNTER_STEAL)
-			assert_int_equal(c->inside, 100); /* per mille */
+			assert_int_equal(c->inside, 50); /* per mille of both CPUs */
 		if (c->kind == CAM_COUNTER_SWITCHES)
 			assert_int_equal(c->inside, 5000000);
 		/* Of the instants the one at 120 s is inside, that of 124 s no more. */
 		if (c->kind == CAM_COUNTER_RUNNABLE)
 			assert_int_equal(c->inside, (2 + 3 * 40) * 1000 / 4);
 	}
+	assert_int_equal(m.host.n_waiters, 1);
+	assert_int_equal(m.host.waiters[0].tid, 31);
+	assert_int_equal(m.host.waiters[0].waited_ns, SEC); /* a quarter of four seconds */
+	assert_int_equal((int)m.host.by_kind[CAM_COUNTER_MEMORY_CGROUPS].mean[0], 61);
 	assert_true(m.has_busiest);
 	assert_int_equal(m.cores.rows[0].values[0].number, 1);
 	cam_moment_free(&m);

@@ -2,11 +2,13 @@
 #include "base/units.h"
 #include "render/heat_axis.h"
 #include "render/heat_colour.h"
+#include "render/png_heatmap.h"
 #include "render/raster.h"
 #include "render/svg_heatmap.h"
 #include "render/text_heatmap.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -143,18 +145,103 @@ static void test_axis(void **state)
 	assert_string_equal(cam_heat_when(&h, &utc, 0, 49).s, "12345.980 s – 12346.000 s");
 }
 
-static char *text_of(const struct cam_heatmap *h, enum cam_text_colours colours)
+static char *text_with(const struct cam_heatmap *h, const struct cam_tracks *tracks,
+		       enum cam_text_colours colours)
 {
 	struct cam_buf buf = CAM_BUF(1 << 20);
 	struct cam_out out;
 	struct cam_heat_options o = {
-		.title = CAM_TEXT("t"), .width = 60, .scale = CAM_SCALE_LINEAR};
+		.title = CAM_TEXT("t"), .width = 60, .scale = CAM_SCALE_LINEAR, .tracks = tracks};
 	cam_out_to_buf(&out, &buf);
 	assert_int_equal(cam_text_heatmap_write(h, &o, colours, &out), 0);
 	assert_int_equal(cam_out_finish(&out), 0);
 	cam_buf_put_u8(&buf, 0);
 	assert_int_equal(buf.error, 0);
 	return (char *)buf.data;
+}
+
+static char *text_of(const struct cam_heatmap *h, enum cam_text_colours colours)
+{
+	return text_with(h, NULL, colours);
+}
+
+/* Host counters of the small map: nothing is known of its first second, none was ever stolen. */
+static struct cam_tracks small_tracks(void)
+{
+	static float user[] = {NAN, 0.5f, 0, 1}, system[] = {NAN, 0.25f, 0, 0},
+		     idle[] = {NAN, 0.25f, 1, 0}, queue[] = {NAN, 2, 4, 8}, io[] = {0, 0, 0, 0.5f},
+		     groups[] = {61, 61, 61, 61};
+	static uint32_t who[4];
+	struct cam_tracks t = {
+		.from_ns = 20000 * DAY * (int64_t)SEC + 3 * 3600 * (int64_t)SEC,
+		.step_ns = SEC,
+		.n = 4,
+		.waiters = {{812, CAM_TEXT("<j>"), 3200 * CAM_NS_PER_MS}},
+		.n_waiters = 1,
+	};
+	t.by_kind[CAM_COUNTER_USER] = (struct cam_track){user, user, who};
+	t.by_kind[CAM_COUNTER_SYSTEM] = (struct cam_track){system, system, who};
+	t.by_kind[CAM_COUNTER_IDLE] = (struct cam_track){idle, idle, who};
+	t.by_kind[CAM_COUNTER_RUNNABLE] = (struct cam_track){queue, queue, who};
+	t.by_kind[CAM_COUNTER_PSI_IO] = (struct cam_track){io, io, who};
+	t.by_kind[CAM_COUNTER_MEMORY_CGROUPS] = (struct cam_track){groups, groups, who};
+	return t;
+}
+
+static void test_tracks_in_the_terminal(void **state)
+{
+	(void)state;
+	struct cam_heatmap h = small_map();
+	struct cam_tracks t = small_tracks();
+	char *text = text_with(&h, &t, CAM_COLOURS_NONE);
+	assert_non_null(strstr(text, "   user ????▄▄▄▄    ████\n"));
+	assert_non_null(strstr(text, " system ????▂▂▂▂        \n"));
+	assert_non_null(strstr(text, "  queue ????▂▂▂▂▄▄▄▄████\n"));
+	assert_non_null(strstr(text, "psi i/o             ▄▄▄▄\n"));
+	assert_non_null(strstr(text, "host: █ 100 %, queue 8.0\n"));
+	assert_non_null(strstr(text, "waited to run: <j> (812) 3.20 s\n"));
+	/* Neither there, nor worth a line. */
+	assert_null(strstr(text, "stolen"));
+	assert_null(strstr(text, "psi mem"));
+	free(text);
+	text = text_of(&h, CAM_COLOURS_NONE);
+	assert_null(strstr(text, "host:"));
+	free(text);
+}
+
+static void test_tracks_in_pictures(void **state)
+{
+	(void)state;
+	struct cam_heatmap h = small_map();
+	struct cam_tracks t = small_tracks();
+	struct cam_buf buf = CAM_BUF(1 << 20), bare = CAM_BUF(1 << 20), with = CAM_BUF(1 << 20);
+	struct cam_out out;
+	struct cam_heat_options o = {.tracks = &t}, none = {0};
+	cam_out_to_buf(&out, &buf);
+	assert_int_equal(cam_svg_heatmap_write(&h, &o, &out), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	cam_buf_put_u8(&buf, 0);
+	const char *svg = strstr((const char *)buf.data, "<g class=\"tracks\">");
+	assert_non_null(svg);
+	assert_non_null(strstr(svg, "url(#hatch)\" x=\"68.00\""));
+	assert_non_null(strstr(svg, "03:00:00.000\nnot observed<"));
+	assert_non_null(strstr(svg, "03:00:01.000\nuser: 50.0"));
+	assert_non_null(strstr(svg, "\nmemory cgroups: 61<"));
+	assert_non_null(strstr(svg, "waited to run: &lt;j&gt; (812) 3.20 s<"));
+	assert_null(strstr(svg, "psi mem"));
+	cam_out_to_buf(&out, &bare);
+	assert_int_equal(cam_png_heatmap_write(&h, &none, &out), 0);
+	cam_out_finish(&out);
+	cam_out_to_buf(&out, &with);
+	assert_int_equal(cam_png_heatmap_write(&h, &o, &out), 0);
+	cam_out_finish(&out);
+	/* A PNG's height stands in its bytes 20 to 23: three lanes and what is between them. */
+	assert_int_equal((with.data[22] << 8 | with.data[23]) -
+				 (bare.data[22] << 8 | bare.data[23]),
+			 34 + 16 + 16 + 4 * 4);
+	cam_buf_free(&buf);
+	cam_buf_free(&bare);
+	cam_buf_free(&with);
 }
 
 static void test_text(void **state)
@@ -230,9 +317,14 @@ static void test_raster(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scales), cmocka_unit_test(test_colours),
-		cmocka_unit_test(test_axis),   cmocka_unit_test(test_text),
-		cmocka_unit_test(test_svg),    cmocka_unit_test(test_raster),
+		cmocka_unit_test(test_scales),
+		cmocka_unit_test(test_colours),
+		cmocka_unit_test(test_axis),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_tracks_in_the_terminal),
+		cmocka_unit_test(test_tracks_in_pictures),
+		cmocka_unit_test(test_svg),
+		cmocka_unit_test(test_raster),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

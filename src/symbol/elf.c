@@ -26,6 +26,7 @@
 #include "base/vec.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_file.h"
+#include "symbol/gopclntab.h"
 #include "symbol/plt.h"
 #include "symbol/sort.h"
 #include "symbol/xz.h"
@@ -175,6 +176,27 @@ static int read_symbols(struct loading *l, enum cam_elf_kind kind)
 	return error ? error : rows.error;
 }
 
+static int keep_go_function(void *arg, uint64_t address, uint64_t bytes, uint32_t name)
+{
+	struct loading *l = arg;
+	const struct symbol s = {
+		.value = address, .bytes = bytes, .name = name, .binding = STB_GLOBAL};
+	return keep_symbol(l, &l->e->sides[CAM_ELF_SYMTAB], &s);
+}
+
+/* A Go program without symbols: what its runtime knows stands for them. One that lies has none. */
+static int read_go_functions(struct loading *l)
+{
+	struct cam_elf_table *t = &l->e->file.symbols[CAM_ELF_SYMTAB];
+	struct cam_gopclntab_names names = {0};
+	if (t->rows)
+		return 0;
+	int error = cam_gopclntab_read(&l->e->file, l->b, &names, keep_go_function, l);
+	t->strings_at = names.at;
+	t->strings_bytes = names.bytes;
+	return error == -ENODATA || error == -EBADMSG ? 0 : error;
+}
+
 /* Where each section of code lies: what bounds symbols without a size. */
 static int read_extents(struct loading *l)
 {
@@ -233,6 +255,8 @@ static int load(struct cam_elf *e, const struct cam_bytes *b)
 		error = read_extents(&l);
 	for (int kind = 0; !error && kind < CAM_ELF_KINDS && e->file.n_segments; kind++) {
 		error = read_symbols(&l, kind);
+		if (!error && kind == CAM_ELF_SYMTAB)
+			error = read_go_functions(&l);
 		if (!error)
 			error = finish_list(&e->sides[kind].sized);
 		if (!error)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Function names of an ELF file by file offset, from .symtab and .dynsym.
+ * Function names of an ELF file by file offset, from .symtab and .dynsym; of a Go program without .symtab from .gopclntab.
  *
  * Sides: the symboliser (or a test) hands over a file that anyone may have made.
  * Offsets are offsets into the file, never addresses: the two differ by what the program headers

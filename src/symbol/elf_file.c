@@ -22,7 +22,7 @@
 
 #define NOTE_BYTES 4096u /* of a note segment that are searched for the build id */
 #define MAX_NOTES  16u
-#define MAX_NAME   20u /* of a section, that is compared */
+#define MAX_NAME   24u /* of a section, that is compared */
 
 struct reading {
 	struct cam_elf_file *f;
@@ -121,6 +121,7 @@ static int read_header(struct reading *r, uint64_t *header_row_bytes)
 	if (error)
 		return error;
 	f->machine = HALF(f, h, Ehdr, e_machine);
+	f->entry = WORD(f, h, Ehdr, e_entry);
 	r->headers_at = WORD(f, h, Ehdr, e_phoff);
 	r->n_headers = HALF(f, h, Ehdr, e_phnum);
 	*header_row_bytes = HALF(f, h, Ehdr, e_phentsize);
@@ -320,15 +321,20 @@ static int take_debug(struct reading *r, const struct cam_elf_section *s)
 	static const char *const known[CAM_ELF_DEBUG_PARTS] = {
 		".debug_info",	      ".debug_abbrev",	".debug_line",	   ".debug_str",
 		".debug_line_str",    ".debug_ranges",	".debug_rnglists", ".debug_addr",
-		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata"};
+		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata",  ".gopclntab"};
+	static const char relocated[] = ".data.rel.ro";
 	char name[MAX_NAME + 1];
 	/* One that lies costs what it would have told, not the rest. */
 	if (!lies_inside(r->b, s->offset, s->bytes))
 		return 0;
 	int error = read_section_name(r, s, name);
+	/* As a position-independent program has Go's. */
+	const char *end =
+		name +
+		(strncmp(name, relocated, sizeof(relocated) - 1) != 0 ? 0 : sizeof(relocated) - 1);
 	for (size_t i = 0; !error && i < CAM_ELF_DEBUG_PARTS; i++) {
 		struct cam_elf_part *part = &r->f->debug[i];
-		if (!part->bytes && !strcmp(name, known[i]))
+		if (!part->bytes && !strcmp(end, known[i]))
 			*part = (struct cam_elf_part){s->offset, s->bytes,
 						      s->flags & SHF_COMPRESSED};
 	}

@@ -41,6 +41,7 @@ enum cam_elf_debug {
 	CAM_ELF_DWARF_PARTS,			  /* those before are DWARF's */
 	CAM_ELF_DEBUG_LINK = CAM_ELF_DWARF_PARTS, /* .gnu_debuglink */
 	CAM_ELF_DEBUG_DATA,			  /* .gnu_debugdata */
+	CAM_ELF_DEBUG_GO, /* .gopclntab: what Go's runtime knows of functions */
 	CAM_ELF_DEBUG_PARTS,
 };
 
@@ -64,6 +65,7 @@ enum cam_elf_kind {
 struct cam_elf_file {
 	bool is_64;
 	uint16_t machine;
+	uint64_t entry; /* where the program starts, an address */
 	struct cam_elf_segment segments[CAM_ELF_MAX_SEGMENTS]; /* executable ones */
 	uint32_t n_segments;
 	bool has_code; /* else it has only what was said about code elsewhere: a debug file */

@@ -46,6 +46,8 @@ static const struct {
 	{"config", "  perfcam config                               effective settings\n"},
 	{"status", "  perfcam status                               how the recorder goes\n"},
 	{"snapshot", "  perfcam snapshot                             seal what there is now\n"},
+	{"events", "  perfcam events --last 12h --severity warning what happened, and mattered\n"
+		   "  perfcam events --match 'reset|Tx timeout'    each with the id for --event\n"},
 	{"mark", "  perfcam mark 'deployed v42'                  an event, now\n"
 		 "  perfcam mark --at 03:14:07 'alert'           or then\n"},
 	{"pin", "  perfcam pin --at 03:14:07 --note incident    keep that window\n"},

@@ -7,6 +7,7 @@ int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_events(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_heatmap(const struct cam_verb *verb, int argc, char **argv);

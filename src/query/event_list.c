@@ -27,13 +27,40 @@ void cam_event_list_free(struct cam_event_list *l)
 	*l = (struct cam_event_list){0};
 }
 
-static bool is_within(const struct cam_walk_window *x, uint64_t time_ns)
+/* By the selection's own times. */
+static bool is_meant(struct cam_walk_window *x, uint64_t time_ns)
 {
+	const struct cam_selection *s = x->walk->selection;
+	if (s->clock == CAM_SELECT_ALWAYS)
+		return true;
+	int64_t t = s->clock == CAM_SELECT_WALL ? cam_walk_wall(x, time_ns) : (int64_t)time_ns;
+	return t != INT64_MIN && t >= s->from_ns && t < s->to_ns;
+}
+
+static bool is_within(struct cam_walk_window *x, uint64_t time_ns)
+{
+	if (time_ns < x->w->info.start_ns || time_ns > x->w->info.end_ns)
+		return is_meant(x, time_ns);
 	for (size_t i = 0; i < x->selector.n_ranges; i++)
 		if (time_ns >= x->selector.ranges[i].from_ns &&
 		    time_ns < x->selector.ranges[i].to_ns)
 			return true;
 	return x->selector.whole;
+}
+
+static bool is_wanted(const struct work *k, const struct cam_event *e)
+{
+	const struct cam_event_list_options *o = k->options;
+	struct cam_text text = cam_string(k->x->tables, e->text);
+	if (e->severity > o->least ||
+	    (o->source.n && !cam_text_equal(o->source, cam_string(k->x->tables, e->source))))
+		return false;
+	for (size_t i = 0; o->match && i < o->match->n; i++) {
+		regmatch_t all = {.rm_so = 0, .rm_eo = (regoff_t)text.n};
+		if (regexec(&o->match->v[i], text.n ? text.p : "", 1, &all, REG_STARTEND) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Strings move while more come: the id for now, the text at the end. */
@@ -49,7 +76,7 @@ static int take_event(void *arg, const struct cam_event *e)
 {
 	struct work *k = arg;
 	struct cam_event_list *l = k->out;
-	if (e->severity > k->options->least || !is_within(k->x, e->time_ns))
+	if (!is_wanted(k, e) || !is_within(k->x, e->time_ns))
 		return 0;
 	int err = cam_vec_reserve(&l->events, &k->cap, l->n + 1, sizeof(*l->events), MAX_EVENTS);
 	struct cam_moment_event v = {

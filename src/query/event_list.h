@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Selection → the events in its times, by time; windows without any are not read. */
+/*
+ * Selection → the events in its times, by time; windows without any are not read. An event that lies outside of the
+ * window that holds it (a line of the kernel's log from before the recorder started) counts by its own time.
+ */
 #pragma once
 #include "query/progress.h"
 #include "query/select.h"
@@ -10,13 +13,16 @@ struct cam_event_list_options {
 	 * 0: all. */
 	size_t most;
 	enum cam_severity least; /* nothing less severe than this is looked at */
+	const struct cam_select_expressions
+		*match;		/* all of them somewhere in its text; NULL: any text */
+	struct cam_text source; /* empty: any */
 	const struct cam_progress *progress;
 };
 
 struct cam_event_list {
 	struct cam_moment_event *events; /* by time */
 	size_t n;
-	size_t n_all;		  /* how many there are, as severe as asked for */
+	size_t n_all;		  /* how many there are of what was asked for */
 	uint64_t unreadable;	  /* windows left out */
 	struct cam_tables *names; /* of the texts */
 };

@@ -107,6 +107,56 @@ static void test_the_severe_ones_stay(void **state)
 	s->ops->close(s);
 }
 
+/* Lines from before the recorder started are in its first window, and count by their own time. */
+static void test_what_was_before_the_window(void **state)
+{
+	(void)state;
+	struct fake_window *f = window(100, 10);
+	fake_add_event(f, 40 * NS, CAM_SEVERITY_ERR, "kmsg", "long before");
+	fake_add_event(f, 95 * NS, CAM_SEVERITY_ERR, "kmsg", "before");
+	fake_add_event(f, 105 * NS, CAM_SEVERITY_ERR, "kmsg", "in it");
+	struct cam_source *s = source(&f, 1);
+	struct cam_event_list l = list(s, 90, 200, 0, CAM_SEVERITY_DEBUG);
+	assert_int_equal(l.n, 2);
+	assert_true(cam_text_equal(l.events[0].text, CAM_TEXT("before")));
+	assert_int_equal(l.events[0].wall_ns, WALL + 95ll * (int64_t)NS);
+	cam_event_list_free(&l);
+	l = list(s, 100, 200, 0, CAM_SEVERITY_DEBUG);
+	assert_int_equal(l.n, 1);
+	cam_event_list_free(&l);
+	s->ops->close(s);
+}
+
+static void test_by_text_and_source(void **state)
+{
+	(void)state;
+	struct fake_window *f = window(100, 10);
+	fake_add_event(f, 101 * NS, CAM_SEVERITY_ERR, "kmsg", "ena eth0: Tx timeout");
+	fake_add_event(f, 102 * NS, CAM_SEVERITY_ERR, "kmsg", "ena eth1: reset");
+	fake_add_event(f, 103 * NS, CAM_SEVERITY_ERR, "mark", "ena eth0: Tx timeout seen");
+	fake_add_event(f, 104 * NS, CAM_SEVERITY_ERR, "kmsg", "");
+	struct cam_source *s = source(&f, 1);
+	struct cam_select_expressions e = {0};
+	char why[200];
+	struct cam_selection all;
+	cam_selection_init(&all);
+	assert_int_equal(cam_select_expression_add(&e, CAM_TEXT("^ena"), why, sizeof(why)), 0);
+	assert_int_equal(cam_select_expression_add(&e, CAM_TEXT("timeout"), why, sizeof(why)), 0);
+	struct cam_event_list_options o = {.least = CAM_SEVERITY_DEBUG, .match = &e};
+	struct cam_event_list l;
+	assert_int_equal(cam_event_list_build(s, &all, &o, &l), 0);
+	assert_int_equal(l.n, 2);
+	cam_event_list_free(&l);
+	o.source = CAM_TEXT("kmsg");
+	assert_int_equal(cam_event_list_build(s, &all, &o, &l), 0);
+	assert_int_equal(l.n, 1);
+	assert_true(cam_text_equal(l.events[0].text, CAM_TEXT("ena eth0: Tx timeout")));
+	cam_event_list_free(&l);
+	cam_select_expressions_free(&e);
+	cam_selection_free(&all);
+	s->ops->close(s);
+}
+
 static void test_nothing(void **state)
 {
 	(void)state;
@@ -123,6 +173,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_order_with_wall_times),
 		cmocka_unit_test(test_the_severe_ones_stay),
+		cmocka_unit_test(test_what_was_before_the_window),
+		cmocka_unit_test(test_by_text_and_source),
 		cmocka_unit_test(test_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

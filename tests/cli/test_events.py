@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`events`: marks of a store, found by text, severity and time; and by their ids again."""
+import json
+
+import synth
+import tap
+from support import Case
+from synth import Sample
+
+END = 1776222847  # 2026-04-15T03:14:07Z, the header's "captured on"
+HOSTILE = "evil \x1b[2J\r\n\u202e</script> \xff\"'&<b>"
+
+
+class Events(Case):
+    def setUp(self):
+        super().setUp()
+        samples = [Sample(b"busy", 7, i % 2, 5_000_000_000 + i * 10_000, [b"work", b"main"])
+                   for i in range(30_000)]
+        self.good("import", "--store", self.store, "-",
+                  stdin=synth.text_of(samples, captured="Wed Apr 15 03:14:07 2026"))
+        for ago, text in ((250, "deploy 42"), (200, "deploy 43"), (100, HOSTILE), (10, "rolled back")):
+            self.good("mark", text, "--at", f"@{END - ago}", "--store", self.store)
+
+    def events(self, *args, code=0):
+        return json.loads(self.good("events", *args, "--json", "--store", self.store, code=code))
+
+    def texts(self, *args):
+        return [e["text"] for e in self.events(*args)["events"]]
+
+    def test_by_time_text_and_source(self):
+        everything = self.events()
+        self.assertEqual(everything["all"], 4)
+        self.assertEqual(self.texts(), ["deploy 42", "deploy 43", HOSTILE, "rolled back"])
+        first = everything["events"][0]
+        self.assertEqual((first["source"], first["severity"]), ("mark", 5))
+        self.assertLess(abs(first["time_ns"] - (END - 250) * 10**9), 2_000_000)
+        self.assertEqual(self.texts("--match", "^deploy"), ["deploy 42", "deploy 43"])
+        self.assertEqual(self.texts("--match", "4[23]$", "--from", f"@{END - 220}"), ["deploy 43"])
+        self.assertEqual(self.texts("--source", "kmsg"), [])
+        self.assertEqual(self.texts("--severity", "warning"), [])
+        self.assertEqual(self.texts("--severity", "5", "--at", f"@{END - 10}"), ["rolled back"])
+        limited = self.events("-n", "1")
+        self.assertEqual((limited["all"], [e["text"] for e in limited["events"]]), (4, ["rolled back"]))
+
+    def test_an_id_is_stable_and_leads_back(self):
+        ids = {e["id"]: e["text"] for e in self.events()["events"]}
+        self.assertEqual(len(ids), 4)
+        for event, text in ids.items():
+            self.assertRegex(event, "^ev-[0-9a-f]{12}$")
+            self.assertEqual(self.texts("--event", event, "--around", "1s"), [text])
+            self.assertEqual(self.texts("--event", event[3:11], "--around", "1s"), [text])
+        self.check_fails("events", "--event", "ev-", "--store", self.store, code=2)
+
+    def test_hostile_text_is_only_text(self):
+        out = self.good("events", "--store", self.store)
+        self.check_terminal(out)
+        # A line each, below the heading.
+        self.assertEqual(len(out.decode().splitlines()), 5)
+        self.assertIn("no such event", self.good("events", "--match", "nothing", "--store", self.store).decode())
+
+    def check_fails(self, *args, code):
+        r = tap.perfcam(*args)
+        self.assertEqual(r.returncode, code, r)
+        return r
+
+    def test_what_is_wrong_is_said(self):
+        for args in (("--match", "("), ("--severity", "loud"), ("one", "two"), ("--last", "x")):
+            r = self.check_fails("events", *args, "--store", self.store, code=2)
+            self.assertEqual(r.stdout, b"")
+
+
+tap.main()

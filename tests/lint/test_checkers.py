@@ -202,12 +202,13 @@ class Checkers(unittest.TestCase):
         self.fails("check-tidy", {"src/base/x.c": SPDX + "int f(\n"}, "src/base/x.c")
 
     def test_docs_good(self):
-        text = "`src/base/a.c`, `base/a.h`, [x](src/base/a.c), `src/<room>/x.c`, [y](https://y.example)\n"
+        text = "`src/base/a.c`, `src/base/a.c:cam_a`, `base/a.h`, [x](src/base/a.c), `src/<room>/x.c`, [y](https://y.example)\n"
         self.passes("check-docs", {"README.md": text})
         self.passes("check-docs", {"README.md": "`base/none.h` (reserved)\n"})
 
     def test_docs_names_a_missing_file(self):
-        for text in ("`src/base/none.c`", "`base/none.h`", "[x](none.md)", "`tools/none`"):
+        for text in ("`src/base/none.c`", "`base/none.h`", "[x](none.md)", "`tools/none`",
+                     "`src/base/a.c:cam`", "`src/base/none.c:cam_a`"):
             self.fails("check-docs", {"README.md": text + "\n"}, "README.md:1: there is no")
 
     def test_registered_good(self):

@@ -28,3 +28,4 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_serve(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_verify(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv);

@@ -335,8 +335,8 @@ static int build_coverage(struct cam_source *source, const struct cam_selection 
 	return 0;
 }
 
-int cam_moment_build(struct cam_source *source, const struct cam_selection *s,
-		     const struct cam_moment_options *o, struct cam_moment *out)
+int cam_moment_look(struct cam_source *source, const struct cam_selection *s,
+		    const struct cam_moment_options *o, struct cam_moment *out)
 {
 	struct build b = {.out = out, .options = o};
 	struct cam_walk walk = {0};
@@ -350,8 +350,18 @@ int cam_moment_build(struct cam_source *source, const struct cam_selection *s,
 		finish_texts(out);
 	if (!err)
 		judge_counters(&b);
-	if (!err)
-		err = find_host(source, s, out);
+	if (err)
+		cam_moment_free(out);
+	return err;
+}
+
+int cam_moment_build(struct cam_source *source, const struct cam_selection *s,
+		     const struct cam_moment_options *o, struct cam_moment *out)
+{
+	int err = cam_moment_look(source, s, o, out);
+	if (err)
+		return err;
+	err = find_host(source, s, out);
 	if (!err)
 		err = build_tables(source, s, o, out);
 	if (!err)

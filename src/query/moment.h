@@ -16,3 +16,6 @@ struct cam_moment_options {
  */
 int cam_moment_build(struct cam_source *source, const struct cam_selection *s,
 		     const struct cam_moment_options *o, struct cam_moment *out);
+/* The same without tables and coverage: window, time, events and counters. */
+int cam_moment_look(struct cam_source *source, const struct cam_selection *s,
+		    const struct cam_moment_options *o, struct cam_moment *out);

@@ -63,8 +63,8 @@ static struct cam_figure local_time(const struct cam_text_table_options *o, int6
 	return cam_figure_utc(wall_ns + east * ns, with_date);
 }
 
-static void put_events(const struct cam_moment *m, const struct cam_text_table_options *o,
-		       struct cam_out *out)
+void cam_text_events_write(const struct cam_moment *m, const struct cam_text_table_options *o,
+			   struct cam_out *out)
 {
 	if (!m->n_events)
 		return;
@@ -91,7 +91,7 @@ static void put_amount(struct cam_out *out, enum cam_counter_kind kind, uint64_t
 		cam_out_printf(out, "%" PRIu64 ".%" PRIu64, v / 1000, v % 1000 / 100);
 }
 
-static void put_counters(const struct cam_moment *m, struct cam_out *out)
+void cam_text_counters_write(const struct cam_moment *m, struct cam_out *out)
 {
 	bool any = false;
 	for (size_t i = 0; i < m->n_counters; i++) {
@@ -178,8 +178,8 @@ int cam_text_moment_write(const struct cam_moment *m, const struct cam_text_tabl
 	put_table(&m->functions, "functions", o, out);
 	put_table(&m->cores, "cores", o, out);
 	put_busiest(m, out);
-	put_counters(m, out);
+	cam_text_counters_write(m, out);
 	put_host(m, out);
-	put_events(m, o, out);
+	cam_text_events_write(m, o, out);
 	return out->error;
 }

@@ -13,3 +13,7 @@ int cam_text_moment_write(const struct cam_moment *m, const struct cam_text_tabl
 			  struct cam_out *out);
 /* "run queue", …; NULL: not one of those that moments have. */
 const char *cam_text_counter_words(enum cam_counter_kind kind);
+/* Those counters that stand out, below a line of their own; nothing where none does. The same of events. */
+void cam_text_counters_write(const struct cam_moment *m, struct cam_out *out);
+void cam_text_events_write(const struct cam_moment *m, const struct cam_text_table_options *o,
+			   struct cam_out *out);

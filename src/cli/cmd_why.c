@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+#include "cli/heading.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "cli/viewing.h"
+#include "query/why.h"
+#include "render/json_why.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FINDINGS 3u
+
+struct why_arguments {
+	struct cam_viewing v;
+	unsigned limit;
+	const char *baseline, *colour;
+	struct cam_selection against;
+};
+
+/* What finds the same data again, for the commands: only what a shell takes as it is. */
+static void say_where(const struct why_arguments *a, char *room, size_t bytes)
+{
+	const char *option = a->v.from.file ? "-i" : "--store";
+	const char *path = a->v.from.file ? a->v.from.file : a->v.from.store;
+	room[0] = 0;
+	if (path && strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				 "/._-+:@%=,") == strlen(path))
+		snprintf(room, bytes, "%s %s", option, path);
+}
+
+static void put_heading(const struct cam_why *w, struct cam_out *out)
+{
+	char when[400] = "";
+	cam_heading_when(&w->seen, when, sizeof(when));
+	if (when[0])
+		cam_out_printable(out, cam_text_of(when));
+	if (w->cpus)
+		cam_out_printf(out, " · %u CPUs", w->cpus);
+	if (w->busy >= 0)
+		cam_out_printf(out, ", %.0f %% busy", w->busy * 100);
+	cam_out_str(out, "\n");
+}
+
+static int show(const struct why_arguments *a, const struct cam_why *w)
+{
+	char where[1200];
+	struct cam_time_world world = cam_range_world();
+	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
+	say_where(a, where, sizeof(where));
+	o.where = cam_text_of(where);
+	struct cam_output *output = cam_output_open(a->v.out);
+	if (!output)
+		return CAM_EXIT_FAILED;
+	struct cam_out *out = cam_output_stream(output);
+	if (a->v.json) {
+		struct cam_json j = {out, false};
+		cam_json_open(&j, NULL, '{');
+		cam_json_why(&j, w, &o);
+		cam_json_close(&j, '}');
+		cam_out_str(out, "\n");
+	} else {
+		put_heading(w, out);
+		cam_text_why_write(w, &o, out);
+	}
+	int status = cam_output_commit(output);
+	return status ? status : cam_heading_judge(&w->seen);
+}
+
+/* --baseline: "auto", or a selection in words. */
+static int read_baseline(struct why_arguments *a)
+{
+	char why[CAM_WHEN_WHY_BYTES];
+	cam_selection_init(&a->against);
+	if (!a->baseline || !strcmp(a->baseline, "auto"))
+		return CAM_EXIT_OK;
+	a->against.world = cam_filters_world();
+	a->against.when.world = a->against.world.time;
+	if (cam_selection_read(&a->against, cam_text_of(a->baseline), why, sizeof(why)) ||
+	    cam_selection_check(&a->against, why, sizeof(why)))
+		return cam_usage("--baseline: %s", why);
+	if (cam_when_is_empty(&a->against.when) || !cam_selection_is_plain(&a->against) ||
+	    a->against.cpus)
+		return cam_usage("--baseline takes times, like 'from=02:00 to=03:00' or 'last=2h'; "
+				 "filters hold for both sides");
+	a->against.clock = CAM_SELECT_WHEN;
+	return cam_picking_settle(&a->against, &a->v.in);
+}
+
+static int say_error(const struct why_arguments *a, int err)
+{
+	if (err == -ENODATA)
+		return cam_failed("%s: nothing was recorded then; see perfcam ls", a->v.in.name);
+	if (err == -EDOM)
+		return cam_failed("%s: its samples have no times: folded stacks have none",
+				  a->v.in.name);
+	if (err == -E2BIG)
+		return cam_failed("%s: that is too long to explain: choose at most 10 minutes",
+				  a->v.in.name);
+	return cam_viewing_failed(&a->v, err);
+}
+
+static int answer(struct why_arguments *a)
+{
+	struct cam_why w;
+	int status = read_baseline(a);
+	if (status)
+		return status;
+	struct cam_why_options o = {.limit = a->limit ? a->limit : FINDINGS,
+				    .baseline = a->against.clock == CAM_SELECT_ALWAYS ? NULL
+										      : &a->against,
+				    .progress = &a->v.bar.progress};
+	int err = cam_why_build(a->v.in.source, &a->v.selection, &o, &w);
+	cam_progress_bar_end(&a->v.bar);
+	if (err)
+		return say_error(a, err);
+	status = show(a, &w);
+	cam_why_free(&w);
+	return status;
+}
+
+int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
+{
+	static const char examples[] =
+		"Examples:\n"
+		"  perfcam why 03:14:07                           what was different then?\n"
+		"  perfcam why ev-3f9a01c2d4e5                    around an event\n"
+		"  perfcam why -90s --around 10s --json\n"
+		"  perfcam why 03:14:07 --baseline 'from=02:00 to=03:00'";
+	struct why_arguments a = {0};
+	const struct cam_option options[] = {
+		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "findings (default: 3)"},
+		{"baseline", 0, CAM_OPTION_TEXT, &a.baseline, "auto|SELECTION",
+		 "compare with this (default: all that is kept)"},
+		CAM_VIEWING_OPTIONS(a.v),
+		CAM_OPTION_TITLE(examples),
+		{0},
+	};
+	int n_rest;
+	bool done;
+	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return status;
+	const char *argument = n_rest ? argv[0] : NULL;
+	if (n_rest > 1)
+		return cam_usage("why takes one time or event, not also '%s'", argv[1]);
+	if (argument && !strncmp(argument, "ev-", 3)) {
+		if (a.v.range.event)
+			return cam_usage("why takes one event, not also '%s'", argument);
+		a.v.range.event = argument + 3;
+		argument = NULL;
+	}
+	if (cam_range_is_empty(&a.v.range, argument))
+		return cam_usage("why what? a time or an event: %s", CAM_TIME_TRY);
+	status = cam_viewing_open(&a.v, argument);
+	if (status)
+		return status;
+	status = answer(&a);
+	cam_selection_free(&a.against);
+	return cam_viewing_close(&a.v, status);
+}

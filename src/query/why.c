@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From scores to an answer.
+ *
+ * Every second of the history is scored (why_scan.h), the samples of what is asked about are read with their stacks
+ * (why_rows.h), and what scored there is grouped by whose it is: a function or cgroup whose surplus is one
+ * process's is that process's finding, not one more. A finding is reported where fewer than 3 % of other
+ * moments hold anything that scores as high (why_judge.h); what stopped is judged by itself, and comes after
+ * what ran: the two scores have no common scale.
+ *
+ * Invariants: 1. One finding for each process name. 2. A sample is claimed by one finding: a function or
+ * cgroup that is nothing unusual without what better ones have claimed is none. 3. What is not significant
+ * is given, too, behind the rest, as evidence.
+ *
+ * Example: kubelet's pid 4711 scores 109, its name 80, show_smap 95 (of which kubelet has 98 %): one finding, of
+ * pid 4711, with show_smap as what it did.
+ */
+#include "query/why.h"
+
+#include "query/moment.h"
+#include "query/why_explain.h"
+#include "query/why_judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LOOKED_AT 80u /* functions and cgroups whose owner is asked for */
+#define MAX_EVENTS    20u
+#define WAITED_SHARE  0.1 /* of the time: a thread that waited so much is named */
+
+struct group {
+	struct cam_why_candidate lead;
+	struct cam_why_candidate process; /* the best that is a process or name; score 0: none */
+	uint32_t name;			  /* a process's; 0: function or cgroup by itself */
+	double p;
+	bool rare, process_rare;
+};
+
+struct build {
+	const struct cam_why_options *o;
+	struct cam_why *out;
+	struct cam_why_history h;
+	struct cam_why_rows rows;
+	struct cam_why_scan scan;
+	struct cam_why_judge judge;
+	struct cam_why_explaining e;
+	struct group *groups;
+	size_t n_groups;
+};
+
+static int by_score(const void *x, const void *y)
+{
+	const struct cam_why_candidate *a = x, *b = y;
+	if (a->stopped != b->stopped)
+		return a->stopped ? 1 : -1;
+	return a->score > b->score ? -1 : a->score < b->score;
+}
+
+static struct cam_why_which which_of(const struct cam_why_candidate *c)
+{
+	return (struct cam_why_which){c->entity, c->of, c->at, c->length};
+}
+
+static bool of_processes(const struct cam_why_candidate *c)
+{
+	return c->entity == CAM_WHY_NAME || c->entity == CAM_WHY_PROCESS;
+}
+
+static uint32_t name_of(const struct build *b, const struct cam_why_candidate *c)
+{
+	return c->entity == CAM_WHY_NAME ? c->of : b->h.processes[c->of].name;
+}
+
+static struct group *find_group(struct build *b, uint32_t name, bool stopped)
+{
+	for (size_t i = 0; i < b->n_groups && name; i++) {
+		if (b->groups[i].name == name && b->groups[i].lead.stopped == stopped)
+			return &b->groups[i];
+	}
+	return NULL;
+}
+
+/* Candidates come best first, so the first of a group leads it. */
+static int group_candidates(struct build *b)
+{
+	struct cam_why_scan *s = &b->scan;
+	unsigned looked_at = 0;
+	int err = 0;
+	b->groups = calloc(s->n_candidates + 1, sizeof(*b->groups));
+	if (!b->groups)
+		return -ENOMEM;
+	if (s->n_candidates)
+		qsort(s->candidates, s->n_candidates, sizeof(*s->candidates), by_score);
+	for (size_t i = 0; i < s->n_candidates && !err; i++) {
+		const struct cam_why_candidate *c = &s->candidates[i];
+		struct cam_why_which w = which_of(c);
+		uint32_t name = 0, claimed;
+		if (of_processes(c))
+			name = name_of(b, c);
+		else if (looked_at++ < MAX_LOOKED_AT)
+			err = cam_why_owner(&b->e, &w, &name, &claimed);
+		else
+			continue;
+		struct group *g = find_group(b, name, c->stopped);
+		double p = cam_why_judge_p(&b->judge, c);
+		bool rare = cam_why_judge_is_rare(&b->judge, c);
+		if (!g) {
+			g = &b->groups[b->n_groups++];
+			*g = (struct group){.lead = *c, .name = name, .p = p, .rare = rare};
+		}
+		g->p = p < g->p ? p : g->p;
+		g->rare = g->rare || rare;
+		if (of_processes(c) && c->score > g->process.score) {
+			g->process = *c;
+			g->process_rare = rare;
+		}
+	}
+	return err;
+}
+
+static double share_of(const struct build *b, double samples, unsigned seconds)
+{
+	if (!b->h.cpus || !b->h.period_ns)
+		return -1;
+	return samples * (double)b->h.period_ns / 1e9 / seconds / b->h.cpus;
+}
+
+static enum cam_why_kind kind_of(const struct group *g)
+{
+	if (g->lead.stopped)
+		return CAM_WHY_STOPPED;
+	if (g->name)
+		return CAM_WHY_MORE_PROCESS;
+	return g->lead.entity == CAM_WHY_CGROUP ? CAM_WHY_MORE_CGROUP : CAM_WHY_MORE_FUNCTION;
+}
+
+/* A process's own numbers are told, where they are telling; else those of its function. */
+static const struct cam_why_candidate *shown(const struct group *g)
+{
+	return g->process.score > 0 && (g->process_rare || !g->rare) ? &g->process : &g->lead;
+}
+
+static void fill_numbers(const struct build *b, const struct group *g, struct cam_why_finding *f)
+{
+	const struct cam_why_candidate *c = shown(g);
+	uint64_t second;
+	cam_why_axis_boot(&b->h.axis, c->at, &second);
+	*f = (struct cam_why_finding){
+		.kind = kind_of(g),
+		.process = {NULL, g->name},
+		.pid = CAM_PID_NONE,
+		.cpu = CAM_CPU_NONE,
+		.samples = c->x,
+		.expected = c->law.mean,
+		.share = share_of(b, c->x, c->length),
+		.baseline = share_of(b, c->law.mean, c->length),
+		.before = c->before,
+		.days = c->days,
+		.score = g->lead.score,
+		.p = g->p,
+		.significant = g->rare,
+		.episodes = c->episodes,
+		.wall_ns = b->h.axis.wall_ns[c->at],
+		.clock_ns = second * 1000000000u,
+		.length_ns = c->length * 1000000000ull,
+		.span_ns = c->length * 1000000000ull,
+	};
+	if (c->entity == CAM_WHY_CGROUP)
+		f->cgroup = (struct cam_text){NULL, c->of};
+	if (c->entity == CAM_WHY_PROCESS)
+		f->pid = b->h.processes[c->of].pid;
+}
+
+/* A function by itself heads its own path. */
+static void head_path(const struct build *b, uint32_t function, struct cam_why_finding *f)
+{
+	uint32_t name = b->h.functions[function].name;
+	if (f->n_path && f->path[0].n == name)
+		return;
+	size_t n = f->n_path < CAM_WHY_PATH ? f->n_path : CAM_WHY_PATH - 1;
+	memmove(&f->path[1], &f->path[0], n * sizeof(f->path[0]));
+	f->path[0] = (struct cam_text){NULL, name};
+	f->n_path = n + 1;
+	f->path_samples = f->explained;
+}
+
+/* 1: it is a finding; 0: nothing is left of it. */
+static int make_finding(struct build *b, const struct group *g, struct cam_why_finding *f)
+{
+	const struct cam_why_candidate *c = shown(g);
+	struct cam_why_which w = which_of(c);
+	fill_numbers(b, g, f);
+	if (c->stopped)
+		return 1;
+	if (!g->name) {
+		/* What better findings have explained is no news. */
+		struct cam_why_candidate rest = *c;
+		uint32_t name, claimed;
+		int err = cam_why_owner(&b->e, &w, &name, &claimed);
+		rest.x -= claimed < rest.x ? claimed : rest.x;
+		rest.score = cam_why_surge(rest.x, rest.law);
+		if (err || rest.score <= 0 || (g->rare && !cam_why_judge_is_rare(&b->judge, &rest)))
+			return err;
+	}
+	struct cam_text name = f->process, cgroup = f->cgroup;
+	int err = cam_why_explain(&b->e, &w, f);
+	if (err)
+		return err;
+	if (g->name)
+		f->process = name;
+	else if (c->entity == CAM_WHY_FUNCTION)
+		head_path(b, c->of, f);
+	if (c->entity == CAM_WHY_CGROUP)
+		f->cgroup = cgroup;
+	return 1;
+}
+
+/* Rare ones first; among both, surges before stops; then by score. Stops that are not rare say nothing. */
+static int by_telling(const void *x, const void *y)
+{
+	const struct group *a = x, *b = y;
+	if (a->rare != b->rare)
+		return a->rare ? -1 : 1;
+	return by_score(&a->lead, &b->lead);
+}
+
+static int make_findings(struct build *b)
+{
+	struct cam_why *w = b->out;
+	size_t limit = b->o->limit, closest = 0;
+	int made = 0;
+	qsort(b->groups, b->n_groups, sizeof(*b->groups), by_telling);
+	w->findings = calloc(2 * limit + 1, sizeof(*w->findings));
+	if (!w->findings)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->n_groups && made >= 0; i++) {
+		const struct group *g = &b->groups[i];
+		if (g->rare ? w->n_significant == limit : closest == limit || g->lead.stopped)
+			continue;
+		made = make_finding(b, g, &w->findings[w->n_findings]);
+		if (made <= 0)
+			continue;
+		w->n_findings++;
+		w->n_significant += g->rare;
+		closest += !g->rare;
+	}
+	return made < 0 ? made : 0;
+}
+
+static int by_delay(const void *x, const void *y)
+{
+	const struct cam_why_delay *a = x, *b = y;
+	return a->inside_ns > b->inside_ns ? -1 : a->inside_ns < b->inside_ns;
+}
+
+/* Threads that waited a tenth of the time, and twice as much as in the rest of the window. */
+static void find_waits(struct build *b)
+{
+	struct cam_why_rows *r = &b->rows;
+	if (r->n_delays)
+		qsort(r->delays, r->n_delays, sizeof(*r->delays), by_delay);
+	for (size_t i = 0; i < r->n_delays && b->out->n_waits < CAM_WHY_WAITS; i++) {
+		const struct cam_why_delay *d = &r->delays[i];
+		struct cam_why_wait v = {.tid = d->tid, .name = {NULL, d->name}, .outside = -1};
+		if (!d->inside_span_ns)
+			continue;
+		v.inside = (double)d->inside_ns / (double)d->inside_span_ns;
+		if (d->outside_span_ns)
+			v.outside = (double)d->outside_ns / (double)d->outside_span_ns;
+		if (v.inside >= WAITED_SHARE && v.inside >= 2 * v.outside)
+			b->out->waits[b->out->n_waits++] = v;
+	}
+}
+
+static void count_seconds(struct build *b)
+{
+	const struct cam_why_axis *a = &b->h.axis;
+	struct cam_why *w = b->out;
+	for (uint32_t t = 0; t < a->n; t++) {
+		bool seen = a->flags[t] & CAM_WHY_SEEN;
+		w->asked_s += !!(a->flags[t] & CAM_WHY_ASKED);
+		w->asked_unobserved_s += (a->flags[t] & CAM_WHY_ASKED) && !seen;
+		if (a->flags[t] & CAM_WHY_BASELINE) {
+			w->history_s += seen;
+			w->unobserved_s += !seen;
+		}
+		w->functions_s += seen && (a->flags[t] & CAM_WHY_FUNCTIONS);
+	}
+	/* A second more than each boot has lies between boots. */
+	w->unobserved_s -= w->unobserved_s < a->n_boots ? w->unobserved_s : a->n_boots;
+	w->cpus = b->h.cpus;
+	w->period_ns = b->h.period_ns;
+	w->left_out = b->h.left_out;
+	uint64_t observed = w->asked_s - w->asked_unobserved_s;
+	w->busy = observed ? share_of(b, (double)b->rows.n, (unsigned)w->asked_s) : -1;
+	w->moments = b->judge.surges.apart;
+	w->threshold = cam_why_judge_threshold(&b->judge, false);
+	w->stop_threshold = cam_why_judge_threshold(&b->judge, true);
+	w->coarse = cam_why_judge_is_coarse(&b->judge);
+}
+
+static void finish_text(const struct build *b, struct cam_text *t)
+{
+	*t = cam_string(b->h.names, (struct cam_str_id){(uint32_t)t->n});
+}
+
+/* Strings move while more come: ids until now. */
+static void finish_texts(struct build *b)
+{
+	struct cam_why *w = b->out;
+	for (size_t i = 0; i < w->n_findings; i++) {
+		struct cam_why_finding *f = &w->findings[i];
+		finish_text(b, &f->process);
+		finish_text(b, &f->cgroup);
+		for (size_t k = 0; k < f->n_path; k++)
+			finish_text(b, &f->path[k]);
+	}
+	for (size_t i = 0; i < w->n_cores; i++) {
+		finish_text(b, &w->cores[i].process);
+		finish_text(b, &w->cores[i].function);
+	}
+	for (size_t i = 0; i < w->n_waits; i++)
+		finish_text(b, &w->waits[i].name);
+	w->names = b->h.names;
+	b->h.names = NULL;
+}
+
+static unsigned asked_seconds(const struct cam_why_axis *a)
+{
+	unsigned n = 0;
+	for (uint32_t t = 0; t < a->n; t++)
+		n += !!(a->flags[t] & CAM_WHY_ASKED);
+	return n ? n : 1;
+}
+
+static int answer(struct build *b, struct cam_source *source, const struct cam_selection *s)
+{
+	struct cam_why_history_options from = {.asked = s,
+					       .baseline = b->o->baseline,
+					       .samples = b->o->samples ? b->o->samples
+									: CAM_WHY_SAMPLES,
+					       .progress = b->o->progress};
+	int err = cam_why_history_build(source, &from, &b->h);
+	if (!err)
+		err = cam_why_rows_read(source, s, &b->h, &b->rows);
+	if (b->rows.period_ns)
+		b->h.period_ns = b->rows.period_ns;
+	if (!err)
+		err = cam_why_scan_run(&b->h, &b->scan);
+	if (!err)
+		err = cam_why_judge_make(&b->h.axis, &b->scan, asked_seconds(&b->h.axis),
+					 &b->judge);
+	if (err)
+		return err;
+	b->e = (struct cam_why_explaining){.h = &b->h,
+					   .rows = &b->rows,
+					   .period_ns = b->h.period_ns ? b->h.period_ns : 10309278,
+					   .claimed = calloc(b->rows.n + 1, 1)};
+	err = b->e.claimed ? group_candidates(b) : -ENOMEM;
+	if (!err)
+		err = make_findings(b);
+	if (!err)
+		err = cam_why_full_cores(&b->e, b->out);
+	if (err)
+		return err;
+	find_waits(b);
+	count_seconds(b);
+	finish_texts(b);
+	b->out->seen = b->rows.seen;
+	b->out->strings = b->rows.strings;
+	b->rows.strings = NULL;
+	return 0;
+}
+
+int cam_why_build(struct cam_source *source, const struct cam_selection *s,
+		  const struct cam_why_options *o, struct cam_why *out)
+{
+	struct build b = {.o = o, .out = out};
+	struct cam_moment_options look = {.max_events = MAX_EVENTS};
+	*out = (struct cam_why){0};
+	if (s->clock == CAM_SELECT_ALWAYS ||
+	    (uint64_t)s->to_ns - (uint64_t)s->from_ns > CAM_WHY_MAX_ASKED_NS)
+		return -E2BIG;
+	int err = answer(&b, source, s);
+	if (!err)
+		err = cam_moment_look(source, s, &look, &out->moment);
+	free(b.e.claimed);
+	free(b.groups);
+	cam_why_judge_free(&b.judge);
+	cam_why_scan_free(&b.scan);
+	cam_why_rows_free(&b.rows);
+	cam_why_history_free(&b.h);
+	if (err)
+		cam_why_free(out);
+	return err;
+}
+
+void cam_why_free(struct cam_why *w)
+{
+	cam_moment_free(&w->moment);
+	free(w->findings);
+	if (w->names)
+		cam_tables_free(w->names);
+	free(w->names);
+	free(w->strings);
+	*w = (struct cam_why){0};
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/why_axis.h"
+
+#include "base/units.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+#define MAX_BOOTS      1024u
+#define WHOLE_MS       990u /* of a second that counts as covered */
+#define LOST_OF_TENTHS 1u   /* samples lost in a second that counts as observed */
+
+static struct cam_why_boot *find_boot(const struct cam_why_axis *a, const struct cam_boot_id *id)
+{
+	for (size_t i = 0; i < a->n_boots; i++) {
+		if (!memcmp(&a->boots[i].id, id, sizeof(*id)))
+			return &a->boots[i];
+	}
+	return NULL;
+}
+
+int cam_why_axis_add(struct cam_why_axis *a, const struct cam_window_info *info)
+{
+	uint64_t first = info->start_ns / CAM_NS_PER_SEC, last = info->end_ns / CAM_NS_PER_SEC;
+	uint64_t all = 0, longer = last - first + 2;
+	struct cam_why_boot *b = find_boot(a, &info->boot_id);
+	for (size_t i = 0; i < a->n_boots; i++)
+		all += a->boots[i].last - a->boots[i].first + 2;
+	if (b) {
+		first = first < b->first ? first : b->first;
+		last = last > b->last ? last : b->last;
+		longer = last - first - (b->last - b->first);
+	}
+	if (longer > CAM_WHY_MAX_SECONDS || all + longer > CAM_WHY_MAX_SECONDS)
+		return -E2BIG;
+	if (b) {
+		b->first = first;
+		b->last = last;
+		return 0;
+	}
+	int err = cam_vec_reserve(&a->boots, &a->cap_boots, a->n_boots + 1, sizeof(*a->boots),
+				  MAX_BOOTS);
+	if (!err)
+		a->boots[a->n_boots++] =
+			(struct cam_why_boot){.id = info->boot_id, .first = first, .last = last};
+	return err;
+}
+
+int cam_why_axis_make(struct cam_why_axis *a)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n_boots; i++) {
+		struct cam_why_boot *b = &a->boots[i];
+		b->base = (uint32_t)n;
+		/* A second between boots, so that no sum reaches from one into the next. */
+		n += b->last - b->first + 2;
+	}
+	a->n = (uint32_t)n;
+	a->flags = calloc(n + 1, sizeof(*a->flags));
+	a->wall_ns = calloc(n + 1, sizeof(*a->wall_ns));
+	a->covered_ms = calloc(n + 1, sizeof(*a->covered_ms));
+	a->due = calloc(n + 1, sizeof(*a->due));
+	a->lost = calloc(n + 1, sizeof(*a->lost));
+	if (!a->flags || !a->wall_ns || !a->covered_ms || !a->due || !a->lost)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->n; i++)
+		a->wall_ns[i] = INT64_MIN;
+	return 0;
+}
+
+void cam_why_axis_free(struct cam_why_axis *a)
+{
+	free(a->boots);
+	free(a->flags);
+	free(a->wall_ns);
+	free(a->covered_ms);
+	free(a->due);
+	free(a->lost);
+	*a = (struct cam_why_axis){0};
+}
+
+uint32_t cam_why_axis_find(const struct cam_why_axis *a, const struct cam_boot_id *boot,
+			   uint64_t second)
+{
+	const struct cam_why_boot *b = find_boot(a, boot);
+	if (!b || second < b->first || second > b->last)
+		return CAM_WHY_NOWHERE;
+	return b->base + (uint32_t)(second - b->first);
+}
+
+const struct cam_why_boot *cam_why_axis_boot(const struct cam_why_axis *a, uint32_t at,
+					     uint64_t *second)
+{
+	const struct cam_why_boot *b = &a->boots[0];
+	for (size_t i = 1; i < a->n_boots && a->boots[i].base <= at; i++)
+		b = &a->boots[i];
+	*second = b->first + (at - b->base);
+	return b;
+}
+
+void cam_why_axis_cover(struct cam_why_axis *a, const struct cam_window_info *info)
+{
+	for (uint64_t ns = info->start_ns; ns < info->end_ns;) {
+		uint64_t next = (ns / CAM_NS_PER_SEC + 1) * CAM_NS_PER_SEC;
+		uint64_t to = next < info->end_ns ? next : info->end_ns;
+		uint32_t at = cam_why_axis_find(a, &info->boot_id, ns / CAM_NS_PER_SEC);
+		if (at != CAM_WHY_NOWHERE)
+			a->covered_ms[at] +=
+				(uint32_t)((to - ns + CAM_NS_PER_MS / 2) / CAM_NS_PER_MS);
+		ns = next;
+	}
+}
+
+void cam_why_axis_settle(struct cam_why_axis *a)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (a->covered_ms[i] >= WHOLE_MS &&
+		    a->lost[i] * 10ull <= a->due[i] * LOST_OF_TENTHS)
+			a->flags[i] |= CAM_WHY_SEEN;
+		else
+			a->flags[i] &= (uint8_t)~CAM_WHY_FUNCTIONS;
+	}
+}

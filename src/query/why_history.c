@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Two short walks mark the seconds that are asked about and those that may be compared with; then one goes
+ * over all windows that are near enough. Of each it takes the footer's samples per process and second, and of
+ * those nearest to the question the samples themselves, second by second: they come in that order, so one
+ * second's stacks are summed, walked once each, and forgotten.
+ *
+ * Bounds: 2^21 seconds, 2^25 cells of processes and of functions each: what is farther away is left out and
+ * counted.
+ */
+#include "query/why_history.h"
+
+#include "base/units.h"
+#include "base/vec.h"
+#include "query/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CELLS      (1u << 25)
+#define MAX_NAME_BYTES (256u << 20)
+#define NEAR_SECONDS   6u
+
+struct build {
+	struct cam_why_history *h;
+	const struct cam_why_history_options *o;
+	uint8_t *plan; /* by window of the source: PLAN_… */
+	size_t n_windows;
+	size_t near;	  /* the window that is asked about */
+	uint64_t busiest; /* samples of a CPU in a second: the most there are */
+	/* Of the window that is read. */
+	const struct cam_tables *tables;
+	uint32_t *process_of, *function_of; /* by task, function: + 1 */
+	uint32_t *stack_n, *task_n;	    /* samples of the second */
+	size_t cap_stack_n, n_stack_n;
+	uint32_t *stacks, *tasks; /* those that have any */
+	size_t n_stacks, cap_stacks, n_tasks, cap_tasks;
+	uint32_t *function_n, *function_mark;
+	uint32_t *functions;
+	size_t n_functions_met, cap_functions_met, n_function_room, cap_function_n,
+		cap_function_mark;
+	uint32_t mark;
+	uint32_t at; /* the second; CAM_WHY_NOWHERE: none yet */
+	bool want_processes, want_functions;
+};
+
+enum { PLAN_TAKE = 1, PLAN_FUNCTIONS = 2 };
+
+/* Marks the seconds of a selection. */
+struct marking {
+	struct cam_why_axis *axis;
+	uint8_t flag;
+	size_t first; /* window touched */
+	bool any;
+};
+
+static void mark_range(struct marking *m, const struct cam_window_info *info, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	uint64_t half = CAM_NS_PER_SEC / 2;
+	bool brief = to_ns - from_ns < 2 * CAM_NS_PER_SEC;
+	for (uint64_t s = from_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < to_ns; s++) {
+		uint64_t a = s * CAM_NS_PER_SEC, b = a + CAM_NS_PER_SEC;
+		uint64_t overlap = (to_ns < b ? to_ns : b) - (from_ns > a ? from_ns : a);
+		uint32_t at = cam_why_axis_find(m->axis, &info->boot_id, s);
+		if (at != CAM_WHY_NOWHERE && (brief || overlap >= half))
+			m->axis->flags[at] |= m->flag;
+	}
+}
+
+static int mark_window(void *self, struct cam_walk_window *x)
+{
+	struct marking *m = self;
+	const struct cam_window_info *info = &x->w->info;
+	x->samples_done = true;
+	if (info->clock == CAM_CLOCK_ABSENT)
+		return 0;
+	if (!m->any)
+		m->first = x->index;
+	m->any = true;
+	if (!m->axis->n)
+		return 0;
+	for (size_t i = 0; i < x->selector.n_ranges; i++) {
+		struct cam_range r = x->selector.ranges[i];
+		r.from_ns = r.from_ns < info->start_ns ? info->start_ns : r.from_ns;
+		r.to_ns = r.to_ns > info->end_ns ? info->end_ns : r.to_ns;
+		if (r.from_ns < r.to_ns)
+			mark_range(m, info, r.from_ns, r.to_ns);
+	}
+	return 0;
+}
+
+static int mark(struct build *b, struct cam_source *source, const struct cam_selection *s,
+		uint8_t flag, struct marking *m)
+{
+	const struct cam_walk_view view = {.self = m, .open = mark_window};
+	struct cam_walk walk = {0};
+	*m = (struct marking){.axis = &b->h->axis, .flag = flag};
+	int err = cam_walk(source, s, &view, &walk);
+	cam_walk_free(&walk);
+	return err;
+}
+
+/* Which windows to take, nearest first, as far as the axis and the samples allow. */
+static int plan_windows(struct build *b, struct cam_source *source)
+{
+	uint64_t samples = 0;
+	b->n_windows = source->ops->count(source);
+	b->plan = calloc(b->n_windows + 1, 1);
+	if (!b->plan)
+		return -ENOMEM;
+	for (size_t distance = 0; distance < b->n_windows; distance++) {
+		for (int side = 0; side < 2; side++) {
+			const struct cam_window_info *info;
+			size_t i = side ? b->near + distance : b->near - distance;
+			if (i >= b->n_windows || (side && !distance) ||
+			    source->ops->info(source, i, &info) || info->clock == CAM_CLOCK_ABSENT)
+				continue;
+			int err = cam_why_axis_add(&b->h->axis, info);
+			if (err && err != -E2BIG)
+				return err;
+			b->h->left_out += err == -E2BIG;
+			if (err)
+				continue;
+			b->plan[i] = PLAN_TAKE;
+			samples += info->samples;
+			if (samples <= b->o->samples || !distance)
+				b->plan[i] |= PLAN_FUNCTIONS;
+		}
+	}
+	return cam_why_axis_make(&b->h->axis);
+}
+
+static int add_cell(struct cam_why_cells *c, uint32_t of, uint32_t at, uint64_t n)
+{
+	int err = cam_vec_reserve(&c->v, &c->cap, c->n + 1, sizeof(*c->v), MAX_CELLS);
+	if (!err)
+		c->v[c->n++] =
+			(struct cam_why_cell){of, at, n > UINT32_MAX ? UINT32_MAX : (uint32_t)n};
+	return err;
+}
+
+static int add_process(struct build *b, uint32_t process, uint64_t n)
+{
+	struct cam_why_process *p = &b->h->processes[process];
+	if (b->at < p->first || p->first == UINT32_MAX)
+		p->first = b->at;
+	if (b->at > p->last)
+		p->last = b->at;
+	return add_cell(&b->h->by_process, process, b->at, n);
+}
+
+/* From the footer. */
+struct leaders {
+	struct build *b;
+	const struct cam_window_info *info;
+	struct leader {
+		int32_t pid;
+		uint32_t process;
+	} * v;
+	size_t n;
+};
+
+static int by_pid(const void *x, const void *y)
+{
+	const struct leader *a = x, *b = y;
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static int on_process_cell(void *arg, const struct cam_process_cell *c)
+{
+	struct leaders *l = arg;
+	struct leader key = {.pid = c->pid};
+	const struct leader *found = bsearch(&key, l->v, l->n, sizeof(*l->v), by_pid);
+	l->b->at = cam_why_axis_find(&l->b->h->axis, &l->info->boot_id, c->second);
+	if (!c->pid || !found || l->b->at == CAM_WHY_NOWHERE)
+		return 0;
+	return add_process(l->b, found->process, c->samples);
+}
+
+static int take_footer(struct build *b, struct cam_walk_window *x)
+{
+	const struct cam_tables *t = x->tables;
+	struct leaders l = {.b = b, .info = &x->w->info};
+	int err = 0;
+	l.v = calloc(t->n_tasks + 1, sizeof(*l.v));
+	if (!l.v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
+		const struct cam_task *k = &t->tasks[i];
+		err = cam_why_process_of(b->h, t, i, &l.v[l.n].process);
+		l.v[l.n++].pid = k->pid == CAM_PID_NONE ? k->tid : k->pid;
+	}
+	qsort(l.v, l.n, sizeof(*l.v), by_pid);
+	if (!err)
+		err = x->w->ops->process_cells(x->w, on_process_cell, &l);
+	free(l.v);
+	return err;
+}
+
+/* What was due and lost in each second. */
+static int on_cell(void *arg, const struct cam_cell *c)
+{
+	struct cam_walk_window *x = arg;
+	struct build *b = x->own;
+	uint32_t at = cam_why_axis_find(&b->h->axis, &x->w->info.boot_id, c->second);
+	if (at == CAM_WHY_NOWHERE)
+		return 0;
+	b->h->axis.due[at] += (uint32_t)c->busy;
+	if (c->busy > b->busiest)
+		b->busiest = c->busy;
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+		b->h->axis.due[at] += (uint32_t)c->by_cause[i];
+		if (cam_cause_is_loss((enum cam_cause)i))
+			b->h->axis.lost[at] += (uint32_t)c->by_cause[i];
+	}
+	return 0;
+}
+
+static void note_window(struct build *b, struct cam_walk_window *x)
+{
+	struct cam_why_axis *a = &b->h->axis;
+	const struct cam_window_info *info = &x->w->info;
+	b->h->cpus = info->cpus > b->h->cpus ? info->cpus : b->h->cpus;
+	for (size_t i = 0; i < x->tables->n_etypes && !b->h->period_ns; i++)
+		b->h->period_ns = x->tables->etypes[i].period_ns;
+	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
+		uint32_t at = cam_why_axis_find(a, &info->boot_id, s);
+		if (at == CAM_WHY_NOWHERE)
+			continue;
+		a->wall_ns[at] = cam_walk_wall(x, s * CAM_NS_PER_SEC);
+		if (b->want_functions)
+			a->flags[at] |= CAM_WHY_FUNCTIONS;
+	}
+}
+
+static int open_window(void *self, struct cam_walk_window *x)
+{
+	struct build *b = self;
+	const struct cam_tables *t = x->tables;
+	uint8_t plan = x->index < b->n_windows ? b->plan[x->index] : 0;
+	x->samples_done = true;
+	x->own = b;
+	b->tables = NULL;
+	if (!(plan & PLAN_TAKE))
+		return 0;
+	bool plain = cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus && t->n_etypes == 1;
+	b->want_functions = plan & PLAN_FUNCTIONS;
+	b->want_processes = !plain;
+	b->tables = t;
+	b->at = CAM_WHY_NOWHERE;
+	note_window(b, x);
+	int err = x->w->ops->cells(x->w, on_cell, x);
+	if (!err && plain)
+		err = take_footer(b, x);
+	b->at = CAM_WHY_NOWHERE;
+	if (err || !(b->want_functions || b->want_processes))
+		return err;
+	x->samples_done = false;
+	b->process_of = calloc(t->n_tasks + 1, sizeof(*b->process_of));
+	b->task_n = calloc(t->n_tasks + 1, sizeof(*b->task_n));
+	b->function_of = calloc(t->n_functions + 2, sizeof(*b->function_of));
+	return b->process_of && b->task_n && b->function_of ? 0 : -ENOMEM;
+}
+
+/* Room for the counts of one more function, of all windows. */
+static int function_room(struct build *b)
+{
+	size_t n = b->h->n_functions;
+	if (n <= b->n_function_room)
+		return 0;
+	int err = cam_vec_reserve(&b->function_n, &b->cap_function_n, n, sizeof(uint32_t),
+				  CAM_MAX_ROWS);
+	if (!err)
+		err = cam_vec_reserve(&b->function_mark, &b->cap_function_mark, n, sizeof(uint32_t),
+				      CAM_MAX_ROWS);
+	if (!err)
+		err = cam_vec_reserve(&b->functions, &b->cap_functions_met, n, sizeof(uint32_t),
+				      CAM_MAX_ROWS);
+	if (err)
+		return err;
+	memset(b->function_n + b->n_function_room, 0, (n - b->n_function_room) * sizeof(uint32_t));
+	memset(b->function_mark + b->n_function_room, 0,
+	       (n - b->n_function_room) * sizeof(uint32_t));
+	b->n_function_room = n;
+	return 0;
+}
+
+static int add_frame(struct build *b, uint32_t function, uint32_t n)
+{
+	uint32_t slot =
+		function < b->tables->n_functions ? function : (uint32_t)b->tables->n_functions;
+	uint32_t f = b->function_of[slot];
+	int err = 0;
+	if (!f) {
+		err = cam_why_function_of(b->h, b->tables, function, &f);
+		if (!err)
+			err = function_room(b);
+		if (err)
+			return err;
+		b->function_of[slot] = ++f;
+	}
+	f--;
+	if (b->function_mark[f] == b->mark)
+		return 0;
+	b->function_mark[f] = b->mark;
+	if (!b->function_n[f])
+		b->functions[b->n_functions_met++] = f;
+	b->function_n[f] += n;
+	return 0;
+}
+
+static int end_stacks(struct build *b)
+{
+	const struct cam_tree *tree = &b->tables->stacks;
+	int err = 0;
+	for (size_t i = 0; i < b->n_stacks && !err; i++) {
+		uint32_t stack = b->stacks[i];
+		b->mark++;
+		for (uint32_t x = stack; x && x < tree->n && !err; x = tree->parent[x])
+			err = add_frame(b, tree->item[x], b->stack_n[stack]);
+		b->stack_n[stack] = 0;
+	}
+	for (size_t i = 0; i < b->n_functions_met; i++) {
+		uint32_t f = b->functions[i];
+		if (!err && b->at != CAM_WHY_NOWHERE)
+			err = add_cell(&b->h->by_function, f, b->at, b->function_n[f]);
+		b->function_n[f] = 0;
+	}
+	b->n_functions_met = 0;
+	b->n_stacks = 0;
+	return err;
+}
+
+static int end_second(struct build *b)
+{
+	int err = b->want_functions ? end_stacks(b) : 0;
+	for (size_t i = 0; i < b->n_tasks && !err; i++) {
+		uint32_t task = b->tasks[i], p = b->process_of[task];
+		if (!p) {
+			err = cam_why_process_of(b->h, b->tables, task, &p);
+			b->process_of[task] = ++p;
+		}
+		if (!err && b->at != CAM_WHY_NOWHERE && b->h->processes[p - 1].pid)
+			err = add_process(b, p - 1, b->task_n[task]);
+		b->task_n[task] = 0;
+	}
+	b->n_tasks = 0;
+	return err;
+}
+
+static int add_stack(struct build *b, uint32_t stack)
+{
+	if (stack >= b->n_stack_n) {
+		int err = cam_vec_reserve(&b->stack_n, &b->cap_stack_n, (size_t)stack + 1,
+					  sizeof(*b->stack_n), UINT32_MAX);
+		if (err)
+			return err;
+		memset(b->stack_n + b->n_stack_n, 0,
+		       (stack + 1 - b->n_stack_n) * sizeof(*b->stack_n));
+		b->n_stack_n = (size_t)stack + 1;
+	}
+	if (b->stack_n[stack]++)
+		return 0;
+	int err = cam_vec_reserve(&b->stacks, &b->cap_stacks, b->n_stacks + 1, sizeof(*b->stacks),
+				  UINT32_MAX);
+	if (err)
+		b->stack_n[stack] = 0;
+	else
+		b->stacks[b->n_stacks++] = stack;
+	return err;
+}
+
+static int add_task(struct build *b, uint32_t task)
+{
+	if (task >= b->tables->n_tasks || b->task_n[task]++)
+		return 0;
+	int err = cam_vec_reserve(&b->tasks, &b->cap_tasks, b->n_tasks + 1, sizeof(*b->tasks),
+				  UINT32_MAX);
+	if (!err)
+		b->tasks[b->n_tasks++] = task;
+	return err;
+}
+
+static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
+{
+	struct build *b = self;
+	const struct cam_batch *batch = rows->batch;
+	uint64_t last = UINT64_MAX;
+	int err = 0;
+	for (size_t i = 0; i < rows->n && !err; i++) {
+		size_t k = rows->index[i];
+		uint64_t second = batch->time_ns[k] / CAM_NS_PER_SEC;
+		if (second != last) {
+			uint32_t at = cam_why_axis_find(&b->h->axis, &x->w->info.boot_id, second);
+			err = at == b->at ? 0 : end_second(b);
+			b->at = at;
+			last = second;
+		}
+		if (!err && b->want_functions)
+			err = add_stack(b, batch->stack[k]);
+		if (!err && b->want_processes)
+			err = add_task(b, batch->task[k]);
+	}
+	return err;
+}
+
+/* Samples are missing, nobody knows from which second. */
+static void forget_functions(struct build *b, const struct cam_window_info *info)
+{
+	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
+		uint32_t at = cam_why_axis_find(&b->h->axis, &info->boot_id, s);
+		if (at != CAM_WHY_NOWHERE)
+			b->h->axis.flags[at] &= (uint8_t)~CAM_WHY_FUNCTIONS;
+	}
+}
+
+static int close_window(void *self, struct cam_walk_window *x, int err)
+{
+	struct build *b = self;
+	if (!x->samples_done && b->function_of) {
+		int ended = end_second(b);
+		err = err ? err : ended;
+	}
+	free(b->process_of);
+	free(b->task_n);
+	free(b->function_of);
+	b->process_of = b->task_n = b->function_of = NULL;
+	b->n_stacks = b->n_tasks = 0;
+	/* What cannot be read was not observed. */
+	if (!err && b->tables == x->tables)
+		cam_why_axis_cover(&b->h->axis, &x->w->info);
+	if (x->w->damage.samples)
+		forget_functions(b, &x->w->info);
+	/* Full: what there is is enough; farther windows are missed. */
+	if (err == -E2BIG) {
+		b->h->left_out++;
+		err = 0;
+	}
+	return err;
+}
+
+static void spread_asked(struct cam_why_axis *a)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (!(a->flags[i] & CAM_WHY_ASKED))
+			continue;
+		uint32_t from = i > NEAR_SECONDS ? i - NEAR_SECONDS : 0;
+		for (uint32_t k = from; k < a->n && k <= i + NEAR_SECONDS; k++)
+			a->flags[k] |= CAM_WHY_NEAR;
+	}
+}
+
+static int walk_all(struct build *b, struct cam_source *source)
+{
+	const struct cam_walk_view view = {
+		.self = b,
+		.open = open_window,
+		.rows = on_rows,
+		.close = close_window,
+		.progress = b->o->progress,
+		.columns = CAM_COL_TIME | CAM_COL_TASK,
+		.wall = true,
+	};
+	struct cam_walk walk = {0};
+	struct cam_selection always = *b->o->asked;
+	always.clock = CAM_SELECT_ALWAYS;
+	always.one_boot = false;
+	int err = cam_walk(source, &always, &view, &walk);
+	if (!err)
+		err = cam_walk_keep_seen(&walk, &b->h->seen, &b->h->strings);
+	cam_walk_free(&walk);
+	return err;
+}
+
+static int run(struct build *b, struct cam_source *source)
+{
+	struct marking m;
+	int err = mark(b, source, b->o->asked, 0, &m);
+	if (!err && !m.any)
+		err = -ENODATA;
+	b->near = m.first;
+	if (!err)
+		err = plan_windows(b, source);
+	if (!err && !b->o->whole)
+		err = mark(b, source, b->o->asked, CAM_WHY_ASKED, &m);
+	if (err)
+		return err;
+	if (b->o->baseline)
+		err = mark(b, source, b->o->baseline, CAM_WHY_BASELINE, &m);
+	else
+		for (uint32_t i = 0; i < b->h->axis.n; i++)
+			b->h->axis.flags[i] |= CAM_WHY_BASELINE;
+	if (!err)
+		err = walk_all(b, source);
+	/* Other tools' files do not say how often they sample: their fullest second does. */
+	if (!b->h->period_ns && b->busiest)
+		b->h->period_ns = CAM_NS_PER_SEC / b->busiest;
+	cam_why_axis_settle(&b->h->axis);
+	spread_asked(&b->h->axis);
+	return err;
+}
+
+int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
+			  struct cam_why_history *h)
+{
+	struct build b = {.h = h, .o = o};
+	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names))};
+	int err = h->names ? cam_tables_init(h->names, MAX_NAME_BYTES) : -ENOMEM;
+	if (!err)
+		err = run(&b, source);
+	free(b.plan);
+	free(b.stack_n);
+	free(b.stacks);
+	free(b.tasks);
+	free(b.function_n);
+	free(b.function_mark);
+	free(b.functions);
+	return err;
+}
+
+void cam_why_history_free(struct cam_why_history *h)
+{
+	cam_why_axis_free(&h->axis);
+	if (h->names)
+		cam_tables_free(h->names);
+	free(h->names);
+	free(h->processes);
+	free(h->functions);
+	cam_index_free(&h->process_index);
+	cam_index_free(&h->function_index);
+	free(h->by_process.v);
+	free(h->by_function.v);
+	free(h->strings);
+	*h = (struct cam_why_history){0};
+}
+
+int cam_why_cells_sort(struct cam_why_cells *c, size_t n, uint32_t **starts)
+{
+	uint32_t *from = calloc(n + 2, sizeof(*from));
+	struct cam_why_cell *sorted = malloc((c->n + 1) * sizeof(*sorted));
+	if (!from || !sorted) {
+		free(from);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		from[c->v[i].of + 2]++;
+	for (size_t i = 2; i < n + 2; i++)
+		from[i] += from[i - 1];
+	for (size_t i = 0; i < c->n; i++)
+		sorted[from[c->v[i].of + 1]++] = c->v[i];
+	free(c->v);
+	c->v = sorted;
+	c->cap = c->n + 1;
+	*starts = from;
+	return 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What `why` compares with: how many samples each process and each function had in each second, over all
+ * windows that are kept.
+ *
+ * Processes come from footers, where a window has one event type and nothing is filtered: no sample is read. Functions
+ * need stacks: those of the windows nearest to what is asked about are read, up to a number of samples. A
+ * process is known by pid and start time; its name is its main thread's, numbers of kernel threads left out
+ * (kworker/3:1 is kworker). A function counts once in a stack, however often it is in it.
+ */
+#pragma once
+#include "query/progress.h"
+#include "query/select.h"
+#include "query/views.h"
+#include "query/why_axis.h"
+
+struct cam_why_process {
+	int32_t pid;
+	uint64_t start_ns;
+	uint32_t name, cgroup; /* strings of names; cgroup 0: not known */
+	uint32_t first, last;  /* seconds of the axis in which it was sampled */
+	bool named;	       /* by its main thread */
+};
+
+struct cam_why_function {
+	uint32_t name; /* a string */
+	bool kernel;
+};
+
+/* Samples of a process or function in a second. Several of one second add up. */
+struct cam_why_cell {
+	uint32_t of, at, n;
+};
+
+struct cam_why_cells {
+	struct cam_why_cell *v;
+	size_t n, cap;
+};
+
+struct cam_why_history {
+	struct cam_why_axis axis;
+	struct cam_tables *names;
+	struct cam_why_process *processes;
+	size_t n_processes, cap_processes;
+	struct cam_index process_index;
+	struct cam_why_function *functions;
+	size_t n_functions, cap_functions;
+	struct cam_index function_index;
+	struct cam_why_cells by_process, by_function;
+	uint32_t cpus;
+	uint64_t period_ns; /* of samples; 0: not known */
+	uint64_t left_out;  /* windows: too far away, or too much */
+	struct cam_seen seen;
+	char *strings;
+};
+
+struct cam_why_history_options {
+	const struct cam_selection *asked;    /* settled; its filters hold for the history, too */
+	const struct cam_selection *baseline; /* settled; NULL: everything */
+	uint64_t samples;		      /* to read for functions, at most */
+	bool whole; /* all that is asked for is history: nothing is singled out */
+	const struct cam_progress *progress;
+};
+
+/* Errors as cam_walk()'s; -ENODATA: nothing with times was asked for. To be freed either way. */
+int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
+			  struct cam_why_history *h);
+void cam_why_history_free(struct cam_why_history *h);
+
+/* The process of a task of a window's tables, by content. -ENOMEM, -E2BIG. */
+int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
+		       uint32_t *out);
+int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
+			uint32_t *out);
+/* "kworker" of "kworker/u8:3": what a kernel thread's name says beside its number. */
+struct cam_text cam_why_name(struct cam_text comm);
+/* Sorted by `of`: where the cells of each begin, n + 1 numbers that the caller frees. -ENOMEM. */
+int cam_why_cells_sort(struct cam_why_cells *c, size_t n, uint32_t **starts);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/why_judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define COARSE_MARGIN 1.25 /* above the best other moment */
+#define COARSE_LEAST  8.0
+
+static int descending(const void *x, const void *y)
+{
+	const float *a = x, *b = y;
+	return *a > *b ? -1 : *a < *b;
+}
+
+/* The best of sums that lie within [t, t + width). */
+static float best_in(float *const boards[CAM_WHY_LENGTHS], uint32_t t, unsigned width)
+{
+	float best = 0;
+	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && length <= width; length++) {
+		const float *board = boards[length - 1];
+		for (uint32_t i = t; i + length <= t + width; i++)
+			best = board[i] > best ? board[i] : best;
+	}
+	return best;
+}
+
+/* Moments whose seconds have all the flags, away from what is asked about. */
+static int fill(struct cam_why_null *null, const struct cam_why_axis *a, uint8_t need,
+		unsigned width, float *const one[CAM_WHY_LENGTHS],
+		float *const two[CAM_WHY_LENGTHS])
+{
+	unsigned stride = width > 40 ? width / 20 : 1;
+	uint32_t whole = 0; /* seconds up to here that are fit */
+	uint64_t fit = 0;
+	null->best = calloc(a->n / stride + 1, sizeof(*null->best));
+	if (!null->best)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < a->n; t++) {
+		bool good =
+			(a->flags[t] & (need | CAM_WHY_BASELINE)) == (need | CAM_WHY_BASELINE) &&
+			!(a->flags[t] & CAM_WHY_NEAR);
+		whole = good ? whole + 1 : 0;
+		fit += good;
+		if (whole < width || t % stride)
+			continue;
+		float best = best_in(one, t + 1 - width, width);
+		float other = two ? best_in(two, t + 1 - width, width) : 0;
+		null->best[null->n++] = other > best ? other : best;
+	}
+	null->apart = null->n ? fit / width : 0;
+	qsort(null->best, null->n, sizeof(*null->best), descending);
+	return 0;
+}
+
+int cam_why_judge_make(const struct cam_why_axis *a, const struct cam_why_scan *s, unsigned width,
+		       struct cam_why_judge *j)
+{
+	uint32_t seen = 0, read = 0;
+	*j = (struct cam_why_judge){0};
+	for (uint32_t t = 0; t < a->n; t++) {
+		seen += !!(a->flags[t] & CAM_WHY_SEEN);
+		read += (a->flags[t] & CAM_WHY_SEEN) && (a->flags[t] & CAM_WHY_FUNCTIONS);
+	}
+	j->split = read < seen - seen / 50;
+	int err = fill(&j->surges, a, CAM_WHY_SEEN, width, s->by_process,
+		       j->split ? NULL : s->by_function);
+	if (!err)
+		err = fill(&j->functions, a, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, width,
+			   s->by_function, NULL);
+	if (!err)
+		err = fill(&j->stops, a, CAM_WHY_SEEN, width, s->stopped, NULL);
+	return err;
+}
+
+void cam_why_judge_free(struct cam_why_judge *j)
+{
+	free(j->surges.best);
+	free(j->functions.best);
+	free(j->stops.best);
+	*j = (struct cam_why_judge){0};
+}
+
+static double share_above(const struct cam_why_null *null, double score)
+{
+	size_t low = 0, high = null->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (null->best[middle] >= (float)score)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	double share = null->n ? (double)low / (double)null->n : 1;
+	double least = 1 / (1 + (double)null->apart);
+	return share > least ? share : least;
+}
+
+static const struct cam_why_null *null_of(const struct cam_why_judge *j,
+					  const struct cam_why_candidate *c)
+{
+	if (c->stopped)
+		return &j->stops;
+	return j->split && c->entity == CAM_WHY_FUNCTION ? &j->functions : &j->surges;
+}
+
+double cam_why_judge_p(const struct cam_why_judge *j, const struct cam_why_candidate *c)
+{
+	double p = share_above(null_of(j, c), c->score);
+	return fmin(1, j->split && !c->stopped ? 2 * p : p);
+}
+
+static double quantile(const struct cam_why_null *null, double share)
+{
+	size_t k = (size_t)(share * (double)null->n);
+	return null->n ? null->best[k < null->n ? k : null->n - 1] : 0;
+}
+
+static bool few(const struct cam_why_null *null, double share)
+{
+	return 1 / (1 + (double)null->apart) > share;
+}
+
+static double threshold_of(const struct cam_why_null *null, double share)
+{
+	if (!few(null, share))
+		return quantile(null, share);
+	double top = null->n ? null->best[0] * COARSE_MARGIN : 0;
+	return top > COARSE_LEAST ? top : COARSE_LEAST;
+}
+
+double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
+{
+	return stop ? threshold_of(&j->stops, CAM_WHY_RARE_STOP)
+		    : threshold_of(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);
+}
+
+bool cam_why_judge_is_coarse(const struct cam_why_judge *j)
+{
+	return few(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);
+}
+
+bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_candidate *c)
+{
+	double share = c->stopped ? CAM_WHY_RARE_STOP : j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE;
+	return c->score > threshold_of(null_of(j, c), share);
+}

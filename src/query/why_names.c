@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes and functions of any window, by content. */
+#include "base/vec.h"
+#include "query/why_history.h"
+
+#define MAX_THINGS (1u << 22)
+
+struct cam_text cam_why_name(struct cam_text comm)
+{
+	static const char *const numbered[] = {"kworker/", "ksoftirqd/",   "migration/",
+					       "cpuhp/",   "idle_inject/", "rcuc/",
+					       "rcuop/",   "rcuog/",	   "rcuos/",
+					       "rcub/",	   "swapper/",	   "watchdog/"};
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+		struct cam_text start = cam_text_of(numbered[i]);
+		if (cam_text_starts(comm, start))
+			return (struct cam_text){comm.p, start.n - 1};
+	}
+	return comm;
+}
+
+static bool same_process(const void *rows, uint32_t id, const void *key)
+{
+	const struct cam_why_process *a = (const struct cam_why_process *)rows + id, *b = key;
+	return a->pid == b->pid && a->start_ns == b->start_ns;
+}
+
+/* Without its main thread a process is called by its program, or by the thread that was met. */
+static int name_process(struct cam_why_history *h, const struct cam_tables *t,
+			const struct cam_task *k, struct cam_why_process *p)
+{
+	bool main = k->pid == k->tid || k->pid == CAM_PID_NONE;
+	struct cam_text exe = cam_string(t, k->exe), name = cam_why_name(cam_string(t, k->comm));
+	if (p->named || (p->name && !main))
+		return 0;
+	if (!main && exe.n) {
+		const char *slash = memrchr(exe.p, '/', exe.n);
+		name = slash ? (struct cam_text){slash + 1, exe.n - (size_t)(slash + 1 - exe.p)}
+			     : exe;
+	}
+	struct cam_str_id id;
+	int err = cam_string_intern(h->names, name.n ? name : CAM_TEXT("[unknown]"), &id);
+	p->name = id.v;
+	p->named = main;
+	return err;
+}
+
+int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
+		       uint32_t *out)
+{
+	const struct cam_task *k = &t->tasks[task];
+	struct cam_why_process key = {.pid = k->pid == CAM_PID_NONE ? k->tid : k->pid,
+				      .start_ns = k->start_ns,
+				      .first = UINT32_MAX};
+	uint64_t hash = cam_hash_u64((uint32_t)key.pid, key.start_ns);
+	uint32_t at = cam_index_find(&h->process_index, hash, same_process, h->processes, &key);
+	if (at == CAM_INDEX_NONE) {
+		struct cam_str_id cgroup;
+		int err = cam_vec_reserve(&h->processes, &h->cap_processes, h->n_processes + 1,
+					  sizeof(*h->processes), MAX_THINGS);
+		if (!err)
+			err = cam_index_reserve(&h->process_index);
+		if (!err)
+			err = cam_string_intern(h->names, cam_string(t, k->cgroup), &cgroup);
+		if (err)
+			return err;
+		key.cgroup = cgroup.v;
+		at = (uint32_t)h->n_processes++;
+		h->processes[at] = key;
+		cam_index_add(&h->process_index, hash, at);
+	}
+	*out = at;
+	return name_process(h, t, k, &h->processes[at]);
+}
+
+static bool same_function(const void *rows, uint32_t id, const void *key)
+{
+	const struct cam_why_function *a = (const struct cam_why_function *)rows + id, *b = key;
+	return a->name == b->name && a->kernel == b->kernel;
+}
+
+int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
+			uint32_t *out)
+{
+	char room[256];
+	struct cam_str_id name;
+	struct cam_why_function key = {0};
+	struct cam_text label = CAM_TEXT("[unknown]");
+	if (function < t->n_functions) {
+		label = cam_function_label(t, (struct cam_func_id){function}, room, sizeof(room));
+		key.kernel = t->functions[function].kind == CAM_FUNC_KERNEL;
+	}
+	int err = cam_string_intern(h->names, label, &name);
+	key.name = name.v;
+	uint64_t hash = cam_hash_u64(key.name, key.kernel);
+	uint32_t at =
+		err ? 0
+		    : cam_index_find(&h->function_index, hash, same_function, h->functions, &key);
+	if (!err && at == CAM_INDEX_NONE) {
+		err = cam_vec_reserve(&h->functions, &h->cap_functions, h->n_functions + 1,
+				      sizeof(*h->functions), MAX_THINGS);
+		if (!err)
+			err = cam_index_reserve(&h->function_index);
+		if (err)
+			return err;
+		at = (uint32_t)h->n_functions++;
+		h->functions[at] = key;
+		cam_index_add(&h->function_index, hash, at);
+	}
+	*out = at;
+	return err;
+}

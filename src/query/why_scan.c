@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One entity at a time is spread out over the axis, as a count for each second; sums over 1, 2 and 3 seconds
+ * are scored against all such sums of its history (why_stats.h).
+ *
+ *	a name, a cgroup	the sum of its processes; history is everything observed
+ *	a process		its history is its life; of one younger than a minute (it has none) the busiest
+ *				process of its name, second by second, while it did not live
+ *	a function		history is where stacks were read
+ *
+ * In short histories (under an hour) a sum is no part of its own history, nor are its neighbours: they would
+ * hide it. In long ones that makes no difference, and the score depends on the value alone, so each
+ * value is scored once.
+ *
+ * What stopped: a name or process that was there for most of the time, with at least 8 samples a second, and
+ * has a quarter of that or less.
+ *
+ * Invariants: 1. A sum that holds an unobserved second is neither scored nor history. 2. All seconds are
+ * scored by the same rule, those asked about too. 3. Work is by cell for what never has FLOOR samples in 3 seconds,
+ * by second for the rest.
+ */
+#include "query/why_scan.h"
+
+#include "base/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GUARD	      6u
+#define YOUNG_SECONDS 60u
+#define LONG_HISTORY  3600u
+#define MAX_FOUND     (1u << 20)
+#define STEADY_MEAN   8.0
+#define STEADY_LEAST  120u
+#define STOPPED_LEAST 20.0 /* samples missing */
+#define DAY_SECONDS   86400
+#define DAY_NEAR      600
+
+struct scan {
+	struct cam_why_history *h;
+	struct cam_why_scan *out;
+	uint32_t *own, *most; /* dense, by second: of the entity; of the busiest of a name */
+	uint32_t *sums;	      /* dense: of a name or cgroup */
+	struct cam_why_counts counts;
+	float *table; /* scores by value; NAN: not yet */
+	size_t cap_table;
+	uint32_t *starts; /* of processes' cells */
+	uint32_t *order;  /* processes by name, or by cgroup */
+	uint32_t seen;	  /* seconds observed */
+};
+
+/* What is scored: seconds [from, to) of v, where the flags are all set. */
+struct series {
+	const uint32_t *v;
+	uint32_t from, to;
+	uint8_t need;
+	struct cam_why_candidate best; /* entity and of are set */
+	float **board;
+};
+
+static bool valid(const struct scan *s, uint8_t need, uint32_t t, unsigned length)
+{
+	const uint8_t *f = s->h->axis.flags + t;
+	uint8_t all = f[0];
+	for (unsigned i = 1; i < length; i++)
+		all &= f[i];
+	return (all & need) == need;
+}
+
+static uint32_t sum_at(const uint32_t *v, uint32_t t, unsigned length)
+{
+	uint32_t sum = v[t];
+	for (unsigned i = 1; i < length; i++)
+		sum += v[t + i];
+	return sum;
+}
+
+static int fill_counts(struct scan *s, const uint32_t *v, uint32_t from, uint32_t to, uint8_t need,
+		       unsigned length)
+{
+	int err = 0;
+	cam_why_counts_clear(&s->counts);
+	for (uint32_t t = from; t + length <= to && !err; t++) {
+		if (valid(s, need | CAM_WHY_BASELINE, t, length))
+			err = cam_why_counts_add(&s->counts, sum_at(v, t, length));
+	}
+	return err;
+}
+
+/* The law of the counts without the sums that begin in [out_from, out_to). */
+static struct cam_why_law law_without(struct scan *s, const uint32_t *v, uint32_t from, uint32_t to,
+				      uint8_t need, unsigned length, uint32_t out_from,
+				      uint32_t out_to)
+{
+	out_from = out_from > from ? out_from : from;
+	need |= CAM_WHY_BASELINE;
+	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
+		if (valid(s, need, t, length))
+			cam_why_counts_remove(&s->counts, sum_at(v, t, length));
+	struct cam_why_law law = cam_why_counts_law(&s->counts, length);
+	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
+		if (valid(s, need, t, length))
+			cam_why_counts_add(&s->counts, sum_at(v, t, length));
+	return law;
+}
+
+static bool asked(const struct scan *s, uint32_t t, unsigned length)
+{
+	return valid(s, CAM_WHY_ASKED, t, length);
+}
+
+static int clear_table(struct scan *s)
+{
+	size_t n = (size_t)s->counts.most + 1;
+	int err = cam_vec_reserve(&s->table, &s->cap_table, n, sizeof(*s->table),
+				  CAM_WHY_MAX_COUNT + 1);
+	for (size_t i = 0; i < n && !err; i++)
+		s->table[i] = NAN;
+	return err;
+}
+
+static void note(struct scan *s, struct series *k, uint32_t t, unsigned length, uint32_t x,
+		 struct cam_why_law law, double score)
+{
+	float *board = k->board[length - 1];
+	if ((float)score > board[t])
+		board[t] = (float)score;
+	if (score > k->best.score && asked(s, t, length)) {
+		k->best.score = score;
+		k->best.at = t;
+		k->best.length = length;
+		k->best.x = x;
+		k->best.law = law;
+	}
+}
+
+/* Scores what is above, by the counts of its own history. */
+static int score_surges(struct scan *s, struct series *k, unsigned length)
+{
+	int err = fill_counts(s, k->v, k->from, k->to, k->need, length);
+	if (err)
+		return err;
+	bool brief = s->counts.n < LONG_HISTORY;
+	struct cam_why_law law = cam_why_counts_law(&s->counts, length);
+	err = clear_table(s);
+	for (uint32_t t = k->from; t + length <= k->to && !err; t++) {
+		uint32_t x = sum_at(k->v, t, length);
+		if (x < CAM_WHY_FLOOR || !valid(s, k->need, t, length))
+			continue;
+		double score;
+		if (brief) {
+			uint32_t from = t > GUARD + length ? t - GUARD - length : 0;
+			/* Without itself the rest has at most this mean. */
+			if (x < law.mean * 0.5 + CAM_WHY_FLOOR)
+				continue;
+			struct cam_why_law own = law_without(s, k->v, k->from, k->to, k->need,
+							     length, from, t + length + GUARD);
+			score = cam_why_surge(x, own);
+			if (score > 0)
+				note(s, k, t, length, x, own, score);
+			continue;
+		} else if (x <= s->counts.most) {
+			if (isnan(s->table[x]))
+				s->table[x] = (float)cam_why_surge(x, law);
+			score = s->table[x];
+		} else {
+			score = cam_why_surge(x, law); /* outside the baseline that was given */
+		}
+		if (score > 0)
+			note(s, k, t, length, x, law, score);
+	}
+	return err;
+}
+
+/* Of one that has stopped: as much as above, below. */
+static int score_stops(struct scan *s, struct series *k, unsigned length)
+{
+	int err = fill_counts(s, k->v, k->from, k->to, k->need, length);
+	struct cam_why_law all = cam_why_counts_law(&s->counts, length);
+	bool brief = s->counts.n < LONG_HISTORY;
+	if (err || all.mean < STEADY_MEAN * 0.8 * length)
+		return err;
+	for (uint32_t t = k->from; t + length <= k->to; t++) {
+		uint32_t x = sum_at(k->v, t, length);
+		struct cam_why_law law = all;
+		if (x > law.mean / 3 || !valid(s, k->need, t, length))
+			continue;
+		if (brief)
+			law = law_without(s, k->v, k->from, k->to, k->need, length,
+					  t > GUARD + length ? t - GUARD - length : 0,
+					  t + length + GUARD);
+		if (x <= law.mean / 4 && law.mean - x >= STOPPED_LEAST &&
+		    law.mean >= STEADY_MEAN * length)
+			note(s, k, t, length, x, law, cam_why_score(x, law));
+	}
+	return 0;
+}
+
+/* How often it was as high (or as low) at other times. */
+static uint32_t episodes(const struct scan *s, const struct series *k,
+			 const struct cam_why_candidate *c)
+{
+	uint32_t n = 0;
+	bool in = false;
+	double level = c->stopped ? fmax(c->x * 1.25, c->law.mean / 4) : c->x * 0.8;
+	for (uint32_t t = k->from; t + c->length <= k->to; t++) {
+		bool counts = valid(s, k->need | CAM_WHY_BASELINE, t, c->length) &&
+			      !(s->h->axis.flags[t] & CAM_WHY_NEAR);
+		uint32_t x = counts ? sum_at(k->v, t, c->length) : 0;
+		bool is = counts && (c->stopped ? x <= level : x >= level);
+		n += is && !in;
+		in = is;
+	}
+	return n;
+}
+
+static double mean_of(const struct scan *s, const struct series *k, unsigned length, uint32_t from,
+		      uint32_t to)
+{
+	double sum = 0;
+	uint32_t n = 0;
+	for (uint32_t t = from > k->from ? from : k->from; t < to && t + length <= k->to; t++) {
+		if (valid(s, k->need, t, length) && !(s->h->axis.flags[t] & CAM_WHY_NEAR)) {
+			sum += sum_at(k->v, t, length);
+			n++;
+		}
+	}
+	return n ? sum / n : -1;
+}
+
+/* At the same time of other days. */
+static double days_of(const struct scan *s, const struct series *k,
+		      const struct cam_why_candidate *c)
+{
+	const struct cam_why_axis *a = &s->h->axis;
+	int64_t second = 1000000000, at = a->wall_ns[c->at];
+	double sum = 0;
+	uint32_t n = 0;
+	if (at == INT64_MIN)
+		return -1;
+	for (uint32_t t = k->from; t + c->length <= k->to; t++) {
+		int64_t apart = a->wall_ns[t] == INT64_MIN ? 0 : llabs(a->wall_ns[t] - at) / second;
+		int64_t off = apart % DAY_SECONDS;
+		off = off > DAY_SECONDS / 2 ? DAY_SECONDS - off : off;
+		if (apart < DAY_SECONDS / 2 || off > DAY_NEAR || !valid(s, k->need, t, c->length))
+			continue;
+		sum += sum_at(k->v, t, c->length);
+		n++;
+	}
+	return n ? sum / n : -1;
+}
+
+static int keep(struct scan *s, struct series *k)
+{
+	struct cam_why_scan *o = s->out;
+	struct cam_why_candidate *c = &k->best;
+	if (c->score <= 0)
+		return 0;
+	int err = cam_vec_reserve(&o->candidates, &o->cap_candidates, o->n_candidates + 1,
+				  sizeof(*c), MAX_FOUND);
+	if (err)
+		return err;
+	c->episodes = episodes(s, k, c);
+	c->before = mean_of(s, k, c->length, c->at > 60 + GUARD ? c->at - 60 - GUARD : 0, c->at);
+	c->days = days_of(s, k, c);
+	o->candidates[o->n_candidates++] = *c;
+	return 0;
+}
+
+static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
+		       uint32_t from, uint32_t to)
+{
+	struct series k = {
+		.v = v,
+		.from = from,
+		.to = to,
+		.need = CAM_WHY_SEEN | (entity == CAM_WHY_FUNCTION ? CAM_WHY_FUNCTIONS : 0),
+		.best = {.entity = entity, .of = of},
+		.board = entity == CAM_WHY_FUNCTION ? s->out->by_function : s->out->by_process,
+	};
+	int err = 0;
+	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++)
+		err = score_surges(s, &k, length);
+	return err ? err : keep(s, &k);
+}
+
+static int scan_stops(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
+		      uint32_t from, uint32_t to)
+{
+	struct series k = {
+		.v = v,
+		.from = from,
+		.to = to + CAM_WHY_LENGTHS < s->h->axis.n ? to + CAM_WHY_LENGTHS : s->h->axis.n,
+		.need = CAM_WHY_SEEN,
+		.best = {.entity = entity, .of = of, .stopped = true},
+		.board = s->out->stopped,
+	};
+	int err = 0;
+	if (to - from < STEADY_LEAST || (to - from) * 2 < s->seen)
+		return 0;
+	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++)
+		err = score_stops(s, &k, length);
+	return err ? err : keep(s, &k);
+}
+
+/* The most samples in 3 seconds in a row, at least: cells are by time. */
+static uint64_t peak_of(const struct cam_why_cell *c, size_t n)
+{
+	uint64_t peak = 0, sum = 0;
+	for (size_t i = 0, from = 0; i < n; i++) {
+		sum += c[i].n;
+		while (c[from].at + CAM_WHY_LENGTHS <= c[i].at)
+			sum -= c[from++].n;
+		peak = sum > peak ? sum : peak;
+	}
+	return peak;
+}
+
+static bool young(const struct cam_why_process *p)
+{
+	return p->last - p->first < YOUNG_SECONDS;
+}
+
+/* A process without a history, held against the busiest of its name: in s->most, whose counts are filled. */
+static void score_young(struct scan *s, struct series *k, unsigned length, uint32_t whole)
+{
+	struct cam_why_law law;
+	bool have = false;
+	for (uint32_t t = k->from; t + 1 <= k->to; t++) {
+		if (t + length > whole || !valid(s, k->need, t, length))
+			continue;
+		uint32_t x = sum_at(k->v, t, length);
+		if (x < CAM_WHY_FLOOR)
+			continue;
+		if (!have)
+			law = law_without(s, s->most, 0, whole, k->need, length,
+					  k->from > GUARD + length ? k->from - GUARD - length : 0,
+					  k->to + GUARD);
+		have = true;
+		double score = cam_why_surge(x, law);
+		if (score > 0)
+			note(s, k, t, length, x, law, score);
+	}
+}
+
+static void spread(const struct scan *s, uint32_t process, uint32_t *to, bool add)
+{
+	for (uint32_t i = s->starts[process]; i < s->starts[process + 1]; i++) {
+		const struct cam_why_cell *c = &s->h->by_process.v[i];
+		to[c->at] = add ? to[c->at] + c->n : 0;
+	}
+}
+
+static int scan_young(struct scan *s, const uint32_t *of, size_t n)
+{
+	uint32_t whole = s->h->axis.n;
+	int err = 0;
+	bool any = false;
+	for (size_t i = 0; i < n && !any; i++)
+		any = young(&s->h->processes[of[i]]) &&
+		      peak_of(s->h->by_process.v + s->starts[of[i]],
+			      s->starts[of[i] + 1] - s->starts[of[i]]) >= CAM_WHY_FLOOR;
+	if (!any)
+		return 0;
+	struct series *k = calloc(n, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++) {
+		err = fill_counts(s, s->most, 0, whole, CAM_WHY_SEEN, length);
+		for (size_t i = 0; i < n && !err; i++) {
+			const struct cam_why_process *p = &s->h->processes[of[i]];
+			if (!young(p) || p->first == UINT32_MAX)
+				continue;
+			if (length == 1)
+				k[i] = (struct series){.from = p->first,
+						       .to = p->last + 1,
+						       .need = CAM_WHY_SEEN,
+						       .best = {.entity = CAM_WHY_PROCESS,
+								.of = of[i]},
+						       .board = s->out->by_process};
+			k[i].v = s->own;
+			spread(s, of[i], s->own, true);
+			score_young(s, &k[i], length, whole);
+			spread(s, of[i], s->own, false);
+		}
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		if (k[i].best.score <= 0)
+			continue;
+		k[i].v = s->most;
+		k[i].from = 0;
+		k[i].to = whole;
+		err = keep(s, &k[i]);
+	}
+	free(k);
+	return err;
+}
+
+/* Processes, spread into s->sums, that have FLOOR samples in 3 seconds at least once. */
+static bool matters(const struct scan *s, const uint32_t *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (uint32_t k = s->starts[of[i]]; k < s->starts[of[i] + 1]; k++) {
+			uint32_t at = s->h->by_process.v[k].at;
+			if (sum_at(s->sums, at, CAM_WHY_LENGTHS) >= CAM_WHY_FLOOR ||
+			    (at >= 2 && sum_at(s->sums, at - 2, CAM_WHY_LENGTHS) >= CAM_WHY_FLOOR))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* All processes of a name: together, and each. */
+static int scan_name(struct scan *s, const uint32_t *of, size_t n)
+{
+	uint32_t first = UINT32_MAX, last = 0, name = s->h->processes[of[0]].name;
+	int err = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_why_process *p = &s->h->processes[of[i]];
+		if (p->first == UINT32_MAX)
+			continue;
+		first = p->first < first ? p->first : first;
+		last = p->last > last ? p->last : last;
+		spread(s, of[i], s->sums, true);
+		for (uint32_t k = s->starts[of[i]]; n > 1 && k < s->starts[of[i] + 1]; k++) {
+			const struct cam_why_cell *c = &s->h->by_process.v[k];
+			s->most[c->at] = c->n > s->most[c->at] ? c->n : s->most[c->at];
+		}
+	}
+	bool worth = first != UINT32_MAX && matters(s, of, n);
+	if (worth) {
+		err = scan_series(s, CAM_WHY_NAME, name, s->sums, 0, s->h->axis.n);
+		if (!err)
+			err = scan_stops(s, CAM_WHY_NAME, name, s->sums, first, last + 1);
+	}
+	for (size_t i = 0; i < n && n > 1 && worth && !err; i++) {
+		const struct cam_why_process *p = &s->h->processes[of[i]];
+		const struct cam_why_cell *cells = s->h->by_process.v + s->starts[of[i]];
+		if (p->first == UINT32_MAX || young(p) ||
+		    peak_of(cells, s->starts[of[i] + 1] - s->starts[of[i]]) < CAM_WHY_FLOOR)
+			continue;
+		spread(s, of[i], s->own, true);
+		err = scan_series(s, CAM_WHY_PROCESS, of[i], s->own, p->first, p->last + 1);
+		if (!err)
+			err = scan_stops(s, CAM_WHY_PROCESS, of[i], s->own, p->first, p->last + 1);
+		spread(s, of[i], s->own, false);
+	}
+	if (!err && n > 1 && worth)
+		err = scan_young(s, of, n);
+	for (size_t i = 0; i < n; i++) {
+		spread(s, of[i], s->sums, false);
+		if (n > 1)
+			spread(s, of[i], s->most, false);
+	}
+	return err;
+}
+
+static int by_name(const void *x, const void *y, void *arg)
+{
+	const struct cam_why_process *p = arg, *a = &p[*(const uint32_t *)x],
+				     *b = &p[*(const uint32_t *)y];
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static int by_cgroup(const void *x, const void *y, void *arg)
+{
+	const struct cam_why_process *p = arg, *a = &p[*(const uint32_t *)x],
+				     *b = &p[*(const uint32_t *)y];
+	return a->cgroup < b->cgroup ? -1 : a->cgroup > b->cgroup;
+}
+
+static int scan_names(struct scan *s)
+{
+	size_t n = s->h->n_processes;
+	const struct cam_why_process *p = s->h->processes;
+	int err = 0;
+	qsort_r(s->order, n, sizeof(*s->order), by_name, s->h->processes);
+	for (size_t i = 0; i < n && !err;) {
+		size_t from = i;
+		while (i < n && p[s->order[i]].name == p[s->order[from]].name)
+			i++;
+		err = scan_name(s, s->order + from, i - from);
+	}
+	return err;
+}
+
+/* Only those of several names: the others are their name. */
+static int scan_cgroups(struct scan *s)
+{
+	size_t n = s->h->n_processes;
+	const struct cam_why_process *p = s->h->processes;
+	int err = 0;
+	qsort_r(s->order, n, sizeof(*s->order), by_cgroup, s->h->processes);
+	for (size_t i = 0; i < n && !err;) {
+		size_t from = i;
+		bool several = false;
+		while (i < n && p[s->order[i]].cgroup == p[s->order[from]].cgroup) {
+			several = several || p[s->order[i]].name != p[s->order[from]].name;
+			i++;
+		}
+		uint32_t cgroup = p[s->order[from]].cgroup;
+		if (!several || !cgroup)
+			continue;
+		for (size_t k = from; k < i; k++)
+			spread(s, s->order[k], s->sums, true);
+		if (matters(s, s->order + from, i - from))
+			err = scan_series(s, CAM_WHY_CGROUP, cgroup, s->sums, 0, s->h->axis.n);
+		for (size_t k = from; k < i; k++)
+			spread(s, s->order[k], s->sums, false);
+	}
+	return err;
+}
+
+static int scan_functions(struct scan *s)
+{
+	struct cam_why_cells *cells = &s->h->by_function;
+	uint32_t *starts;
+	int err = cam_why_cells_sort(cells, s->h->n_functions, &starts);
+	if (err)
+		return err;
+	for (uint32_t f = 0; f < s->h->n_functions && !err; f++) {
+		const struct cam_why_cell *c = cells->v + starts[f];
+		size_t n = starts[f + 1] - starts[f];
+		if (peak_of(c, n) < CAM_WHY_FLOOR)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			s->own[c[i].at] += c[i].n;
+		err = scan_series(s, CAM_WHY_FUNCTION, f, s->own, 0, s->h->axis.n);
+		for (size_t i = 0; i < n; i++)
+			s->own[c[i].at] = 0;
+	}
+	free(starts);
+	return err;
+}
+
+static int make_room(struct scan *s)
+{
+	size_t n = (size_t)s->h->axis.n + CAM_WHY_LENGTHS;
+	s->own = calloc(n, sizeof(*s->own));
+	s->most = calloc(n, sizeof(*s->most));
+	s->sums = calloc(n, sizeof(*s->sums));
+	s->order = calloc(s->h->n_processes + 1, sizeof(*s->order));
+	bool good = s->own && s->most && s->sums && s->order;
+	for (unsigned i = 0; i < CAM_WHY_LENGTHS; i++) {
+		s->out->by_process[i] = calloc(n, sizeof(float));
+		s->out->by_function[i] = calloc(n, sizeof(float));
+		s->out->stopped[i] = calloc(n, sizeof(float));
+		good = good && s->out->by_process[i] && s->out->by_function[i] &&
+		       s->out->stopped[i];
+	}
+	for (uint32_t i = 0; good && i < s->h->n_processes; i++)
+		s->order[i] = i;
+	for (uint32_t i = 0; i < s->h->axis.n; i++)
+		s->seen += s->h->axis.flags[i] & CAM_WHY_SEEN;
+	return good ? 0 : -ENOMEM;
+}
+
+int cam_why_scan_run(struct cam_why_history *h, struct cam_why_scan *out)
+{
+	struct scan s = {.h = h, .out = out};
+	*out = (struct cam_why_scan){0};
+	int err = make_room(&s);
+	if (!err)
+		err = cam_why_cells_sort(&h->by_process, h->n_processes, &s.starts);
+	if (!err)
+		err = scan_names(&s);
+	if (!err)
+		err = scan_cgroups(&s);
+	if (!err)
+		err = scan_functions(&s);
+	free(s.own);
+	free(s.most);
+	free(s.sums);
+	free(s.order);
+	free(s.starts);
+	free(s.table);
+	cam_why_counts_free(&s.counts);
+	return err;
+}
+
+void cam_why_scan_free(struct cam_why_scan *s)
+{
+	for (unsigned i = 0; i < CAM_WHY_LENGTHS; i++) {
+		free(s->by_process[i]);
+		free(s->by_function[i]);
+		free(s->stopped[i]);
+	}
+	free(s->candidates);
+	*s = (struct cam_why_scan){0};
+}

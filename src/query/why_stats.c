@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/why_stats.h"
+
+#include "base/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CLIPPED	     0.005 /* share of a history that is clipped */
+#define LEAST_SPREAD 1.1
+
+double cam_why_score(double x, struct cam_why_law law)
+{
+	double m = law.mean, r = m / (law.dispersion - 1);
+	double head = x > 0 ? x * log(x / m) : 0;
+	return (head - (x + r) * log((x + r) / (m + r))) / log(10);
+}
+
+double cam_why_surge(uint32_t x, struct cam_why_law law)
+{
+	return x < law.mean + CAM_WHY_FLOOR ? 0 : cam_why_score(x, law);
+}
+
+void cam_why_counts_free(struct cam_why_counts *c)
+{
+	free(c->of);
+	*c = (struct cam_why_counts){0};
+}
+
+void cam_why_counts_clear(struct cam_why_counts *c)
+{
+	if (c->of)
+		memset(c->of, 0, c->n_of * sizeof(*c->of));
+	c->n = 0;
+	c->n_of = 0;
+	c->most = 0;
+}
+
+int cam_why_counts_add(struct cam_why_counts *c, uint32_t value)
+{
+	if (value > CAM_WHY_MAX_COUNT)
+		value = CAM_WHY_MAX_COUNT;
+	if (value >= c->n_of) {
+		int err = cam_vec_reserve(&c->of, &c->cap, (size_t)value + 1, sizeof(*c->of),
+					  CAM_WHY_MAX_COUNT + 1);
+		if (err)
+			return err;
+		memset(c->of + c->n_of, 0, (value + 1 - c->n_of) * sizeof(*c->of));
+		c->n_of = (size_t)value + 1;
+	}
+	c->of[value]++;
+	c->n++;
+	if (value > c->most)
+		c->most = value;
+	return 0;
+}
+
+void cam_why_counts_remove(struct cam_why_counts *c, uint32_t value)
+{
+	if (value > CAM_WHY_MAX_COUNT)
+		value = CAM_WHY_MAX_COUNT;
+	c->of[value]--;
+	c->n--;
+}
+
+/* The value that at most 0.5 % lie above. */
+static uint32_t clip_of(const struct cam_why_counts *c)
+{
+	uint64_t above = 0, may = (uint64_t)(CLIPPED * (double)c->n);
+	uint32_t q = c->most;
+	while (q > 0 && above + c->of[q] <= may)
+		above += c->of[q--];
+	return q;
+}
+
+struct cam_why_law cam_why_counts_law(const struct cam_why_counts *c, unsigned seconds)
+{
+	struct cam_why_law law = {.mean = 0.5 * seconds, .dispersion = LEAST_SPREAD};
+	if (!c->n)
+		return law;
+	uint32_t q = clip_of(c);
+	double sum = 0, squares = 0, n = (double)c->n;
+	uint64_t below = 0;
+	for (uint32_t v = 0; v < q; v++) {
+		sum += (double)c->of[v] * v;
+		squares += (double)c->of[v] * v * v;
+		below += c->of[v];
+	}
+	sum += (n - (double)below) * q;
+	squares += (n - (double)below) * q * q;
+	double variance = squares / n - sum / n * (sum / n);
+	law.mean = sum / n + 0.5 * seconds / n;
+	if (variance / law.mean > law.dispersion)
+		law.dispersion = variance / law.mean;
+	return law;
+}

@@ -5,6 +5,7 @@
 #include "base/out.h"
 #include "serve/asked.h"
 #include "serve/assets.h"
+#include "serve/news.h"
 #include "serve/views.h"
 
 #include <errno.h>
@@ -168,16 +169,35 @@ static void answer_health(const struct cam_server_doors *doors, const struct cam
 	end(&out, &j, a);
 }
 
+static void answer_live(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a)
+{
+	(void)doors;
+	if (!cam_request_only(q, none, a))
+		return;
+	a->type = "text/event-stream";
+	a->status = OK;
+	int err = q->head ? 0 : cam_news_join(q->shared->news, &a->stream);
+	if (err)
+		cam_answer_error(a, UNAVAILABLE, "too many listen already");
+}
+
 static const struct {
 	const char *path;
 	void (*answer)(const struct cam_server_doors *doors, const struct cam_request *q,
 		       struct cam_answer *a);
 } routes[] = {
-	{"/healthz", answer_health},	      {"/api/windows", answer_windows},
-	{"/api/status", answer_status},	      {"/api/store", cam_answer_store},
-	{"/api/time", cam_answer_time},	      {"/api/timeline", cam_answer_timeline},
-	{"/api/flame", cam_answer_flame},     {"/api/diff", cam_answer_diff},
-	{"/api/heatmap", cam_answer_heatmap}, {"/api/counters", cam_answer_counters},
+	{"/healthz", answer_health},
+	{"/api/live", answer_live},
+	{"/api/windows", answer_windows},
+	{"/api/status", answer_status},
+	{"/api/store", cam_answer_store},
+	{"/api/time", cam_answer_time},
+	{"/api/timeline", cam_answer_timeline},
+	{"/api/flame", cam_answer_flame},
+	{"/api/diff", cam_answer_diff},
+	{"/api/heatmap", cam_answer_heatmap},
+	{"/api/counters", cam_answer_counters},
 	{"/api/events", cam_answer_events},
 };
 

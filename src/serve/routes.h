@@ -12,8 +12,16 @@ struct cam_param {
 	const char *key, *value;
 };
 
+/* What requests share. */
+struct cam_news;
+struct cam_shared {
+	struct cam_news *news;
+};
+
 struct cam_request {
 	const char *path;
+	struct cam_shared *shared;
+	bool head; /* the body is not wanted */
 	struct cam_param params[CAM_PARAMS_MAX];
 	size_t n_params;
 };
@@ -23,9 +31,10 @@ struct cam_answer {
 	const char *type;
 	struct cam_buf body;
 	const struct cam_asset *asset; /* instead of a body: a file of the page */
+	struct cam_stream *stream;     /* instead of a body: it comes bit by bit */
 };
 
-/* The body is the caller's to free. */
+/* The body is the caller's to free, and the stream to close. */
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
 	       struct cam_answer *a);
 

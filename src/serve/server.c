@@ -8,7 +8,9 @@
 
 #include "serve/assets.h"
 #include "serve/guard.h"
+#include "serve/news.h"
 #include "serve/routes.h"
+#include "serve/stream.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,6 +29,7 @@
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: query/expression.h */
+#define STREAM_BYTES	 (32u << 10)
 #define RUNNING		 4u
 #define WAITING		 16u
 #define WAIT_MS		 2000
@@ -39,6 +42,7 @@ struct cam_server {
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	unsigned running, waiting; /* questions */
+	struct cam_shared shared;
 };
 
 /* false: too many wait, or it took too long. */
@@ -69,6 +73,22 @@ static void end_turn(struct cam_server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static ssize_t read_stream(void *arg, uint64_t at, char *room, size_t n)
+{
+	struct cam_stream *s = arg;
+	(void)at;
+	ssize_t got = s->read(s, room, n);
+	return got > 0	  ? got
+	       : got == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+			  : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void close_stream(void *arg)
+{
+	struct cam_stream *s = arg;
+	s->close(s);
+}
+
 /* What becomes of an answer is not this request's to wait for: the body goes with it. */
 static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
 				   const char *(*extra)[2], size_t n_extra)
@@ -84,12 +104,16 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 		{"Cross-Origin-Opener-Policy", "same-origin"},
 	};
 	struct MHD_Response *r =
-		a->asset ? MHD_create_response_from_buffer(a->asset->n,
-							   (void *)(uintptr_t)a->asset->bytes,
-							   MHD_RESPMEM_PERSISTENT)
-			 : MHD_create_response_from_buffer(a->body.len, a->body.data,
-							   MHD_RESPMEM_MUST_FREE);
+		a->stream  ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+							       read_stream, a->stream, close_stream)
+		: a->asset ? MHD_create_response_from_buffer(a->asset->n,
+							     (void *)(uintptr_t)a->asset->bytes,
+							     MHD_RESPMEM_PERSISTENT)
+			   : MHD_create_response_from_buffer(a->body.len, a->body.data,
+							     MHD_RESPMEM_MUST_FREE);
 	if (!r) {
+		if (a->stream)
+			a->stream->close(a->stream);
 		cam_buf_free(&a->body);
 		return MHD_NO;
 	}
@@ -141,9 +165,10 @@ static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char
 	return MHD_YES;
 }
 
-static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url)
+static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url,
+			    bool head)
 {
-	struct cam_request q = {.path = url};
+	struct cam_request q = {.path = url, .shared = &s->shared, .head = head};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return refuse(c, MHD_HTTP_BAD_REQUEST, "too many parameters");
@@ -213,7 +238,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 #undef HEADER
 	switch (cam_guard_look(&s->guard, &h)) {
 	case CAM_GUARD_PASS:
-		return work(s, c, url);
+		return work(s, c, url, !strcmp(method, MHD_HTTP_METHOD_HEAD));
 	case CAM_GUARD_ENTER:
 		return enter(s, c);
 	case CAM_GUARD_NOT_OURS:
@@ -285,7 +310,9 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->turn, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	int err = bind_socket(s, o, &port);
+	int err = cam_news_new(&s->doors, &s->shared.news);
+	if (!err)
+		err = bind_socket(s, o, &port);
 	if (err) {
 		cam_server_stop(s);
 		return err;
@@ -321,8 +348,11 @@ void cam_server_stop(struct cam_server *s)
 {
 	if (!s)
 		return;
+	if (s->shared.news)
+		cam_news_stop(s->shared.news);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
+	cam_news_free(s->shared.news);
 	cam_server_leave(s);
 	pthread_cond_destroy(&s->turn);
 	pthread_mutex_destroy(&s->lock);

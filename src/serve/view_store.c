@@ -3,54 +3,15 @@
 #include "query/overview.h"
 #include "serve/asked.h"
 #include "serve/columns.h"
+#include "serve/facts.h"
 #include "serve/views.h"
 
 #include <errno.h>
 
 #define USUAL_BINS 1000u
 
-struct facts {
-	int64_t from_ns, to_ns; /* INT64_MIN: nothing has a wall clock */
-	uint64_t windows, unreadable, samples, bytes, cpus;
-	struct cam_text host;
-	bool several_hosts;
-	size_t newest; /* a window that can be opened; SIZE_MAX: none */
-};
-
-static void add_window(struct facts *f, const struct cam_window_info *w, size_t i)
-{
-	f->windows++;
-	f->samples += w->samples;
-	f->bytes += w->file_bytes;
-	f->cpus = w->cpus > f->cpus ? w->cpus : f->cpus;
-	f->several_hosts =
-		f->several_hosts || (f->windows > 1 && !cam_text_equal(f->host, w->host));
-	f->host = w->host;
-	f->newest = i;
-	int64_t to;
-	if (!cam_overview_place(w, &to))
-		return;
-	if (f->from_ns == INT64_MIN || w->realtime_ns < f->from_ns)
-		f->from_ns = w->realtime_ns;
-	if (f->to_ns == INT64_MIN || to > f->to_ns)
-		f->to_ns = to;
-}
-
-static void gather(struct cam_source *source, struct facts *f)
-{
-	*f = (struct facts){.from_ns = INT64_MIN, .to_ns = INT64_MIN, .newest = SIZE_MAX};
-	size_t n = source->ops->count(source);
-	for (size_t i = 0; i < n; i++) {
-		const struct cam_window_info *info;
-		if (source->ops->info(source, i, &info))
-			f->unreadable++;
-		else
-			add_window(f, info, i);
-	}
-}
-
 /* Nominal time between two samples of a busy CPU, in the newest window; 0: not known. */
-static uint64_t sample_period(struct cam_source *source, const struct facts *f)
+static uint64_t sample_period(struct cam_source *source, const struct cam_facts *f)
 {
 	struct cam_window *w;
 	const struct cam_tables *t;
@@ -68,14 +29,14 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 		      struct cam_answer *a)
 {
 	struct cam_source *source;
-	struct facts f;
+	struct cam_facts f;
 	struct cam_out out;
 	struct cam_json j;
 	struct cam_buf status = CAM_BUF(1u << 20);
 	static const char *const none[] = {NULL};
 	if (!cam_request_only(q, none, a) || cam_asked_windows(doors, a, &source))
 		return;
-	gather(source, &f);
+	cam_facts_gather(source, &f);
 	uint64_t period = sample_period(source, &f);
 	cam_out_to_buf(&out, &a->body);
 	j = (struct cam_json){&out, false};

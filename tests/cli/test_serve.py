@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "browser"))
 import fake_recorder
 import scene
 import served
+import support
 import tap
 
 SECONDS, CPUS = 20, 4
@@ -139,6 +141,98 @@ class Names(unittest.TestCase):
             self.assertIn(evil.encode(errors="surrogateescape"), got)
             pattern = re.sub(r"([\\\[\]*?])", r"\\\1", evil).encode(errors="surrogateescape")
             self.assertEqual(mean.columns("/api/flame?comm=" + quoted(pattern))[0]["seen"]["samples"], 1, evil)
+
+
+class Live(unittest.TestCase):
+    """/api/live, read line by line as a browser does."""
+
+    def listen(self, own):
+        c, r = own.begin("/api/live")
+        self.addCleanup(c.close)
+        self.assertEqual((r.status, r.getheader("content-type")), (200, "text/event-stream"))
+        return c, r
+
+    def event(self, r):
+        lines = []
+        while True:
+            line = r.readline().decode()
+            self.assertTrue(line, "the stream has ended")
+            if line == "\n" and lines:
+                break
+            if line != "\n" and not line.startswith(":"):
+                lines.append(line.rstrip("\n"))
+        self.assertEqual(lines[0], "event: store")
+        self.assertTrue(lines[1].startswith("data: ") and len(lines) == 2, lines)
+        return json.loads(lines[1][6:])
+
+    def test_what_is_added_is_told_at_once(self):
+        growing = served.make_store(os.path.join(folder, "growing"), text)
+        own = served.Server(growing)
+        self.addCleanup(own.stop)
+        streams = [self.listen(own)[1] for _ in range(3)]
+        facts_now = own.json("/api/store")
+        for r in streams:
+            e = self.event(r)
+            self.assertEqual({k: e[k] for k in ("from", "to", "windows", "samples", "bytes")}, {k: facts_now[k] for k in ("from", "to", "windows", "samples", "bytes")})
+            self.assertEqual(e["sealed"], 1)
+        later, _ = scene.make(seed=6, seconds=5, cpus=2)
+        begun = time.monotonic()
+        served.make_store(growing, later.replace(str(scene.START).encode(), str(scene.START + 3600).encode()))
+        for r in streams:
+            e = self.event(r)
+            while e["windows"] < 2:
+                e = self.event(r)
+            self.assertGreater(e["samples"], facts_now["samples"])
+        self.assertLess(time.monotonic() - begun, 4)
+
+    def test_listeners_are_few_and_let_go(self):
+        own = served.Server(store)
+        streams = [self.listen(own) for _ in range(16)]
+        self.event(streams[15][1])
+        status, headers, body = own.ask("/api/live")
+        self.assertEqual((status, headers["retry-after"]), (503, "2"))
+        self.assertIn("too many", json.loads(body)["error"])
+        self.assertEqual(own.ask("/api/live", method="HEAD")[0], 200)
+        self.assertEqual(own.ask("/api/store")[0], 200)  # they hold none of the four places
+        for c, r in streams[:8]:
+            r.close()
+            c.close()
+        until = time.monotonic() + 15
+        while time.monotonic() < until:
+            c, r = own.begin("/api/live")
+            c.close()
+            if r.status == 200:
+                break
+            time.sleep(0.2)
+        self.assertEqual(r.status, 200)
+        begun = time.monotonic()
+        own.stop()  # whoever listens does not hold it up
+        self.assertLess(time.monotonic() - begun, 3)
+
+
+class Documented(unittest.TestCase):
+    """Each example of docs/http-api.md is run as it stands there, on another port; what it shows as its output comes."""
+
+    def test_examples(self):
+        own = served.Server(store, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if os.geteuid() == 0 else ())
+        self.addCleanup(own.stop)
+        with open(os.path.join(support.SOURCE, "docs", "http-api.md"), encoding="utf-8") as f:
+            blocks = re.findall(r"^```(sh|python)\n(.*?)^```$", f.read(), re.M | re.S)
+        self.assertGreater(len(blocks), 1)
+        for language, block in blocks:
+            block = block.replace("127.0.0.1:9797", f"127.0.0.1:{own.port}")
+            program = ("sh", "-e", "-c", block) if language == "sh" else (sys.executable, "-c", block)
+            r = subprocess.run(program, cwd=self.scratch(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
+            self.assertEqual(r.returncode, 0, (block, r.stderr))
+            got = r.stdout.decode()
+            for line in re.findall(r"^# (.*)$", block, re.M):
+                # Numbers are other ones here, and what is behind … is left out.
+                want = re.sub(r"\d+", r"\\d+", re.escape(line.split("…")[0]).replace("\\-", "-"))
+                self.assertRegex(got, re.compile("^" + want, re.M), block)
+
+    def scratch(self):
+        d = tempfile.mkdtemp(dir=folder)
+        return d
 
 
 class NotRoot(unittest.TestCase):

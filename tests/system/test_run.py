@@ -130,6 +130,22 @@ class Run(support.Case):
         r = support.perfcam("status", "--json", "--store", self.store, "--control", self.store + ".control")
         self.assertLess(json.loads(r.stdout)["uptime_ns"] - json.loads(body)["uptime_ns"], 10**9)
 
+    def test_each_second_is_told(self):
+        c = http.client.HTTPConnection(self.host, timeout=20)
+        c.request("GET", "/api/live?token=" + self.token)
+        r = c.getresponse()
+        told = []
+        while len(told) < 4:
+            line = r.readline()
+            self.assertTrue(line)
+            if line.startswith(b"data: ") and json.loads(line[6:])["to"]:  # it begins with nothing
+                told.append((time.monotonic(), json.loads(line[6:])))
+        c.close()
+        self.assertLess(told[3][0] - told[0][0], 6)
+        self.assertGreater(told[3][1]["samples"], told[0][1]["samples"])
+        self.assertGreater(float(told[3][1]["to"]), float(told[0][1]["to"]) + 1)
+        self.assertLess(abs(time.time() - float(told[3][1]["to"])), 4)
+
     def test_a_store_that_is_deleted_is_made_anew_and_served(self):
         os.chmod(self.dir, 0o711)  # the server is somebody else
         shutil.rmtree(self.store)

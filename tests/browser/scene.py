@@ -4,7 +4,7 @@
     text, facts = scene.make(seed=1, seconds=120, cpus=16)
 
 Every busy tick of a CPU is a sample; idle ticks are not printed, as in a recording without the idle task.
-At facts["incident"] one process burns one CPU in the kernel for 1.9 s, in a path of its own.
+With `away`, the last CPU but one is offline for 20 s before it. At facts["incident"] one process burns one CPU in the kernel for 1.9 s, in a path of its own.
 """
 import random
 import time
@@ -81,11 +81,12 @@ def hash_of(name):
     return h
 
 
-def make(seed=1, seconds=120, cpus=16, culprit_cpu=None, at=None):
+def make(seed=1, seconds=120, cpus=16, culprit_cpu=None, at=None, away=False):
     rng = random.Random(seed)
     culprit_cpu = cpus // 2 + 1 if culprit_cpu is None else culprit_cpu
     at = seconds * 3 // 5 if at is None else at
     boot_us = 5_000_000_000
+    offline = (cpus - 2, at - 48, at - 28) if away else (-1, 0, 0)
     rows = []
     by_weight = [s[2] for s in SERVICES]
     for cpu in range(cpus):
@@ -97,6 +98,8 @@ def make(seed=1, seconds=120, cpus=16, culprit_cpu=None, at=None):
             if tick % 29 == 0:
                 mood = min(0.98, max(0.02, load + rng.gauss(0, 0.14)))
             us = boot_us + int(t * 1e6)
+            if cpu == offline[0] and offline[1] <= t < offline[2]:
+                continue
             if cpu == culprit_cpu and at <= t < at + 1.9:
                 rows.append((us, sample("kubelet", 990, cpu, us, CULPRIT if rng.random() < 0.92 else CULPRIT[:-2])))
             elif rng.random() < mood:
@@ -111,5 +114,35 @@ def make(seed=1, seconds=120, cpus=16, culprit_cpu=None, at=None):
             f"# clockid: monotonic (1)\n# reference time: 2026-04-15 03:12:57.000000 = {START}.000000 (TOD) = 5000.000000000 (monotonic)\n"
             f"# event : name = cpu-clock:pppH, , id = {{ 1 }}, type = 1, size = 128, {{ sample_period, sample_freq }} = {HZ}, freq = 1\n"
             f"# time of first sample : {rows[0][0] / 1e6:.6f}\n# time of last sample : {rows[-1][0] / 1e6:.6f}\n# ========\n#\n")
-    facts = {"samples": len(rows), "incident": START + at, "cpu": culprit_cpu, "from": START, "to": end, "cpus": cpus}
+    facts = {"samples": len(rows), "incident": START + at, "cpu": culprit_cpu, "from": START, "to": end, "cpus": cpus,
+             "offline": (offline[0], START + offline[1], START + offline[2])}
     return (head + "".join(r[1] for r in rows)).encode(), facts
+
+
+def notes(facts, seconds, boot=5000):
+    """What happened to the host and what it counted, as lines for annotate: the incident and its surroundings."""
+    at = boot + facts["incident"] - facts["from"]
+    ns = 1_000_000_000
+    lines = [f"event {int(t * ns)} {severity} {source} {text}" for t, severity, source, text in (
+        (at - 48, 4, "kmsg", f"smpboot: CPU {facts['offline'][0]} is now offline"), (at - 30.5, 6, "mark", "deploy checkout v118"),
+        (at + 1.23, 3, "kmsg", "ena 0000:00:05.0 eth0: Tx timeout, reset the device"), (at + 1.31, 6, "kmsg", "ena 0000:00:05.0: Device reset completed successfully"),
+        (at + 3, 4, "alert", "firing: CheckoutLatencyP99 above 800 ms"))]
+    rng = random.Random(9)
+    hot = facts["cpu"]
+    for s in range(seconds):
+        end = (boot + s + 1) * ns
+        bad = at <= boot + s < at + 1.9
+        for cpu in range(facts["cpus"]):
+            system = 960 if bad and cpu == hot else rng.randrange(30, 90)
+            user = 20 if bad and cpu == hot else rng.randrange(200, 420) if cpu % 8 < 6 else rng.randrange(820, 900)
+            softirq = rng.randrange(2, 12)
+            for kind, ms in ((0, user), (1, system), (2, 1), (3, softirq), (4, 0), (5, max(0, 999 - user - system - softirq))):
+                lines.append(f"counter {kind} {cpu} {end} {ns} {ms * 1000000}")
+        for kind, value, span in ((6, rng.randrange(4, 9) + (9 if bad else 0), 0), (7, rng.randrange(18000, 26000), ns),
+                                  (8, (rng.randrange(20, 60) + (400 if bad else 0)) * 1000000, ns), (9, 0, ns), (11, rng.randrange(1, 9) * 1000000, ns), (15, 70312, 0)):
+            lines.append(f"counter {kind} 0 {end} {span} {value}")
+        lines.append(f"counter 16 33 {end} {ns} {(990 if bad else 2) * 1000000}")
+    cpu, gone, back = facts["offline"]
+    for s in range(int(gone - facts["from"]), int(back - facts["from"])):
+        lines.append(f"missing 4 {cpu} {(boot + s) * ns} {(boot + s + 1) * ns} {HZ}")
+    return lines

@@ -13,19 +13,20 @@ import sys
 import tempfile
 import time
 import unittest
-import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 sys.path.insert(0, HERE)
 import chrome
 import scene
+import served
 import tap
+import viewed
 from served import Server
+from viewed import AXIS, GUTTER, LANE
 
 SECONDS, CPUS = 90, 8
 HEAD = re.compile(rb"^(\S+) +\d+/\d+ \[(\d+)\] (\d+)\.(\d+):", re.M)
-GUTTER, LANE, AXIS = 56, 14, 20  # of the heatmap, as people see it
 EVIL = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(3)>", "\" onload=\"alert(4)", "javascript:alert(7)", "</td><b>x</b>",
     "&lt;b&gt;", "${alert(9)}`", "\u202egnirts", "{{constructor.constructor('alert(11)')()}}", "'-alert(12)-'", "<svg/onload=alert(13)>",
@@ -33,24 +34,12 @@ EVIL = [
 ]
 
 
-def make_store(name, text):
-    store = os.path.join(folder, name)
-    r = tap.perfcam("import", "--store", store, "-", stdin=text)
-    if r.returncode:
-        raise RuntimeError(r.stderr.decode())
-    for root, _, files in os.walk(store):  # the server is somebody else
-        os.chmod(root, 0o755)
-        for f in files:
-            os.chmod(os.path.join(root, f), 0o644)
-    return store
-
-
 def setUpModule():
     global folder, browser, text, facts, server, samples
     folder = tempfile.mkdtemp(prefix="perfcam-page-")
     os.chmod(folder, 0o755)
     text, facts = scene.make(seed=3, seconds=SECONDS, cpus=CPUS)
-    server = Server(make_store("store", text))
+    server = Server(served.make_store(os.path.join(folder, "store"), text))
     # (wall seconds, comm, CPU): the last sample's time is the capture's.
     rows = [(int(m[3]) + int(m[4]) / 1e6, m[1].decode(), int(m[2])) for m in HEAD.finditer(text)]
     shift = scene.START - 5000
@@ -64,72 +53,9 @@ def tearDownModule():
     shutil.rmtree(folder)
 
 
-class View:
-    """One page, and what can be read from it."""
-
+class View(viewed.View):
     def __init__(self, query="", address=None, **options):
-        self.page = browser.open(address or server.url, **{"width": 1440, "height": 900, "scheme": "dark", **options})
-        if query:
-            self.page.go(f"http://127.0.0.1:{server.port}/?{query}")
-        self.settle()
-
-    def settle(self, wanted=None):
-        """Waits until nothing is asked any more, and then what is wanted is true."""
-        until = time.monotonic() + 15
-        quiet = 0
-        while quiet < 3:
-            if time.monotonic() > until:
-                raise AssertionError(f"the page does not come to rest: {self.panel()!r}, {wanted}")
-            time.sleep(0.05)
-            done = self.page.evaluate("document.readyState === 'complete' && document.querySelector('.headline') !== null && document.querySelector('.stage').getAttribute('aria-busy') === 'false'")
-            quiet = quiet + 1 if done and (not wanted or wanted()) else 0
-
-    def panel(self):
-        return self.page.evaluate("document.querySelector('.side').innerText") or ""
-
-    def samples(self):
-        m = re.search(r"([\d\u2009]+) (?:samples|cpu-clock)", self.panel())
-        return int(m.group(1).replace("\u2009", "")) if m else None
-
-    def query(self):
-        return urllib.parse.parse_qs(self.page.evaluate("location.search")[1:])
-
-    def box(self, selector):
-        return self.page.evaluate(f"(r => [r.x, r.y, r.width, r.height])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
-
-    def drag(self, x0, y0, x1, y1, modifiers=0):
-        p = self.page
-        p.mouse("mouseMoved", x0, y0, modifiers=modifiers)
-        p.mouse("mousePressed", x0, y0, button="left", clickCount=1, modifiers=modifiers)
-        for i in range(1, 5):
-            p.mouse("mouseMoved", x0 + (x1 - x0) * i / 4, y0 + (y1 - y0) * i / 4, button="left", buttons=1, modifiers=modifiers)
-        p.mouse("mouseReleased", x1, y1, button="left", clickCount=1, modifiers=modifiers)
-
-    def selected(self):
-        """(from, to, CPUs or None) of the selection in the link."""
-        a = self.query().get("a")
-        if not a:
-            return None
-        parts = a[0].split("~")
-        cpus = set()
-        for run in parts[2].split(",") if len(parts) > 2 else ():
-            low, _, high = run.partition("-")
-            cpus.update(range(int(low), int(high or low) + 1))
-        return float(parts[0]), float(parts[1]), cpus or None
-
-    def heat_point(self, t, row, rows):
-        """Where on the screen a time (seconds) and a row from the bottom is, of the whole recording."""
-        x, y, w, h = self.box("#heat")
-        span = self.query()
-        start = int(float(span["from"][0])) if "from" in span else facts["from"]
-        end = float(span["to"][0]) if "to" in span else facts["to"]
-        return (x + GUTTER + (t - start) / (end - start) * (w - 2 * GUTTER), y + LANE + (1 - (row + 0.5) / rows) * (h - LANE - AXIS))
-
-    def key(self, key):
-        self.page.key(key, text=key if len(key) == 1 else None)
-
-    def picture(self, selector):
-        return self.page.evaluate(f"document.querySelector({json.dumps(selector)}).querySelector('canvas').toDataURL()")
+        super().__init__(browser, address or server.url, query, facts, **options)
 
 
 def counted(a, comm=None):
@@ -373,7 +299,7 @@ class Page(unittest.TestCase):
         for i, evil in enumerate(EVIL * 8):
             at = 5_000_000_000 + i * 10309
             lines.append(scene.sample(EVIL[i * 7 % len(EVIL)], 100 + i, i % 2, at, [(evil, "/bin/" + evil.replace("/", "")), (evil + str(i), None)]))
-        mean = Server(make_store("evil", text[:text.index(b"# ========\n#\n") + 13].replace(b"db-prod-17", EVIL[1].encode()) + "".join(lines).encode()))
+        mean = Server(served.make_store(os.path.join(folder, "evil"), text[:text.index(b"# ========\n#\n") + 13].replace(b"db-prod-17", EVIL[1].encode()) + "".join(lines).encode()))
         self.addCleanup(mean.stop)
         tags = "['SCRIPT', 'IMG', 'A', 'STYLE', 'SVG', 'IFRAME', 'OBJECT'].map(t => document.querySelectorAll(t).length).join()"
         clean = View().page.evaluate(tags)
@@ -390,12 +316,27 @@ class Page(unittest.TestCase):
             self.assertEqual(bad, [])
 
     def test_a_server_that_is_gone_is_said_and_comes_back(self):
-        own = Server(os.path.join(folder, "store"))
+        """The store does not grow meanwhile: what failed is asked again all the same."""
+        token = os.path.join(folder, "same-token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        store = os.path.join(folder, "store")
+        own = Server(store, "--token", token)
         v = View(address=own.url)
         had = v.samples()
         own.stop()
-        v.settle(lambda: v.page.evaluate("!document.querySelector('.banner').hidden"))
-        self.assertIn("does not answer", v.page.evaluate("document.querySelector('.banner').innerText"))
+        banner = "document.querySelector('.banner').hidden ? '' : document.querySelector('.banner').innerText"
+        v.settle(lambda: v.page.evaluate(banner))
+        self.assertIn("does not answer", v.page.evaluate(banner))
+        self.assertEqual(v.samples(), had)
+        before = v.picture("#heat")
+        v.page.evaluate("[...document.querySelectorAll('[role=radio]')].find(b => b.innerText === 'Cores').click()")
+        v.settle(lambda: v.page.evaluate(banner))
+        own = Server(store, "--token", token, listen=f"127.0.0.1:{own.port}")
+        self.addCleanup(own.stop)
+        v.settle(lambda: not v.page.evaluate(banner))
+        v.settle(lambda: "1 CPU" in v.page.evaluate("document.body.innerText") and v.picture("#heat") != before)
         self.assertEqual(v.samples(), had)
 
     def test_an_empty_store_says_what_to_do(self):

@@ -3,7 +3,9 @@
 import { decodeColumns, type Answer } from "./columns";
 import type { Part, State } from "./state";
 import { selectionQuery, treeQuery } from "./state";
-import { readTree, type Tree } from "./tree";
+import type { Happening, Happenings } from "./happening";
+import { readTracks, type Tracks } from "./tracks";
+import { processes, readTree, type Tree } from "./tree";
 
 export interface StoreFacts {
 	version: string;
@@ -44,6 +46,9 @@ export interface Heat {
 	fine: number; /* ms of those */
 }
 
+/* Of a cell with less than that nothing is said but that it was not observed. */
+export const LEAST_SEEN = 1 / 3;
+
 export class Refusal extends Error {
 	constructor(readonly status: number, message: string) {
 		super(message);
@@ -79,7 +84,9 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 		painted[i] = counts[i] ? Math.min(1, paint![i] / counts[i]) : 0;
 	const cells = new Float32Array(counts.length), unseen = new Uint8Array(seen.length);
 	for (let i = 0; i < counts.length; i++) {
-		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / due) : counts[i];
+		/* Busy of what was observed: half of the ticks shed is no idle time. (Of which of several nobody knows.) */
+		const share = merged > 1 ? 1 : Math.max(LEAST_SEEN, seen[i] / 255);
+		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / (due * share)) : counts[i];
 		unseen[i] = 255 - seen[i];
 	}
 	return {
@@ -134,6 +141,33 @@ export class Server {
 	flame(s: State, part: Part, before: Part | null): Promise<Tree> {
 		return this.ask("flame", (before ? "/api/diff?" : "/api/flame?") + treeQuery(s, part, before), async (r) =>
 			readTree(decodeColumns(await r.arrayBuffer())));
+	}
+
+	/* In a stretch of time, or around one event (its id). */
+	events(what: { from: number; to: number } | { event: string }, most: number): Promise<Happenings> {
+		const q = new URLSearchParams("event" in what ? { event: what.event, around: "1s" }
+			: { from: "@" + what.from / 1000, to: "@" + what.to / 1000 });
+		q.set("most", String(most));
+		return this.ask("event" in what ? "event" : "events", "/api/events?" + q, async (r) => {
+			const j = await r.json() as { all: number; events: { id: string; time: string; uncertainty_ns: number; severity: number; source: string; text: string }[] };
+			return { all: j.all, list: j.events.filter((e) => e.time !== null).map((e): Happening => ({
+				id: e.id, time: seconds(e.time), uncertainty: e.uncertainty_ns / 1e6, severity: e.severity, source: e.source, text: e.text,
+			})) };
+		});
+	}
+
+	/* kind: of the span's track, or of the selection as one bin. */
+	tracks(kind: "tracks" | "host", from: number, to: number, bins: number): Promise<Tracks> {
+		const q = new URLSearchParams({ from: "@" + from / 1000, to: "@" + to / 1000, bins: String(bins) });
+		return this.ask(kind, "/api/counters?" + q, async (r) => readTracks(decodeColumns(await r.arrayBuffer())));
+	}
+
+	/* Who ran most in a cell: names and shares. */
+	busiest(s: State, part: Part): Promise<{ name: string; share: number }[]> {
+		return this.ask("cell", "/api/flame?" + selectionQuery(s, part), async (r) => {
+			const t = readTree(decodeColumns(await r.arrayBuffer()));
+			return processes(t).slice(0, 3).map((p) => ({ name: p.name, share: p.total / (t.total[0] || 1) }));
+		});
 	}
 
 	/* Where the grammar's time leads: "03:14:07", "-90s", "boot+12.5". */

@@ -6,27 +6,30 @@
  */
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
+import { fillEmpty } from "./empty";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
+import { drawFunnel } from "./funnel";
+import { AROUND, isCalled, merge, shortText, type Happening } from "./happening";
 import { HeatView } from "./heat_view";
+import { makeHelp } from "./help";
+import { openMenu, type Item } from "./menu";
 import { escapeExpression, Panel } from "./panel";
-import { baseline, GROUPS, readState, ROWS, writeState, type Base, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { baseline, BELOW, GROUPS, readState, ROWS, writeState, type Base, type Below, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
+import { TrackView } from "./track_view";
+import type { Tracks } from "./tracks";
 import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type Match, type Tree } from "./tree";
+
+type Kind = "heat" | "flame" | "timeline" | "events" | "tracks" | "host";
 
 const LIVE_MS = 2000;
 const RETRY_MS = 5000;
+const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
+const MOST_EVENTS = 2000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
-const KEYS: [string, string][] = [
-	["drag", "select a time (heatmap), a span (timeline)"], ["click, click", "start and end of a selection"],
-	["← →", "move the selection, or the span"], ["Shift ← →", "grow the selection"], ["+ −", "zoom the span"],
-	["c", "compare with the baseline"], ["x", "flip the comparison"], ["b", "the next drag sets the baseline"], ["Ctrl drag", "the baseline"],
-	["h", "colour the heatmap by the search"], ["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["1 2 3", "flame graph, table, sandwich"],
-	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Esc", "one step back"], ["?", "this list"],
-];
-
 export class App {
 	private state: State = readState(location.search);
 	private server = new Server();
@@ -36,23 +39,31 @@ export class App {
 	private match: Match | null = null;
 	private theme: Theme = readTheme();
 	private tip = new Tip();
-	private asked = { heat: "", flame: "", timeline: "" };
+	private asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "" };
+	private problems = new Map<Kind | "store", unknown>();
+	private events: Happening[] = [];
+	private eventsAll = 0;
+	private eventsAt = 0; /* when all of them were asked for */
+	private tracks: Tracks | null = null;
 
 	private timeline = new TimelineView({
 		theme: () => this.theme, zone: () => this.zone(),
-		setSpan: (from, to, final) => this.setSpan(from, to, final),
+		setSpan: (from, to, final) => this.setSpan(from, to, final), openEvent: (e) => this.openEvent(e),
 	}, this.tip);
 	private heat = new HeatView({
 		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
 		select: (part, final, second) => this.select(part, final, second),
 		dragsBaseline: () => this.dragsBaseline,
-		zoomSpan: (by, around) => this.timeline.zoom(by, around),
+		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.openEvent(e),
+		busiest: (part) => this.server.busiest(this.state, part).then((v) =>
+			v.length ? v.map((p) => `${p.name} ${percent(p.share)}`).join(" · ") : null, () => null),
 	}, this.tip);
+	private track = new TrackView({ theme: () => this.theme, zone: () => this.zone(), axis: () => this.heat.axis() }, this.tip);
 	private flame = new FlameView({
 		theme: () => this.theme, icicle: () => this.state.icicle,
 		zoomed: (path) => this.change({ zoom: path }, true),
 		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
-		menu: (node, x, y) => this.openMenu(node, x, y),
+		menu: (node, x, y) => this.frameMenu(node, x, y),
 	}, this.tip);
 	private callers = this.half("callers", "Callers", false);
 	private callees = this.half("callees", "Callees", true);
@@ -64,6 +75,7 @@ export class App {
 	private panel = new Panel({
 		addFilter: (name, value) => this.addFilter(name, value),
 		setOnly: (only) => this.change({ only }, true),
+		openEvent: (e) => this.openEvent(e), stepEvent: (by) => this.stepEvent(by),
 	});
 
 	private stage = el("main", { class: "stage", "aria-busy": "true" });
@@ -100,6 +112,8 @@ export class App {
 			.map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private groups = el("select", { "aria-label": "Group by", onchange: () => this.change({ by: this.groups.value as Group, zoom: [] }, true) },
 		...GROUPS.map((g) => el("option", { value: g }, g === "comm" ? "process name" : g))) as HTMLSelectElement;
+	private below = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)", onchange: () => this.change({ below: this.below.value as Below }, false) }) as HTMLSelectElement;
+	private belowLabel = el("label", { class: "legend wide", hidden: true }, "Below ", this.below);
 	private painter = el("button", { type: "button", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
 	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }, { value: "sandwich", label: "Sandwich" }],
 		(v) => this.change({ tab: v as Tab }, true), true);
@@ -108,9 +122,7 @@ export class App {
 	private rows: HTMLSelectElement = el("select", { "aria-label": "Rows per second", onchange: () => this.change({ rows: Number(this.rows.value) }, false) },
 		...ROWS.map((n) => el("option", { value: n }, String(n))));
 	private rowsLabel = el("label", { class: "legend wide" }, "Rows ", this.rows);
-	private help = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"),
-		el("div", { class: "keys" }, ...KEYS.flatMap(([k, w]) => [el("span", {}, el("kbd", {}, k)), el("span", {}, w)])),
-		el("form", { method: "dialog" }, el("button", { class: "framed" }, "Close")));
+	private help = makeHelp();
 
 	start(): void {
 		this.build();
@@ -150,8 +162,8 @@ export class App {
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels[0],
-			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.scales.root, this.heat.legend, this.drags.root),
-			this.heat.layers.root, this.funnels[1], this.selectionBar,
+			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.belowLabel, this.scales.root, this.heat.legend, this.drags.root),
+			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.selectionBar,
 			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwichBox,
@@ -218,14 +230,14 @@ export class App {
 	}
 
 	private newest(): void {
-		this.change({ span: null, a: null, zoom: [] }, true);
+		this.change({ span: null, a: null, event: "", zoom: [] }, true);
 	}
 
 	/* A half of the sandwich: a click on a frame takes that function between the halves. */
 	private half(id: string, label: string, icicle: boolean): FlameView {
 		const view: FlameView = new FlameView({
 			theme: () => this.theme, icicle: () => icicle, zoomed: () => undefined, walked: (words) => this.say(words),
-			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => this.openMenu(node, x, y, view.shownTree()!),
+			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => this.frameMenu(node, x, y, view.shownTree()!),
 		}, this.tip, id, label);
 		return view;
 	}
@@ -247,7 +259,7 @@ export class App {
 			return;
 		}
 		/* A selection stays where it is while the span runs on with the time. */
-		this.change({ a: part, zoom: [], span: part && !this.state.span ? this.span() : this.state.span }, true);
+		this.change({ a: part, event: "", zoom: [], span: part && !this.state.span ? this.span() : this.state.span }, true);
 		if (part)
 			this.say(`selected ${this.partName(part)}`);
 	}
@@ -272,7 +284,7 @@ export class App {
 			const t = await this.server.time(text);
 			this.gotoProblem.hidden = true;
 			const half = Math.max(30e3, (this.span().to - this.span().from) / 2);
-			this.change({ span: { from: t - half, to: t + half }, a: { from: t - 2500, to: t + 2500, cpus: null }, zoom: [] }, true);
+			this.change({ span: { from: t - half, to: t + half }, a: { from: t - AROUND, to: t + AROUND, cpus: null }, event: "", zoom: [] }, true);
 			this.goto.blur();
 		} catch (problem) {
 			if (isAbort(problem))
@@ -293,6 +305,8 @@ export class App {
 		this.rows.value = String(s.rows);
 		this.rowsLabel.hidden = s.mode !== "sub";
 		this.panel.showOnly(s.only);
+		this.showEvents();
+		this.showTracks();
 		this.zoneButton.textContent = s.utc ? "UTC" : "Local";
 		if (document.activeElement !== this.search)
 			this.search.value = s.search;
@@ -319,7 +333,7 @@ export class App {
 	}
 
 	private async load(): Promise<void> {
-		await Promise.all([this.loadHeat(), this.loadFlame()]);
+		await Promise.all([this.loadHeat(), this.loadFlame(), this.loadTracks(), this.loadHost()]);
 	}
 
 	private async loadHeat(): Promise<void> {
@@ -338,6 +352,7 @@ export class App {
 			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
 			this.heat.showSelection(this.state.a, this.shownBaseline());
 			this.showSpan();
+			this.showTracks();
 		});
 	}
 
@@ -369,17 +384,117 @@ export class App {
 		});
 	}
 
+	/* All that happened, as far as it is kept; what is new since, more often. */
+	private async loadEvents(): Promise<void> {
+		const store = this.store!, all = Date.now() - this.eventsAt > EVENTS_MS || !store.recording;
+		const key = `${store.from} ${store.to}`;
+		if (key === this.asked.events || !isFinite(store.from))
+			return;
+		this.asked.events = key;
+		await this.answering("events", async () => {
+			const to = Math.max(store.to, store.recording ? store.now : 0) + 1000;
+			const got = await this.server.events({ from: all ? store.from - 1000 : store.to - 2 * EVENTS_MS, to }, MOST_EVENTS);
+			const had = this.events.length;
+			this.events = all ? got.list : merge(this.events, got.list);
+			this.eventsAll = all ? got.all : this.eventsAll + this.events.length - had;
+			if (all)
+				this.eventsAt = Date.now();
+			await this.findEvent();
+			this.showEvents();
+			this.showSelectionBar();
+		});
+	}
+
+	/* A link may name an event alone: then it says what is shown. */
+	private async findEvent(): Promise<void> {
+		const id = this.state.event;
+		if (!id || this.state.a)
+			return;
+		const known = this.events.find((e) => isCalled(e, id)) ?? (await this.server.events({ event: id }, 50)).list.find((e) => isCalled(e, id));
+		if (!known)
+			return;
+		if (!this.events.includes(known))
+			this.events = merge(this.events, [known]);
+		this.openEvent(known, false);
+	}
+
+	private openEvent(e: Happening, step = true): void {
+		const { from, to } = this.span(), inside = e.time - AROUND >= from && e.time + AROUND <= to;
+		const half = Math.max(30e3, (to - from) / 2);
+		this.change({ event: e.id, a: { from: e.time - AROUND, to: e.time + AROUND, cpus: null }, zoom: [],
+			span: inside ? { from, to } : { from: e.time - half, to: e.time + half } }, step);
+		this.say(`${e.source}: ${e.text}`);
+	}
+
+	/* The one before or behind what is selected, or the span. */
+	private stepEvent(by: number): void {
+		const { from, to } = this.part(), at = (from + to) / 2, chosen = this.state.event;
+		const before = this.events.filter((e) => e.id !== chosen && e.time < at), after = this.events.filter((e) => e.id !== chosen && e.time >= at);
+		const e = by < 0 ? before[before.length - 1] : after[0];
+		if (e)
+			this.openEvent(e);
+		else
+			this.say(by < 0 ? "no event before this" : "no event behind this");
+	}
+
+	private showEvents(): void {
+		const chosen = this.state.a ? this.state.event : "";
+		this.timeline.showEvents(this.events, chosen);
+		this.heat.showEvents(this.events, chosen);
+		if (isFinite(this.span().from))
+			this.panel.showEvents(this.events, this.eventsAll, this.span(), chosen, this.zone());
+	}
+
+	/* Counted by the host: under the heatmap, and of the selection in the panel. */
+	private async loadTracks(): Promise<void> {
+		const span = this.span(), bins = Math.min(1000, this.heat.room());
+		const key = JSON.stringify([span, bins]);
+		if (this.timeless() || key === this.asked.tracks)
+			return;
+		this.asked.tracks = key;
+		await this.answering("tracks", async () => {
+			this.tracks = await this.server.tracks("tracks", span.from, span.to, bins);
+			this.showTracks();
+		});
+	}
+
+	private async loadHost(): Promise<void> {
+		const { from, to } = this.part(), key = JSON.stringify([from, to]);
+		if (this.timeless() || key === this.asked.host)
+			return;
+		this.asked.host = key;
+		await this.answering("host", async () => this.panel.showHost(await this.server.tracks("host", from, to, 1)));
+	}
+
+	private showTracks(): void {
+		const known = TrackView.known(this.tracks);
+		this.track.layers.root.hidden = this.belowLabel.hidden = !known.length;
+		if (known.length !== this.below.options.length)
+			fill(this.below, ...known.map((c) => el("option", { value: c.key }, c.label)));
+		this.below.value = this.state.below;
+		this.track.show(this.tracks, this.state.below);
+	}
+
+	private nextTrack(): void {
+		const known = TrackView.known(this.tracks).map((c) => c.key), at = known.indexOf(this.state.below);
+		const next = BELOW.find((b) => b === known[(at + 1) % known.length]);
+		if (next)
+			this.change({ below: next }, false);
+	}
+
 	/* Errors of one picture are said, and leave the others alone. */
-	private async answering(kind: "heat" | "flame" | "timeline", work: () => Promise<void>): Promise<void> {
+	private async answering(kind: Kind, work: () => Promise<void>): Promise<void> {
 		this.showBusy(1);
 		try {
 			await work();
-			this.showProblem(null);
+			this.problems.delete(kind);
+			this.showProblem();
 		} catch (e) {
 			if (isAbort(e))
 				return;
 			this.asked[kind] = "";
-			this.showProblem(e);
+			this.problems.set(kind, e);
+			this.showProblem();
 		} finally {
 			this.showBusy(-1);
 		}
@@ -391,15 +506,22 @@ export class App {
 	}
 	private running = 0;
 
-	private showProblem(e: unknown): void {
-		this.banner.hidden = e === null;
-		if (e === null)
+	private showProblem(): void {
+		const e = this.problems.get("store") ?? [...this.problems.values()][0];
+		this.banner.hidden = e === undefined;
+		if (e === undefined)
 			return;
 		const refused = e instanceof Refusal;
 		this.banner.className = "banner" + (refused && e.status < 500 ? " bad" : "");
 		fill(this.banner, el("span", { class: "grow" }, refused ? e.message : "The server does not answer. What is shown stays; trying again."),
+			refused && e.status === 401 ? el("span", { class: "soft" }, "Open the address that perfcam printed when it started.") : null,
 			refused && e.status === 400 && this.state.filters.length
 				? el("button", { class: "framed", type: "button", onclick: () => this.change({ filters: [] }, true) }, "Remove the filters") : null);
+	}
+
+	/* What failed for want of an answer, and not because of the question. */
+	private mayRetry(): boolean {
+		return [...this.problems.values()].some((e) => !(e instanceof Refusal) || e.status >= 500);
 	}
 
 	/* The store grows while it is looked at. */
@@ -410,15 +532,21 @@ export class App {
 			const first = !this.store;
 			const before = this.store?.to;
 			this.store = await this.server.store();
+			const again = this.mayRetry();
+			this.problems.delete("store");
+			this.showProblem();
 			this.showStore();
-			if (first || this.store.to !== before) {
+			void this.loadEvents();
+			if (first || again || this.store.to !== before) {
 				await this.loadTimeline();
-				if (first || !this.state.span || this.timeless())
+				if (first || again || !this.state.span || this.timeless())
 					this.refresh();
 			}
 		} catch (e) {
-			if (!isAbort(e))
-				this.showProblem(e);
+			if (!isAbort(e)) {
+				this.problems.set("store", e);
+				this.showProblem();
+			}
 			wait = RETRY_MS;
 		}
 		this.showBusy(-1);
@@ -461,6 +589,9 @@ export class App {
 	}
 
 	private partName(p: Part): string {
+		const around = p === this.state.a && this.events.find((e) => e.id === this.state.event);
+		if (around && Math.abs(around.time - (p.from + p.to) / 2) < 1)
+			return `${shortText(around)} ± ${duration((p.to - p.from) / 2)}`;
 		const what = duration(p.to - p.from);
 		return p.cpus ? `${cpuNames(p.cpus)}, ${what}` : what;
 	}
@@ -552,20 +683,11 @@ export class App {
 		this.callees.showMatch(this.match);
 	}
 
-	/* No samples: idle, not observed, or filtered away are three answers. */
 	private showEmpty(): void {
 		const t = this.tree;
 		this.stageEmpty.hidden = !t || t.total[0] > 0;
-		if (!t || t.total[0] > 0)
-			return;
-		const seen = (t.meta.seen ?? {}) as { idle?: number; lost?: number; gap_ns?: number; observed_ns?: number };
-		if (this.state.filters.length || this.state.only)
-			fill(this.stageEmpty, el("h3", {}, "No sample matches the filters"), el("button", { class: "framed", type: "button",
-				onclick: () => this.change({ filters: [], only: "" }, true) }, "Remove the filters"));
-		else if (!seen.observed_ns)
-			fill(this.stageEmpty, el("h3", {}, "Not observed"), el("div", {}, "The recorder did not see this time. This is not idle time."));
-		else
-			fill(this.stageEmpty, el("h3", {}, "Idle"), el("div", {}, `Observed for ${duration(seen.observed_ns / 1e6)}; nothing ran${seen.idle ? `: ${count(seen.idle)} idle samples` : ""}.`));
+		if (t && !(t.total[0] > 0))
+			fillEmpty(this.stageEmpty, t, this.state.filters.length > 0 || this.state.only !== "", () => this.change({ filters: [], only: "" }, true));
 	}
 
 	private changed(t: Tree): string {
@@ -574,68 +696,26 @@ export class App {
 	}
 
 	private drawFunnels(): void {
-		const [a, b] = this.funnels, w = a.clientWidth, k = devicePixelRatio || 1;
-		if (!w)
+		const [a, b] = this.funnels;
+		if (!a.clientWidth)
 			return;
-		const draw = (c: HTMLCanvasElement, x0: number, x1: number, color: string) => {
-			c.width = w * k;
-			c.height = 12 * k;
-			const g = c.getContext("2d")!;
-			g.setTransform(k, 0, 0, k, 0, 0);
-			g.strokeStyle = g.fillStyle = color;
-			g.beginPath();
-			g.moveTo(x0, 0);
-			g.bezierCurveTo(x0, 9, 40, 3, 0, 12);
-			g.lineTo(w, 12);
-			g.bezierCurveTo(w - 40, 3, x1, 9, x1, 0);
-			g.closePath();
-			g.globalAlpha = 0.08;
-			g.fill();
-			g.globalAlpha = 0.6;
-			g.stroke();
-		};
-		const [t0, t1] = this.timeline.brush();
-		draw(a, t0, t1, this.theme.color("tx3"));
-		const [h0, h1] = this.heat.edges(this.part());
-		draw(b, h0, h1, this.theme.color(this.state.a ? "a" : "tx3"));
+		drawFunnel(a, ...this.timeline.brush(), this.theme.color("tx3"));
+		drawFunnel(b, ...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3"));
 	}
 
-	private openMenu(node: number, x: number, y: number, t = this.tree!): void {
-		const name = nameOf(t, node);
-		const menu = el("div", { class: "menu", role: "menu" });
-		const close = () => {
-			menu.remove();
-			document.removeEventListener("pointerdown", away, true);
-			document.removeEventListener("keydown", escape, true);
-		};
-		const away = (e: Event) => {
-			if (!menu.contains(e.target as Node))
-				close();
-		};
-		const escape = (e: KeyboardEvent) => {
-			if (e.key === "Escape") {
-				e.stopPropagation();
-				close();
-			}
-		};
-		const item = (words: string, act: () => void) => menu.append(el("button", { type: "button", role: "menuitem", onclick: () => {
-			close();
-			act();
-		} }, words));
+	private frameMenu(node: number, x: number, y: number, t = this.tree!): void {
+		const name = nameOf(t, node), exactly = `^${escapeExpression(name)}$`;
+		const items: Item[] = [
+			["Callers and callees", () => this.change({ tab: "sandwich", sandwich: name }, true)],
+			["When did it run", () => this.change({ search: exactly, paint: true }, true)],
+			["Search for this function", () => this.setSearch(exactly)],
+			["Only stacks with this function", () => this.addFilter("match", exactly)],
+			["Without this function's stacks", () => this.addFilter("exclude", exactly)],
+			["Copy the name", () => void navigator.clipboard?.writeText(name)],
+		];
 		if (t === this.tree)
-			item("Zoom to this frame", () => this.flame.zoomTo(node));
-		item("Callers and callees", () => this.change({ tab: "sandwich", sandwich: name }, true));
-		item("When did it run", () => this.change({ search: `^${escapeExpression(name)}$`, paint: true }, true));
-		item("Search for this function", () => this.setSearch(`^${escapeExpression(name)}$`));
-		item("Only stacks with this function", () => this.addFilter("match", `^${escapeExpression(name)}$`));
-		item("Without this function's stacks", () => this.addFilter("exclude", `^${escapeExpression(name)}$`));
-		item("Copy the name", () => void navigator.clipboard?.writeText(name));
-		document.body.append(menu);
-		menu.style.left = Math.min(x, innerWidth - menu.offsetWidth - 8) + "px";
-		menu.style.top = Math.min(y, innerHeight - menu.offsetHeight - 8) + "px";
-		(menu.firstElementChild as HTMLElement).focus();
-		document.addEventListener("pointerdown", away, true);
-		document.addEventListener("keydown", escape, true);
+			items.unshift(["Zoom to this frame", () => this.flame.zoomTo(node)]);
+		openMenu(name, x, y, items);
 	}
 
 	private say(words: string): void {
@@ -656,6 +736,7 @@ export class App {
 		this.timeline.draw();
 		this.heat.paint();
 		this.heat.draw();
+		this.track.draw();
 		for (const view of [this.flame, this.callers, this.callees])
 			view.restyle();
 		this.drawFunnels();
@@ -692,6 +773,7 @@ export class App {
 			"+": () => this.timeline.zoom(0.5), "=": () => this.timeline.zoom(0.5), "-": () => this.timeline.zoom(2),
 			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
 			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
+			t: () => this.nextTrack(), "[": () => this.stepEvent(-1), "]": () => this.stepEvent(1),
 			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
 			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),
 			x: () => this.change({ flip: !this.state.flip, zoom: [] }, true), b: () => this.setDrags(!this.dragsBaseline),

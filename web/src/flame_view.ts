@@ -242,6 +242,8 @@ export class FlameView {
 				(t.change![t.frame[node]] === CHANGE.chance ? "; the difference may be chance" : ""));
 		if (t.self[node] > 0)
 			lines.push(`${percent(t.self[node] / t.total[0])} in itself`);
+		if (t.note[t.frame[node]] && t.self[node] > 0)
+			lines.push(...((t.meta.notes ?? []) as string[]));
 		if (node)
 			lines.push(module ? `${kind} · ${module}` : kind);
 		return lines;

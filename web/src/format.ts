@@ -7,6 +7,11 @@ export function count(n: number): string {
 	return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
 }
 
+/* For axes: "850", "12k", "3M". */
+export function compact(n: number): string {
+	return n >= 1e6 ? trim(n / 1e6) + "M" : n >= 1e4 ? trim(n / 1e3) + "k" : n >= 10 || !n ? n.toFixed(0) : trim(n);
+}
+
 /* 0.121 → "12.1 %"; small ones keep three digits; nothing is "0 %". */
 export function percent(share: number): string {
 	const p = share * 100;

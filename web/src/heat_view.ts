@@ -7,14 +7,16 @@
  * The cells are painted once into a small picture, one pixel a cell, and that is stretched; what
  * follows the pointer is drawn on the layer above.
  */
-import type { Heat } from "./api";
+import { LEAST_SEEN, type Heat } from "./api";
 import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
 import { el, hatch, Layers, type Theme, type Tip } from "./dom";
+import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
 import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 import type { Part } from "./state";
 import { GUTTER } from "./timeline_view";
 
 const LANE = 14, AXIS = 20, CLICK = 3;
+const REST_MS = 120;
 
 export interface HeatHost {
 	theme(): Theme;
@@ -24,6 +26,9 @@ export interface HeatHost {
 	select(part: Part | null, final: boolean, second: boolean): void;
 	dragsBaseline(): boolean;
 	zoomSpan(by: number, around: number): void;
+	openEvent(e: Happening): void;
+	/* Who ran most in a part, in words; null: not known. */
+	busiest(part: Part): Promise<string | null>;
 }
 
 /* A cell by column and row. */
@@ -46,6 +51,9 @@ export class HeatView {
 	private until = Infinity;
 	private hovered: Cell | null = null;
 	private shift = false;
+	private events: Happening[] = [];
+	private chosen = "";
+	private asking = 0; /* a timer: the pointer rests */
 
 	constructor(private host: HeatHost, private tip: Tip) {
 		this.layers = new Layers("heat", "Heatmap. Drag to select a time, arrow keys move the selection, Escape clears it",
@@ -57,6 +65,7 @@ export class HeatView {
 		r.addEventListener("pointercancel", () => this.cancel());
 		r.addEventListener("pointerleave", () => {
 			this.hovered = null;
+			clearTimeout(this.asking);
 			this.tip.hide();
 			this.drawOver();
 		});
@@ -87,6 +96,30 @@ export class HeatView {
 		this.selected = part;
 		this.baseline = baseline;
 		this.drawOver();
+	}
+
+	showEvents(list: Happening[], chosen: string): void {
+		this.events = list;
+		this.chosen = chosen;
+		this.draw();
+	}
+
+	/* The time that is shown, edge to edge. */
+	axis(): { from: number; to: number } | null {
+		const d = this.data;
+		return d && d.columns ? { from: d.from, to: d.from + d.columns * d.step } : null;
+	}
+
+	private timeX(t: number): number {
+		return GUTTER + ((t - this.data!.from) / this.data!.step) * this.cellWidth();
+	}
+
+	/* Where an event lies in the picture: its x, and in the sub-second mode the middle of its cell. */
+	private eventX(e: Happening): number {
+		const d = this.data!;
+		if (d.mode === "sub" && d.merged === 1)
+			return GUTTER + (Math.floor((e.time - d.from) / d.step) + 0.5) * this.cellWidth();
+		return this.timeX(e.time);
 	}
 
 	/* Paints the cells anew: new data, theme or scale. */
@@ -150,6 +183,7 @@ export class HeatView {
 			this.drawRowLabels(g, th, d);
 			this.drawRowMeans(g, th, d);
 			this.drawAxis(g, th, d);
+			this.drawEvents(g, th, d);
 		}
 		this.drawOver();
 	}
@@ -172,7 +206,7 @@ export class HeatView {
 			const row = d.mode === "cores" ? r : d.rows - 1 - r;
 			for (let c = 0; c < d.columns;) {
 				let n = c;
-				while (n < d.columns && d.unseen[r * d.columns + n] > 127 && this.startOf(n, r) < this.until)
+				while (n < d.columns && d.unseen[r * d.columns + n] > 255 * (1 - (d.mode === "cores" && d.full ? LEAST_SEEN : 0.5)) && this.startOf(n, r) < this.until)
 					n++;
 				if (n > c)
 					hatch(g, GUTTER + c * w, LANE + row * h, (n - c) * w, h, color);
@@ -240,6 +274,47 @@ export class HeatView {
 				g.fillText(tickLabel(t, step, zone), x, y);
 			}
 		}
+	}
+
+	/* In the lane above the cells; errors and the chosen one run down, to their cell where one cell is meant. */
+	private drawEvents(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		const left = GUTTER, right = GUTTER + this.plotWidth(), exact = d.mode === "sub" && d.merged === 1;
+		for (const e of bySeverity(this.events)) {
+			const x = this.eventX(e), chosen = e.id === this.chosen;
+			if (x < left || x > right)
+				continue;
+			if (rank(e) === "err" || chosen) {
+				const y = exact ? LANE + this.plotHeight() * (1 - ((e.time - d.from) % 1000) / 1000) : LANE + this.plotHeight();
+				g.fillStyle = g.strokeStyle = th.color(rank(e));
+				g.globalAlpha = 0.85;
+				g.fillRect(Math.round(x), LANE, 1, Math.max(0, y - LANE - (exact ? 5 : 0)));
+				g.lineWidth = 1.5;
+				g.beginPath();
+				if (exact)
+					g.arc(x + 0.5, y, 5, 0, 7);
+				g.stroke();
+				g.globalAlpha = 1;
+			}
+			drawGlyph(g, e, x, 7, chosen ? 5.5 : rank(e) === "info" ? 3.5 : 4.5, th);
+			if (chosen)
+				this.drawEventName(g, th, e, x, right);
+		}
+	}
+
+	private drawEventName(g: CanvasRenderingContext2D, th: Theme, e: Happening, x: number, right: number): void {
+		const words = shortText(e);
+		g.font = "600 10px system-ui, sans-serif";
+		g.textBaseline = "middle";
+		const w = g.measureText(words).width, before = x + 12 + w > right;
+		g.textAlign = before ? "right" : "left";
+		g.fillStyle = th.color("bg1");
+		g.fillRect(before ? x - 14 - w : x + 9, 0, w + 6, LANE - 1);
+		g.fillStyle = th.color(rank(e) === "info" ? "tx2" : rank(e));
+		g.fillText(words, before ? x - 11 : x + 12, 7);
+	}
+
+	private eventAt(x: number, y: number): Happening | null {
+		return y < LANE && this.data ? nearest(this.events, (t) => this.eventX({ time: t } as Happening), x, 7) : null;
 	}
 
 	private drawLegend(table: Uint8Array): void {
@@ -323,6 +398,11 @@ export class HeatView {
 	/* A click on a CPU's label takes that core, one on the axis that second. */
 	private beside(e: PointerEvent): boolean {
 		const d = this.data!;
+		const event = this.eventAt(e.offsetX, e.offsetY);
+		if (event) {
+			this.host.openEvent(event);
+			return true;
+		}
 		const cell = this.cellAt(e.offsetX, e.offsetY)!;
 		const whole = d.from + d.columns * d.step;
 		if (e.offsetX < GUTTER) {
@@ -390,7 +470,13 @@ export class HeatView {
 	}
 
 	private hover(e: PointerEvent): void {
-		const d = this.data!, cell = this.hovered;
+		const d = this.data!, cell = this.hovered, event = this.start ? null : this.eventAt(e.offsetX, e.offsetY);
+		clearTimeout(this.asking);
+		this.layers.root.style.cursor = event ? "pointer" : "";
+		if (event) {
+			this.tip.show(e.clientX, e.clientY, `${clock(event.time, this.host.zone(), 3)} · ${event.source}, ${SEVERITY[event.severity] ?? ""}`, event.text);
+			return;
+		}
 		const inside = e.offsetX >= GUTTER && e.offsetX <= GUTTER + this.plotWidth() && e.offsetY >= LANE &&
 			e.offsetY <= LANE + this.plotHeight();
 		if (!cell || !inside) {
@@ -417,6 +503,17 @@ export class HeatView {
 		if (this.start && begun)
 			lines.push(`selecting ${duration(begun.to - begun.from)}${begun.cpus ? `, ${cpuNames(begun.cpus)}` : ""}`);
 		this.tip.show(e.clientX, e.clientY, ...lines);
+		if (!this.start && v > 0)
+			this.askWho(e.clientX, e.clientY, lines, d.mode === "cores" ? { ...part, cpus: [d.cpus[cell.r]] } : part);
+	}
+
+	/* The pointer rests on a cell: who ran there is worth a question. */
+	private askWho(x: number, y: number, lines: string[], part: Part): void {
+		const at = this.hovered;
+		this.asking = window.setTimeout(() => void this.host.busiest(part).then((words) => {
+			if (words && this.hovered === at)
+				this.tip.show(x, y, ...lines, words);
+		}), REST_MS);
 	}
 
 	/* Where a part begins and ends on the screen, for the funnel below. */

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The side panel: what the selection is, who ran in it, how much of it was observed, filters. */
+/* The side panel: what the selection is, what happened near, who ran and who waited, how much was observed, filters. */
 import type { StoreFacts } from "./api";
 import { el, fill } from "./dom";
-import { bytes, count, cpuTime, duration, percent } from "./format";
+import { bytes, clock, count, cpuTime, day, duration, percent, type Zone } from "./format";
+import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening";
 import type { Filter, State } from "./state";
+import { valueWords } from "./track_view";
+import type { Tracks } from "./tracks";
 import { processes, type Tree } from "./tree";
 
-const MOST_ROWS = 9;
+const MOST_ROWS = 9, MOST_EVENTS = 30, MOST_WAITERS = 4;
 
 export interface PanelHost {
 	addFilter(name: Filter, value: string): void;
 	setOnly(only: State["only"]): void;
+	openEvent(e: Happening): void;
+	stepEvent(by: number): void;
 }
 
 interface Seen {
@@ -27,12 +32,14 @@ interface Seen {
 export class Panel {
 	readonly root = el("aside", { class: "side", "aria-label": "About the selection" });
 	private summary = el("section");
+	private happened = el("section", { hidden: true });
+	private host_ = el("section", { hidden: true });
 	private who = el("section");
 	private coverage = el("section");
 	private add = el("section");
 
 	constructor(private host: PanelHost) {
-		this.root.append(this.summary, this.who, this.coverage, this.add);
+		this.root.append(this.summary, this.happened, this.who, this.host_, this.coverage, this.add);
 		this.buildFilters();
 	}
 
@@ -40,6 +47,63 @@ export class Panel {
 		this.showSummary(tree, name, each, machine);
 		this.showWho(tree, each, machine);
 		this.showCoverage(tree, store);
+	}
+
+	/* Those in the span, and the nearest around it. */
+	showEvents(list: Happening[], all: number, span: { from: number; to: number }, chosen: string, zone: Zone): void {
+		this.happened.hidden = !list.length;
+		if (!list.length)
+			return;
+		const { shown, inside } = near(list, span.from, span.to, MOST_EVENTS);
+		const rows = el("ul", { class: "rows events" });
+		const today = day(span.to, zone);
+		for (const e of shown) {
+			const out = e.time < span.from || e.time >= span.to;
+			rows.append(el("li", {}, el("button", { type: "button", class: "row" + (e.id === chosen ? " chosen" : "") + (out ? " outside" : ""),
+				"aria-current": e.id === chosen ? "true" : undefined,
+				title: `${day(e.time, zone)} ${clock(e.time, zone, 3)}, ${e.source}, ${SEVERITY[e.severity] ?? ""}\n${e.text}`, onclick: () => this.host.openEvent(e) },
+			el("span", { class: "glyph " + (shape(e) === "diamond" ? "find" : rank(e)), "aria-label": SEVERITY[e.severity] ?? "" }, GLYPHS[shape(e)]),
+			el("span", { class: "soft" }, day(e.time, zone) === today ? clock(e.time, zone, 3) : `${day(e.time, zone)} ${clock(e.time, zone)}`),
+			el("span", { class: "cut" }, e.text))));
+		}
+		fill(this.happened, el("div", { class: "head" }, el("h2", {}, "Events"),
+			el("span", { class: "quiet" }, `${count(all)}, ${count(inside)} in span`), el("span", { class: "grow" }),
+			el("button", { type: "button", class: "key", title: "The event before ([)", "aria-label": "The event before", onclick: () => this.host.stepEvent(-1) }, "["),
+			el("button", { type: "button", class: "key", title: "The next event (])", "aria-label": "The next event", onclick: () => this.host.stepEvent(1) }, "]")), rows);
+	}
+
+	/* What the host counted in the selection; null: nothing did. */
+	showHost(t: Tracks | null): void {
+		this.host_.hidden = !t || !t.by.size;
+		if (!t || !t.by.size)
+			return;
+		const facts = el("dl", { class: "facts" });
+		const fact = (key: string, words: string, peak = false) => {
+			const v = t.by.get(key), x = v ? (peak ? v.peak[0] : v.mean[0]) : NaN;
+			if (v && isFinite(x))
+				facts.append(el("dt", {}, words), el("dd", {}, valueWords(v.unit, x)));
+		};
+		fact("runnable", "Run queue", true);
+		fact("pressure_cpu", "Pressure");
+		fact("steal", "Stolen");
+		fact("softirq", "Softirq");
+		const more = el("dl", { class: "facts" });
+		const second = (key: string, words: string, always: boolean) => {
+			const v = t.by.get(key);
+			if (v && isFinite(v.mean[0]) && (always || v.mean[0] > 0.001))
+				more.append(el("dt", {}, words), el("dd", {}, valueWords(v.unit, v.mean[0])));
+		};
+		second("memory_cgroups", "Cgroups", true);
+		second("switches", "Switches", true);
+		second("pressure_io", "IO waits", false);
+		second("pressure_memory", "Mem. waits", false);
+		const rows = el("ul", { class: "rows" });
+		for (const w of t.waiters.slice(0, MOST_WAITERS).filter((x) => x.waited >= 1))
+			rows.append(el("li", {}, el("div", { class: "row" }, el("span", { class: "cut" }, w.comm || "thread"), el("span", { class: "quiet" }, String(w.tid)),
+				el("span", { class: "num" }, duration(w.waited)))));
+		fill(this.host_, el("div", { class: "head" }, el("h2", {}, "Host"), el("span", { class: "quiet" }, "counted by the kernel")), facts, more,
+			rows.children.length ? el("div", { class: "head under" }, el("span", { class: "soft" }, "Ready, and waited to run"), el("span", { class: "quiet" }, "of the threads watched")) : null,
+			rows.children.length ? rows : null);
 	}
 
 	private showSummary(t: Tree | null, name: string, each: number, machine: number): void {
@@ -105,6 +169,7 @@ export class Panel {
 				el("dt", {}, "Idle"), el("dd", {}, seen && seen.samples + seen.idle ? percent(seen.idle / (seen.samples + seen.idle)) : "–"),
 				el("dt", {}, "Lost"), el("dd", {}, seen ? count(seen.lost + seen.damaged) : "–"),
 				el("dt", {}, "Gaps"), el("dd", {}, seen?.gap_ns ? duration(seen.gap_ns / 1e6) : "none")),
+			...((t?.meta.notes ?? []) as string[]).map((n) => el("p", { class: "soft note" }, n)),
 			seen?.unreadable ? el("p", { class: "soft" }, `${count(seen.unreadable)} windows could not be read`) : null,
 			store ? el("p", { class: "quiet" }, `${store.host || "unknown host"} · ${count(store.cpus)} CPUs · ` +
 				`${count(store.windows)} ${store.windows === 1 ? "window" : "windows"}, ${bytes(store.bytes)} · perfcam ${store.version}`) : null);

@@ -19,6 +19,12 @@ export const BASES = ["before", "minute", "around", "hour", "b"] as const;
 export type Base = (typeof BASES)[number];
 export const GROUPS = ["comm", "process", "thread", "cgroup", "container", "cpu", "exe", "user"] as const;
 export type Group = (typeof GROUPS)[number];
+/* What is drawn under the heatmap. */
+export const BELOW = ["cpu", "runnable", "delay", "pressure", "switches", "cgroups"] as const;
+export type Below = (typeof BELOW)[number];
+/* Frames are coloured by what they are, where they lie, or their names alone. */
+export const COLOURS = ["kind", "module", "name"] as const;
+export type Colour = (typeof COLOURS)[number];
 export const ROWS = [10, 25, 49, 50, 99, 100];
 /* Filters by their name in the selection grammar. */
 export const FILTERS = ["comm", "pid", "cgroup", "uid", "match", "exclude"] as const;
@@ -46,11 +52,14 @@ export interface State {
 	zoom: string[];
 	filters: [Filter, string][];
 	utc: boolean;
+	event: string; /* the id of the event that the selection is around */
+	below: Below;
+	colour: Colour;
 }
 
 export const DEFAULTS: State = {
 	span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
-	only: "", search: "", zoom: [], filters: [], utc: false,
+	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind",
 };
 
 const MAX_TEXT = 1024;
@@ -122,6 +131,9 @@ export function readState(query: string): State {
 			if (value)
 				s.filters.push([name, value.slice(0, MAX_TEXT)]);
 	s.utc = q.get("tz") === "utc";
+	s.event = /^(ev-)?[0-9a-f]{4,12}$/.exec(q.get("event") ?? "")?.[0] ?? "";
+	s.below = oneOf(BELOW, q.get("below")) ?? "cpu";
+	s.colour = oneOf(COLOURS, q.get("colour")) ?? "kind";
 	return s;
 }
 
@@ -166,6 +178,12 @@ export function writeState(s: State): string {
 		q.append(name, value);
 	if (s.utc)
 		q.set("tz", "utc");
+	if (s.event)
+		q.set("event", s.event);
+	if (s.below !== "cpu")
+		q.set("below", s.below);
+	if (s.colour !== "kind")
+		q.set("colour", s.colour);
 	return q.toString();
 }
 

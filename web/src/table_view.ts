@@ -47,7 +47,8 @@ export class TableView {
 		mark.style.background = `var(--${["root", "process", "kernel", "user", "jit", "inlined", "mark"][kind] ?? "mark"})`;
 		mark.style.display = "inline-block";
 		return el("tr", {},
-			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.search(name) }, name)),
+			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.search(name) }, name),
+				t.note[r.frame] && r.self > 0 ? el("span", { class: "soft", title: String((t.meta.notes as string[] | undefined)?.[0] ?? "") }, " † time with interrupts off lands here") : null),
 			el("td", {}, percent(r.self / t.total[0])), el("td", { class: "soft" }, count(r.self)),
 			el("td", {}, percent(r.total / t.total[0])), el("td", { class: "soft" }, count(r.total)),
 			el("td", { class: "soft" }, kind === KIND.mark ? "" : KIND_WORDS[kind]));

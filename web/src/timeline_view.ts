@@ -5,17 +5,20 @@
  * is the span shown below.
  */
 import type { Timeline } from "./api";
+import { bySeverity, drawGlyph, nearest, rank, SEVERITY, type Happening } from "./happening";
 import { hatch, Layers, type Theme, type Tip } from "./dom";
 import { clock, day, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 
 export const GUTTER = 56;
-const TOP = 10, AXIS = 20;
+const TOP = 16, AXIS = 20;
+const GLYPH = 5, NEAR = 7; /* px */
 const EDGE = 5; /* px around the brush's edges that take hold of them */
 
 export interface TimelineHost {
 	theme(): Theme;
 	zone(): Zone;
 	setSpan(from: number, to: number, final: boolean): void;
+	openEvent(e: Happening): void;
 }
 
 export class TimelineView {
@@ -24,6 +27,8 @@ export class TimelineView {
 	private from = 0;
 	private to = 1;
 	private span = { from: 0, to: 1 };
+	private events: Happening[] = [];
+	private chosen = "";
 	private drag: { kind: "new" | "move" | "left" | "right"; at: number; from: number; to: number } | null = null;
 
 	constructor(private host: TimelineHost, private tip: Tip) {
@@ -51,6 +56,13 @@ export class TimelineView {
 
 	showSpan(from: number, to: number): void {
 		this.span = { from, to };
+		this.draw();
+	}
+
+	/* chosen: the id of the one that is selected. */
+	showEvents(list: Happening[], chosen: string): void {
+		this.events = list;
+		this.chosen = chosen;
 		this.draw();
 	}
 
@@ -87,7 +99,39 @@ export class TimelineView {
 			this.drawUnseen(g, this.data, th, bottom);
 		}
 		this.drawAxis(g, th, bottom);
+		this.drawEvents(g, th, bottom);
 		this.drawBrush();
+	}
+
+	/* Errors run down through the area; the chosen one says its time. */
+	private drawEvents(g: CanvasRenderingContext2D, th: Theme, bottom: number): void {
+		for (const e of bySeverity(this.events)) {
+			const x = this.x(e.time);
+			if (x < GUTTER - 1 || x > GUTTER + this.plotWidth() + 1)
+				continue;
+			if (rank(e) === "err" || e.id === this.chosen) {
+				g.globalAlpha = 0.7;
+				g.fillStyle = th.color(rank(e));
+				g.fillRect(Math.round(x), TOP - 6, 1, bottom - TOP + 6);
+				g.globalAlpha = 1;
+			}
+			drawGlyph(g, e, x, 7, e.id === this.chosen ? GLYPH + 1 : rank(e) === "info" ? GLYPH - 1.5 : GLYPH, th);
+			if (e.id !== this.chosen)
+				continue;
+			const words = `${clock(e.time, this.host.zone())} ${zoneName(e.time, this.host.zone())}`, left = x > GUTTER + this.plotWidth() / 2;
+			g.font = "600 10px system-ui, sans-serif";
+			g.textAlign = left ? "right" : "left";
+			g.textBaseline = "middle";
+			const w = g.measureText(words).width + 4, at = x + (left ? -9 : 9);
+			g.fillStyle = th.color("bg1");
+			g.fillRect(left ? at - w : at, 0, w, 13);
+			g.fillStyle = th.color(rank(e) === "info" ? "tx2" : rank(e));
+			g.fillText(words, at, 7);
+		}
+	}
+
+	private eventAt(e: PointerEvent): Happening | null {
+		return e.offsetY < TOP - 1 ? nearest(this.events, (t) => this.x(t), e.offsetX, NEAR) : null;
 	}
 
 	private drawGrid(g: CanvasRenderingContext2D, th: Theme, bottom: number, h: number, top: number): void {
@@ -121,14 +165,16 @@ export class TimelineView {
 
 	private drawUnseen(g: CanvasRenderingContext2D, d: Timeline, th: Theme, bottom: number): void {
 		for (let i = 0; i < d.unseen.length;) {
-			let n = i;
-			while (n < d.unseen.length && d.unseen[n] > 0.02)
+			/* As high as its share: what was seen in part is still to be read below. */
+			const part = Math.ceil(d.unseen[i] * 8 - 0.16);
+			let n = i + 1;
+			while (n < d.unseen.length && Math.ceil(d.unseen[n] * 8 - 0.16) === part)
 				n++;
-			if (n > i) {
+			if (part > 0) {
 				const x0 = this.x(d.from + i * d.step);
-				hatch(g, x0, TOP, Math.max(2, this.x(d.from + n * d.step) - x0), bottom - TOP, th.color("warn"));
+				hatch(g, x0, TOP, Math.max(2, this.x(d.from + n * d.step) - x0), ((bottom - TOP) * part) / 8, th.color("warn"));
 			}
-			i = n + 1;
+			i = n;
 		}
 		g.fillStyle = th.color("ok");
 		for (let i = 0; i < d.pinned.length; i++)
@@ -191,9 +237,12 @@ export class TimelineView {
 		const wide = x1 - x0 > 3 * EDGE;
 		const kind = wide && Math.abs(x - x0) < EDGE ? "left" : wide && Math.abs(x - x1) < EDGE ? "right"
 			: x > x0 && x < x1 ? "move" : "new";
-		this.drag = { kind, at: x, from, to };
+		this.pressed = this.eventAt(e);
+		this.drag = { kind: this.pressed ? "move" : kind, at: x, from, to };
 		this.layers.root.setPointerCapture(e.pointerId);
 	}
+
+	private pressed: Happening | null = null;
 
 	private move(e: PointerEvent): void {
 		const d = this.drag;
@@ -202,7 +251,7 @@ export class TimelineView {
 			return;
 		}
 		const t = this.time(e.offsetX), by = t - this.time(d.at);
-		if (Math.abs(e.offsetX - d.at) < 3)
+		if (Math.abs(e.offsetX - d.at) < 3 || this.pressed)
 			return;
 		if (d.kind === "new")
 			this.apply(this.time(d.at), t, false);
@@ -219,7 +268,11 @@ export class TimelineView {
 		this.drag = null;
 		if (!d)
 			return;
-		if (Math.abs(e.offsetX - d.at) < 3) {
+		if (this.pressed) {
+			if (Math.abs(e.offsetX - d.at) < 3)
+				this.host.openEvent(this.pressed);
+			this.pressed = null;
+		} else if (Math.abs(e.offsetX - d.at) < 3) {
 			const t = this.time(e.offsetX), half = (d.to - d.from) / 2;
 			this.apply(t - half, t + half, true);
 		} else {
@@ -260,6 +313,12 @@ export class TimelineView {
 		const wide = x1 - x0 > 3 * EDGE;
 		this.layers.root.style.cursor = wide && (Math.abs(e.offsetX - x0) < EDGE || Math.abs(e.offsetX - x1) < EDGE)
 			? "ew-resize" : e.offsetX > x0 && e.offsetX < x1 ? "grab" : "default";
+		const event = this.eventAt(e);
+		if (event) {
+			this.layers.root.style.cursor = "pointer";
+			this.tip.show(e.clientX, e.clientY, `${day(event.time, this.host.zone())} ${clock(event.time, this.host.zone(), 3)} · ${event.source}, ${SEVERITY[event.severity] ?? ""}`, event.text);
+			return;
+		}
 		if (!d || i < 0 || i >= d.busy.length) {
 			this.tip.hide();
 			return;

@@ -16,6 +16,7 @@ export interface Tree {
 	total: Float64Array;
 	self: Float64Array;
 	kind: Uint8Array; /* of a frame */
+	note: Uint8Array; /* of a frame; not 0: the notes are about it */
 	names: string[]; /* of a frame */
 	hash: Uint32Array; /* of a frame's name */
 	modules: string[];
@@ -56,6 +57,7 @@ export function readTree(a: Answer): Tree {
 		total: c.total as Float64Array,
 		self: c.self as Float64Array,
 		kind: c.kind as Uint8Array,
+		note: (c.note as Uint8Array | undefined) ?? new Uint8Array(names.length),
 		hash: Uint32Array.from(names, hashName),
 		modules: readNames(c.modules as Uint8Array, c.module_ends as Uint32Array),
 		module: c.module as Uint32Array,

@@ -5,6 +5,8 @@ import { readHeat } from "../src/api";
 import { heatScale, heatTable } from "../src/colour";
 import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
+import { merge, near, nearest, type Happening } from "../src/happening";
+import { readTracks } from "../src/tracks";
 import { baseline, DEFAULTS, readState, selectionQuery, treeQuery, writeState, type State } from "../src/state";
 
 function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
@@ -53,7 +55,7 @@ test("state: a link reproduces what was shown", () => {
 		span: { from: 1776222847254.125, to: 1776222967000 }, last: 120e3, mode: "cores", rows: 25, b: { from: 1776222840000, to: 1776222845000, cpus: null }, base: "minute", compare: true, flip: true,
 		elided: true, paint: true, by: "cgroup", sandwich: "do_it", linear: true, tab: "table",
 		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
-		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true,
+		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true, event: "ev-0123456789ab", below: "pressure", colour: "module",
 	};
 	assert.deepEqual(readState(writeState(s)), s);
 });
@@ -128,4 +130,48 @@ test("heat: a column of many seconds shows the busiest of them", () => {
 	assert.deepEqual([...cores.unseen], [0, 255]);
 	assert.deepEqual([cores.merged, cores.full, cores.from], [4, 1, 1776222847000]);
 	assert.deepEqual([...readHeat("sub", answer).cells], [90, 5]);
+});
+
+test("heat: of a cell that was observed in part, busy is of that part", () => {
+	const answer = decodeColumns(pack(
+		{ from: "1776222847.000000000", step: "1.000000000", fine: "1.000000000", period_ns: 10000000, columns_n: 3, rows_n: 1, cpus: [3] },
+		{ samples: ["u32", Uint32Array.of(40, 100, 3)], peak: ["u32", Uint32Array.of(40, 100, 3)], seen: ["u8", Uint8Array.of(127, 255, 0)] }));
+	const cells = readHeat("cores", answer).cells;
+	assert.ok(Math.abs(cells[0] - 0.803) < 0.001);
+	assert.equal(cells[1], 1);
+	assert.ok(cells[2] < 0.1);
+});
+
+const event = (id: string, time: number, severity = 6): Happening => ({ id, time, severity, uncertainty: 0, source: "kmsg", text: id });
+
+test("events: those in the span, and the nearest around it, the newest first", () => {
+	const list = [1, 20, 30, 40, 90, 95].map((t) => event("e" + t, t));
+	const few = near(list, 25, 45, 30);
+	assert.equal(few.inside, 2);
+	assert.deepEqual(few.shown.map((e) => e.time), [90, 40, 30, 20, 1]);
+	assert.deepEqual(near(list, 0, 100, 30).shown.length, 6);
+	/* Too many: an error never gives way to what is harmless. */
+	const many = [event("bad", 3, 3), ...Array.from({ length: 50 }, (_, i) => event("x" + i, 10 + i))];
+	const shown = near(many, 0, 100, 10).shown;
+	assert.equal(shown.length, 10);
+	assert.ok(shown.some((e) => e.id === "bad"));
+});
+
+test("events: each once, and the severe one under the pointer", () => {
+	assert.deepEqual(merge([event("a", 1), event("b", 2)], [event("b", 2), event("c", 0)]).map((e) => e.id), ["c", "a", "b"]);
+	const list = [event("info", 10), event("error", 12, 3), event("far", 40)];
+	assert.equal(nearest(list, (t) => t, 10, 7)!.id, "error");
+	assert.equal(nearest(list, (t) => t, 39, 7)!.id, "far");
+	assert.equal(nearest(list, (t) => t, 25, 7), null);
+});
+
+test("tracks: one behind the other", () => {
+	const t = readTracks(decodeColumns(pack({ from: "10.000000000", step: "0.500000000", bins: 2, waiters: [{ comm: "x", tid: 4, waited_ns: 5e6 }],
+		tracks: [{ key: "user", unit: "machine" }, { key: "switches", unit: "second" }] },
+	{ mean: ["f32", Float32Array.of(0.5, NaN, 7, 8)], peak: ["f32", Float32Array.of(1, NaN, 9, 9)], who: ["u32", Uint32Array.of(3, 0, 0, 0)] })));
+	assert.equal(t.from, 10e3);
+	assert.deepEqual([...t.by.get("switches")!.mean], [7, 8]);
+	assert.ok(isNaN(t.by.get("user")!.mean[1]));
+	assert.equal(t.by.get("user")!.who[0], 3);
+	assert.deepEqual(t.waiters, [{ comm: "x", tid: 4, waited: 5 }]);
 });

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Events and host counters in the page and its API, on a store whose every event and counter is known."""
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "cli"), HERE]
+import chrome
+import scene
+import served
+import tap
+import viewed
+from viewed import GUTTER
+
+SECONDS, CPUS = 90, 16
+WHOLE = f"from={scene.START}&to={scene.START + SECONDS}"
+
+
+def setUpModule():
+    global folder, browser, server, facts, lines
+    folder = tempfile.mkdtemp(prefix="perfcam-host-")
+    os.chmod(folder, 0o755)
+    text, facts = scene.make(seed=5, seconds=SECONDS, cpus=CPUS, away=True)
+    store = served.make_store(os.path.join(folder, "store"), text)
+    lines = scene.notes(facts, SECONDS)
+    viewed.annotate(store, lines)
+    server = served.Server(store)
+    browser = chrome.Browser()
+
+
+def tearDownModule():
+    browser.__exit__()
+    server.stop()
+    shutil.rmtree(folder)
+
+
+def open_page(query=""):
+    return viewed.View(browser, server.url, query, facts)
+
+
+def wall(ns):
+    return scene.START + int(ns) / 1e9 - 5000
+
+
+def known_events():
+    found = []
+    for line in lines:
+        if line.startswith("event "):
+            _, at, severity, source, text = line.split(" ", 4)
+            found.append((wall(at), int(severity), source, text))
+    return sorted(found)
+
+
+class Api(unittest.TestCase):
+    def test_events(self):
+        got = server.json("/api/events")
+        self.assertEqual(got["all"], len(known_events()))
+        for e, (t, severity, source, text) in zip(got["events"], known_events()):
+            self.assertAlmostEqual(float(e["time"]), t, places=4)
+            self.assertEqual((e["severity"], e["source"], e["text"]), (severity, source, text))
+        worst = server.json("/api/events?most=1")
+        self.assertEqual([e["severity"] for e in worst["events"]], [3])
+        self.assertEqual(worst["all"], len(known_events()))
+        self.assertEqual(len(server.json("/api/events?severity=4")["events"]), 3)
+        one = server.json("/api/events?around=1ms&event=" + got["events"][2]["id"])
+        self.assertEqual(one["events"], [got["events"][2]])
+
+    def test_counters(self):
+        start, end = scene.START + 10, scene.START + 70
+        about, got = server.columns(f"/api/counters?from=@{start}&to=@{end}&bins=12")
+        names = [t["key"] for t in about["tracks"]]
+        units = {t["key"]: t["unit"] for t in about["tracks"]}
+        self.assertEqual((units["user"], units["runnable"], units["switches"], units["pressure_cpu"], units["run_delay"]),
+                         ("machine", "number", "second", "time", "cpus"))
+        kinds = {0: "user", 1: "system", 3: "softirq", 6: "runnable", 7: "switches", 8: "pressure_cpu", 15: "memory_cgroups", 16: "run_delay"}
+        for kind, name in kinds.items():
+            for b in range(12):
+                low, high = start + 5 * b, start + 5 * (b + 1)
+                values = [(int(v[5]), int(v[2])) for v in (line.split() for line in lines)
+                          if v[0] == "counter" and int(v[1]) == kind and low < wall(v[3]) <= high]
+                scale = {"user": 1e9, "system": 1e9, "softirq": 1e9, "pressure_cpu": 1e9, "run_delay": 1e9}.get(name, 1)
+                mean = sum(v for v, _ in values) / len(values) / scale
+                at = names.index(name) * 12 + b
+                self.assertAlmostEqual(got["mean"][at] / mean, 1, places=4, msg=(name, b))
+                self.assertAlmostEqual(got["peak"][at] / (max(v for v, _ in values) / scale), 1, places=4, msg=(name, b))
+        hot = names.index("system") * 12 + int((facts["incident"] - start) / 5)
+        self.assertEqual(got["who"][hot], facts["cpu"])
+        self.assertEqual(about["waiters"][0]["tid"], 33)
+        self.assertEqual(about["waiters"][0]["comm"], "ksoftirqd/3")
+
+
+class Page(unittest.TestCase):
+    def check_quiet(self, view):
+        self.assertEqual([p for p in view.page.problems() if not p.startswith(f"request: http://127.0.0.1:{server.port}/")], [])
+
+    def test_events_are_listed_and_lead_there(self):
+        v = open_page(WHOLE)
+        rows = v.page.evaluate("[...document.querySelectorAll('.events .row')].map(r => r.innerText)")
+        self.assertEqual(len(rows), len(known_events()))
+        for row, (_, _, _, text) in zip(rows, reversed(known_events())):
+            self.assertIn(text, row)
+        v.page.evaluate("document.querySelectorAll('.events .row')[2].click()")
+        v.settle(lambda: v.selected() is not None)
+        t = known_events()[-3][0]
+        low, high, cpus = v.selected()
+        self.assertAlmostEqual(low, t - 2.5, places=3)
+        self.assertAlmostEqual(high, t + 2.5, places=3)
+        self.assertIsNone(cpus)
+        self.assertIn("Tx timeout", v.page.evaluate("document.querySelector('.selection').innerText"))
+        self.assertEqual(v.page.evaluate("document.querySelectorAll('.events .chosen').length"), 1)
+        v.key("]")
+        v.settle(lambda: "reset completed" in v.page.evaluate("document.querySelector('.selection').innerText"))
+        v.key("[")
+        v.settle(lambda: "Tx timeout" in v.page.evaluate("document.querySelector('.selection').innerText"))
+        link = v.page.evaluate("location.search")[1:]
+        again = open_page(link)
+        self.assertIn("Tx timeout", again.page.evaluate("document.querySelector('.selection').innerText"))
+        self.check_quiet(v)
+
+    def test_a_link_may_name_an_event_alone(self):
+        event = server.json("/api/events?severity=3")["events"][0]
+        v = open_page("event=" + event["id"])
+        v.settle(lambda: v.selected() is not None)
+        self.assertAlmostEqual(v.selected()[0], float(event["time"]) - 2.5, places=3)
+
+    def test_markers_can_be_clicked(self):
+        v = open_page(WHOLE)
+        t = known_events()[0][0]
+        for selector, y in (("#timeline", 7), ("#heat", 7)):
+            x, top, w, _ = v.box(selector)
+            at = x + GUTTER + (t - scene.START + (0 if selector == "#timeline" else 0.5)) / SECONDS * (w - 2 * GUTTER)
+            v.page.hover(at, top + y)
+            self.assertIn("smpboot", v.page.evaluate("document.querySelector('.tip').innerText"), selector)
+            v.page.click(at, top + y)
+            v.settle(lambda: v.selected() is not None and abs(v.selected()[0] - (t - 2.5)) < 0.01)
+            v.key("Escape")
+            v.settle(lambda: v.selected() is None)
+
+    def test_what_the_host_counted(self):
+        v = open_page(WHOLE + "&mode=cores")
+        x, y, w, h = v.box("#track")
+        at = x + GUTTER + (facts["incident"] + 1.5 - scene.START) / SECONDS * (w - 2 * GUTTER)
+        v.page.hover(at, y + h / 2)
+        tip = v.page.evaluate("document.querySelector('.tip').innerText")
+        self.assertIn(f"system 96.0 % on CPU {facts['cpu']}", tip)
+        self.assertIn("memory cgroups 70\u2009312", tip)
+        pictures = {v.picture("#track")}
+        for want in ("runnable", "delay", "pressure", "switches", "cgroups"):
+            v.key("t")
+            v.settle(lambda want=want: v.query().get("below") == [want])
+            pictures.add(v.picture("#track"))
+        self.assertEqual(len(pictures), 6)
+        low = facts["incident"]
+        v = open_page(WHOLE + f"&a={low}~{low + 1.9}")
+        self.assertIn("ksoftirqd/3", v.panel())
+        self.assertIn("waited to run", v.panel())
+        self.check_quiet(v)
+
+    def test_who_ran_in_a_cell(self):
+        v = open_page(WHOLE + "&mode=cores")
+        x, y, w, h = v.box("#heat")
+        at = x + GUTTER + (facts["incident"] + 1 - scene.START) / SECONDS * (w - 2 * GUTTER)
+        v.page.hover(at, y + 14 + (facts["cpu"] + 0.5) * (h - 34) / CPUS)
+        v.settle(lambda: "kubelet 100 %" in v.page.evaluate("document.querySelector('.tip').innerText"))
+
+    def test_time_without_a_cpu_is_hatched(self):
+        """CPU 14 was away for 20 s: amber lines there, and nowhere else in that row."""
+        v = open_page(WHOLE + "&mode=cores")
+        x, y, w, h = v.box("#heat")
+        row = (h - 34) / CPUS
+        def amber(a, b):
+            return v.page.evaluate(f"""(c => {{ const d = c.getContext('2d').getImageData({int(a)}, {int(14 + 14 * row) + 2}, {int(b - a)}, {int(row) - 4}).data;
+                let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] > 130 && d[i + 1] > 90 && d[i + 2] < 90; return n; }})(document.querySelector('#heat canvas'))""")
+        scale = (w - 2 * GUTTER) / SECONDS
+        gone = facts["offline"][1] - scene.START
+        self.assertGreater(amber(GUTTER + (gone + 1) * scale, GUTTER + (gone + 19) * scale), 100)
+        x, y, w, h = v.box("#heat")
+        v.page.hover(x + GUTTER + (gone + 10) * scale, y + 14 + 14.5 * row)
+        self.assertIn("not observed", v.page.evaluate("document.querySelector('.tip').innerText"))
+
+
+tap.main()

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From a part of the picture above to all of the one below: "this is that, larger". */
+const HEIGHT = 12;
+
+export function drawFunnel(c: HTMLCanvasElement, x0: number, x1: number, color: string): void {
+	const w = c.clientWidth, k = devicePixelRatio || 1, g = c.getContext("2d")!;
+	c.width = w * k;
+	c.height = HEIGHT * k;
+	g.setTransform(k, 0, 0, k, 0, 0);
+	g.strokeStyle = g.fillStyle = color;
+	g.beginPath();
+	g.moveTo(x0, 0);
+	g.bezierCurveTo(x0, 9, 40, 3, 0, HEIGHT);
+	g.lineTo(w, HEIGHT);
+	g.bezierCurveTo(w - 40, 3, x1, 9, x1, 0);
+	g.closePath();
+	g.globalAlpha = 0.08;
+	g.fill();
+	g.globalAlpha = 0.6;
+	g.stroke();
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list of keys. */
+import { el } from "./dom";
+
+const KEYS: [string, string][] = [
+	["drag", "select a time (heatmap), a span (timeline)"], ["click, click", "start and end of a selection"],
+	["← →", "move the selection, or the span"], ["Shift ← →", "grow the selection"], ["+ −", "zoom the span"],
+	["c", "compare with the baseline"], ["x", "flip the comparison"], ["b", "the next drag sets the baseline"], ["Ctrl drag", "the baseline"],
+	["[ ]", "the event before, the next event"], ["t", "what is drawn under the heatmap"], ["h", "colour the heatmap by the search"], ["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["1 2 3", "flame graph, table, sandwich"],
+	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Esc", "one step back"], ["?", "this list"],
+];
+
+export function makeHelp(): HTMLDialogElement {
+	return el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"),
+		el("div", { class: "keys" }, ...KEYS.flatMap(([k, w]) => [el("span", {}, el("kbd", {}, k)), el("span", {}, w)])),
+		el("form", { method: "dialog" }, el("button", { class: "framed" }, "Close")));
+}

@@ -44,6 +44,29 @@ void cam_recorder_budget(struct cam_recorder *r)
 	r->shedder.max_ppm = (uint64_t)r->settings->max_cpu_ppm * r->capture->info.cpus;
 }
 
+/* Said and kept as an event, beside the ledger's `throttled`: the kernel took the rate down, or gave it back. */
+static void follow_kernel(struct cam_recorder *r, uint64_t now_ns)
+{
+	uint32_t hz = cam_live_stats(r->live).source_hz, before = r->kernel_hz;
+	/* What was asked for lately is not there yet. */
+	bool settled = now_ns - r->shedder.changed_ns > 2 * CAM_NS_PER_SEC;
+	if (!hz || hz == before || !settled)
+		return;
+	r->kernel_hz = hz;
+	if (!before || (hz >= r->shedder.hz && before >= r->shedder.hz))
+		return;
+	char text[160];
+	snprintf(text, sizeof(text),
+		 hz < before ? "the kernel lowered the sampling rate from %u to %u Hz "
+			       "(kernel.perf_event_max_sample_rate)"
+			     : "the kernel allows a higher sampling rate again: from %u to %u Hz",
+		 before, hz);
+	cam_log("%s", text);
+	note(r, "event",
+	     cam_live_event(r->live, now_ns, 0, CAM_SEVERITY_WARNING, CAM_TEXT("perfcam"),
+			    cam_text_of(text)));
+}
+
 static void keep_budget(struct cam_recorder *r, uint64_t now_ns)
 {
 	uint32_t before = r->shedder.hz;
@@ -112,6 +135,7 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 	for (size_t i = 0; i < n; i++)
 		watches[i] = (struct cam_host_watch){.tid = busiest[i]};
 	cam_host_watch(r->host, now_ns, watches, n);
+	follow_kernel(r, now_ns);
 	if (r->last_second % CAM_METER_S == 0) {
 		measure_self(r, now_ns);
 		if (r->drain)

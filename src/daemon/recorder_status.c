@@ -166,7 +166,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.source = i->source,
 		.event = i->event,
 		.why_source = cam_text_of(r->why_source),
-		.hz = r->shedder.hz,
+		.hz = r->kernel_hz && r->kernel_hz < r->shedder.hz ? r->kernel_hz : r->shedder.hz,
 		.wanted_hz = r->settings->hz,
 		.cpus = i->cpus,
 		.kernel_stacks = i->kernel_stacks,

@@ -358,6 +358,7 @@ int cam_ledger_raw(struct cam_ledger *l, const struct cam_raw *r)
 		c->lost_seen += r->lost.records;
 		e = give_lost(l, c, r->lost.from_ns, r->time_ns, c->lost_seen);
 	} else if (r->type == CAM_RAW_COUNTS) {
+		l->source_hz = r->counts.hz ? r->counts.hz : l->source_hz;
 		e = take_counts(l, c, r);
 	} else if (r->type == CAM_RAW_CPU) {
 		take_cpu(l, c, r);
@@ -383,6 +384,11 @@ int cam_ledger_counter(struct cam_ledger *l, const struct cam_counter *k)
 	if (k->kind == CAM_COUNTER_IDLE && k->time_ns > c->counters_ns)
 		c->counters_ns = k->time_ns;
 	return err;
+}
+
+uint32_t cam_ledger_source_hz(const struct cam_ledger *l)
+{
+	return l->source_hz;
 }
 
 void cam_ledger_rate(struct cam_ledger *l, uint64_t time_ns, uint32_t hz)

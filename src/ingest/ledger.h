@@ -110,6 +110,9 @@ int cam_ledger_sample(struct cam_ledger *l, uint32_t cpu, uint64_t time_ns,
 int cam_ledger_raw(struct cam_ledger *l, const struct cam_raw *r);
 /* STEAL and IDLE of a CPU; other kinds are passed over. IDLE is the last of its CPU's to come. */
 int cam_ledger_counter(struct cam_ledger *l, const struct cam_counter *c);
+/* The rate at which the source samples, by its own word: the kernel may allow less than was asked for. 0: not
+ * known yet. */
+uint32_t cam_ledger_source_hz(const struct cam_ledger *l);
 /* The rate asked for from time_ns on: less than nominal is SHED. */
 void cam_ledger_rate(struct cam_ledger *l, uint64_t time_ns, uint32_t hz);
 /* The host slept for asleep_ns, somewhere between two instants (CLOCK_MONOTONIC stood still). */

@@ -383,6 +383,7 @@ struct cam_live_stats cam_live_stats(const struct cam_live *l)
 {
 	struct cam_live_stats s = l->stats;
 	struct cam_processes_stats p = cam_processes_stats(l->processes);
+	s.source_hz = cam_ledger_source_hz(l->ledger);
 	s.processes = p.processes;
 	s.evicted = p.evicted;
 	s.files = cam_files_count(l->files);

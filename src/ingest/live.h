@@ -56,6 +56,7 @@ struct cam_live_stats {
 	uint64_t lost;			  /* by causes that are losses */
 	uint64_t by_cause[CAM_CAUSE_MAX]; /* of all ledger rows so far */
 	uint32_t windows;
+	uint32_t source_hz; /* as cam_ledger_source_hz() */
 	uint32_t processes, files;
 	uint64_t errands, errands_failed;
 	size_t table_bytes, process_bytes, name_bytes;

@@ -47,6 +47,37 @@ class OpenFiles(support.Case):
         self.assertEqual(r.stdout.splitlines()[0], str(soft), r.stderr)
 
 
+class Rate(support.Case):
+    def test_a_rate_that_the_kernel_lowers_is_said_and_in_the_ledger(self):
+        """The kernel's limit as this recorder sees it: a file of ours in its place, in a mount namespace."""
+        allowed = os.path.join(self.dir, "max_sample_rate")
+        limit = "/proc/sys/kernel/perf_event_max_sample_rate"
+        with open(allowed, "w") as file:
+            file.write("100000\n")
+        self.start(support.workload("slots"), "60", stdout=-3)
+        r = self.recorder("-F", "197", "--max-cpu", "none", wrap=(
+            "unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', allowed, limit)).ready()
+        self.assertEqual(r.status()["hz"], 197)
+        with open(allowed, "r+") as file:
+            file.write("50\n    ")
+        self.assertTrue(support.wait_until(lambda: r.status()["hz"] == 50), r.said())
+        time.sleep(2)
+        with open(allowed, "r+") as file:
+            file.write("100000\n")
+        self.assertTrue(support.wait_until(lambda: r.status()["hz"] == 197), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
+        said = "the kernel lowered the sampling rate from 197 to 50 Hz (kernel.perf_event_max_sample_rate)"
+        self.assertIn(said, r.said())
+        self.assertIn("higher sampling rate again: from 50 to 197 Hz", r.said())
+        dump = Store(self.store, samples=False)
+        self.assertIn(said, [e["text"] for e in dump.events])
+        seconds = [row for row in dump.ledger if row["cause"] == "throttled"]
+        support.note(f"throttled: {dump.missing('throttled')} samples in {len(seconds)} rows")
+        # Two seconds at least, of at least one CPU that was busy.
+        self.assertGreater(dump.missing("throttled"), 2 * (197 - 50))
+        self.verify()
+
+
 class Memory(support.Case):
     def record(self, wrap, *args, **env):
         return subprocess.run([*wrap, support.BIN, "record", "--store", self.store, "--control",

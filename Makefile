@@ -19,7 +19,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES
+export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -59,6 +59,7 @@ bench: all
 		tests/workloads/workload_kitchen tests/workloads/workload_gaps
 	@tools/bench-record
 	@ninja -C $(BUILD) tests/bench/replay tests/bench/rebase
+	@tools/bench-replay
 	@tools/bench-views
 
 fuzz:

@@ -86,6 +86,15 @@ class Beside(support.Both):
                 bound += a.get((key[0], UNKNOWN), 0) / n if what.startswith("perf") else 0
             self.assertLess(abs(p - q), bound, f"{what} {key}: {p:.4f} of {n}, {q:.4f} of {m}")
 
+    def check_size(self, source, theirs, store, samples):
+        """On disk at most a thirtieth of perf.data, though our windows are longer: they began before it, and ended
+        after it."""
+        files = [os.path.join(store, name) for name in os.listdir(store)]
+        ours = sum(os.path.getsize(f) for f in files if f.endswith((".pcw", ".pcj")))
+        support.note(f"{source}: {theirs} bytes of perf.data, {ours} in the store ({ours / samples:.1f} a "
+                     f"sample): {theirs / ours:.0f} times smaller")
+        self.assertGreater(theirs / ours, 30)
+
     def test_the_same_profile_as_perf(self):
         path = os.path.join(self.dir, "perf.data")
         recorders = self.both()
@@ -110,6 +119,7 @@ class Beside(support.Both):
             self.assertEqual(r.stop(), 0, r.said())
             store = dump.Store(r.store)
             self.assertEqual(sum(w["lost"] for w in store.windows), 0, store.losses())
+            self.check_size(source, os.path.getsize(path), r.store, len(store.samples))
             stores[source] = self.profile([(s.time, s.comm, s.names[-1] if s.names else "?")
                                            for s in store.samples], span)
         for source, ours in stores.items():

@@ -8,7 +8,8 @@
 #   make test-kernels  the recorder on Debian's own kernel, in a virtual machine without KVM
 #   make lint       style, static checks, layers, sizes
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
-#   make fuzz       each fuzzer for FUZZ_SECONDS (30)
+#   make fuzz       each fuzzer for SECONDS (30)
+#   make coverage   which lines and branches of each room the tests reach
 #   make deb        a Debian package, in build/deb
 #   make install    to DESTDIR and PREFIX (/usr/local)
 #   make clean
@@ -16,10 +17,10 @@
 BUILD = build
 PREFIX ?= /usr/local
 DESTDIR ?=
-FUZZ_SECONDS ?= 30
+SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export FUZZ_SECONDS PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
+export PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -64,7 +65,11 @@ bench: all
 
 fuzz:
 	@tools/setup build test
-	@tools/fuzz
+	@FUZZ_SECONDS=$(SECONDS) tools/fuzz
+
+coverage:
+	@tools/setup build test coverage
+	@tools/coverage
 
 install: all
 	@$(MESON) configure $(BUILD) -Dprefix=$(PREFIX)
@@ -75,6 +80,6 @@ deb:
 	@tools/make-deb
 
 clean:
-	@rm -rf $(BUILD) build-asan build-fuzz
+	@rm -rf $(BUILD) build-asan build-fuzz build-coverage
 
-.PHONY: all run test test-long test-kernels lint bench fuzz install deb clean
+.PHONY: all run test test-long test-kernels lint bench fuzz coverage install deb clean

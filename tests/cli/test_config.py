@@ -91,6 +91,14 @@ class Config(Case):
         for key, value in got.items():
             self.assertEqual(value["value"], keys[key]["value"], key)
 
+    def test_every_option_of_who_runs_for_ever_is_a_key(self):
+        """But for those that end it, or are of its end."""
+        keys = set(self.settings("--config", self.conf("")))
+        for verb in ("record", "run", "serve"):
+            shown = set(re.findall(r"^ .*?--([a-z-]+)", self.good(verb, "--help").decode().split("Examples:")[0], re.M))
+            self.assertGreater(len(shown), 5)
+            self.assertEqual(shown - keys - {"duration", "output", "debuginfod", "config"}, set(), verb)
+
     def test_a_file_that_others_may_write(self):
         conf = self.conf("keep = 1h\n")
         os.chmod(conf, 0o666)

@@ -8,6 +8,7 @@
 #   make test-kernels  the recorder on Debian's own kernel, in a virtual machine without KVM
 #   make lint       style, static checks, layers, sizes
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
+#   make incidents  records known incidents and counts how often `perfcam why` is right (as root, 40 min)
 #   make fuzz       each fuzzer for SECONDS (30)
 #   make coverage   which lines and branches of each room the tests reach
 #   make deb        a Debian package, in build/deb
@@ -20,7 +21,7 @@ DESTDIR ?=
 SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
+export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -63,6 +64,11 @@ bench: all
 	@tools/bench-replay
 	@tools/bench-views
 
+incidents: all
+	@tools/setup programs
+	@ninja -C $(BUILD) tests/incidents/culprit
+	@PERFCAM_BIN=$(BUILD)/perfcam tests/incidents/run.py
+
 fuzz:
 	@tools/setup build test
 	@FUZZ_SECONDS=$(SECONDS) tools/fuzz
@@ -82,4 +88,4 @@ deb:
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz build-coverage
 
-.PHONY: all run test test-long test-kernels lint bench fuzz coverage install deb clean
+.PHONY: all run test test-long test-kernels lint bench incidents fuzz coverage install deb clean

@@ -7,6 +7,7 @@
 #include "cli/verbs.h"
 #include "ingest/ledger.h"
 #include "query/account.h"
+#include "query/selector.h"
 
 #include <errno.h>
 #include <inttypes.h>

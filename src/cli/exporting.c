@@ -6,61 +6,41 @@
 #include <errno.h>
 #include <string.h>
 
-struct sum {
-	uint64_t lost, unplaced, dead_ns;
+struct each {
+	cam_exporting_add *add;
+	void *to;
+	int status;
 };
 
-static int add_window(struct cam_window *w, const struct cam_selection *s, cam_exporting_add *add,
-		      void *to, struct sum *sum)
+static int add_rows(void *self, struct cam_window *w, const struct cam_row_filter *rows)
 {
-	struct cam_picking pick;
-	int err = cam_picking_open(&pick, s, w);
-	if (err)
+	struct each *e = self;
+	return e->add(e->to, w, rows);
+}
+
+static int say_failed(void *self, size_t i, size_t n, int err)
+{
+	struct each *e = self;
+	/* What comes from the way out will not go away with the next window. */
+	if (err == -ENODATA)
 		return err;
-	sum->unplaced += pick.selector.unplaced;
-	if (pick.selector.n_ranges)
-		err = add(to, w, &pick.filter);
-	sum->lost += cam_picking_lost(&pick);
-	cam_picking_close(&pick);
-	return err;
+	if (err == -ENOMEM || err == -EPIPE || err == -ENOSPC || err == -E2BIG) {
+		cam_failed("%s", cam_errno_words(err));
+		return err;
+	}
+	e->status = cam_incomplete("window %zu of %zu: %s", i + 1, n, cam_errno_words(err));
+	return 0;
 }
 
 int cam_exporting_each(struct cam_exporting *x, cam_exporting_add *add, void *to)
 {
 	struct cam_reading *in = &x->in;
-	const struct cam_selection *s = &x->selection;
-	int status = CAM_EXIT_OK;
-	struct sum sum = {0};
-	size_t n = in->source->ops->count(in->source);
-	const struct cam_window_info *before = NULL;
-	for (size_t i = 0; i < n; i++) {
-		const struct cam_window_info *info, *next = NULL;
-		struct cam_window *w;
-		struct cam_ledger_row gap;
-		int err = in->source->ops->info(in->source, i, &info);
-		if (!err && before && cam_selection_gap(s, before, info, &gap) &&
-		    cam_cause_is_loss(gap.cause))
-			sum.dead_ns += gap.to_ns - gap.from_ns;
-		before = err ? NULL : info;
-		if (i + 1 < n && in->source->ops->info(in->source, i + 1, &next))
-			next = NULL;
-		if (!err && !cam_selection_may_touch(s, info, next))
-			continue;
-		if (!err)
-			err = in->source->ops->open(in->source, i, &w);
-		if (!err) {
-			err = add_window(w, s, add, to, &sum);
-			w->ops->close(w);
-		}
-		/* What comes from the way out will not go away with the next window. */
-		if (err == -ENODATA)
-			return CAM_EXIT_FAILED;
-		if (err == -ENOMEM || err == -EPIPE || err == -ENOSPC || err == -E2BIG)
-			return cam_failed("%s", cam_errno_words(err));
-		if (err)
-			status = cam_incomplete("window %zu of %zu: %s", i + 1, n,
-						cam_errno_words(err));
-	}
+	struct each each = {add, to, CAM_EXIT_OK};
+	const struct cam_row_pick_view view = {&each, add_rows, say_failed};
+	struct cam_row_pick_missing sum;
+	if (cam_row_pick_each(in->source, &x->selection, &view, &sum))
+		return CAM_EXIT_FAILED;
+	int status = each.status;
 	if (sum.unplaced)
 		status = cam_incomplete("%llu windows have no wall clock and are left out",
 					(unsigned long long)sum.unplaced);

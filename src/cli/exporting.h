@@ -8,6 +8,7 @@
 #include "cli/picking.h"
 #include "cli/reading.h"
 #include "interop/exporter.h"
+#include "query/row_pick.h"
 
 struct cam_exporting_options {
 	struct cam_reading_options from;

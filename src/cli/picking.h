@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What verbs that show samples take from the command line: a stretch of time and filters. A selection
- * of query's, and for the exporters, which do not know query, the same as a filter of rows.
+ * What verbs that show samples take from the command line: a stretch of time and filters, as a selection
+ * of query's.
  */
 #pragma once
 #include "cli/filters.h"
 #include "cli/range.h"
 #include "cli/reading.h"
-#include "interop/row_filter.h"
-#include "query/selector.h"
+#include "query/select.h"
 
 /*
  * Times and filters into a selection that is initialised here and the caller frees, also after an
@@ -25,16 +24,3 @@ int cam_picking_select_at(const struct cam_range_options *range, const char *arg
  * Exit status, after saying what is wrong: FAILED where the windows do not know that moment.
  */
 int cam_picking_settle(struct cam_selection *s, const struct cam_reading *in);
-
-/* One window's rows. */
-struct cam_picking {
-	struct cam_selector selector;
-	struct cam_row_filter filter;
-	struct cam_window *w;
-};
-
-/* Errors are the window's, and -ENOMEM; then nothing is to be closed. */
-int cam_picking_open(struct cam_picking *p, const struct cam_selection *s, struct cam_window *w);
-/* How many samples were lost in what was picked, by the window's ledger. */
-uint64_t cam_picking_lost(struct cam_picking *p);
-void cam_picking_close(struct cam_picking *p);

@@ -14,7 +14,7 @@
  */
 #pragma once
 #include "base/out.h"
-#include "interop/row_filter.h"
+#include "model/row_filter.h"
 
 #define CAM_EXPORT_ROWS (1u << 20)
 

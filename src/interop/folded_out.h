@@ -13,7 +13,7 @@
 #pragma once
 #include "base/out.h"
 #include "interop/collapse.h"
-#include "interop/row_filter.h"
+#include "model/row_filter.h"
 
 enum cam_folded_weight {
 	CAM_FOLDED_PERIOD,  /* each sample counts its period */

@@ -189,6 +189,8 @@ static const struct {
 } routes[] = {
 	{"/healthz", answer_health},
 	{"/api/live", answer_live},
+	{"/api/export", cam_answer_export},
+	{"/api/grafana/flame", cam_answer_grafana},
 	{"/api/windows", answer_windows},
 	{"/api/status", answer_status},
 	{"/api/store", cam_answer_store},
@@ -200,6 +202,11 @@ static const struct {
 	{"/api/counters", cam_answer_counters},
 	{"/api/events", cam_answer_events},
 };
+
+bool cam_route_is_apart(const char *path)
+{
+	return !strcmp(path, "/api/live") || !strcmp(path, "/api/export");
+}
 
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
 	       struct cam_answer *a)

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "serve/server.h"
 
+#include <stdatomic.h>
+
 #define CAM_PARAMS_MAX	 64u
 #define CAM_ANSWER_BYTES (32u << 20)
 
@@ -16,6 +18,8 @@ struct cam_param {
 struct cam_news;
 struct cam_shared {
 	struct cam_news *news;
+	atomic_uint exports;  /* that are being written */
+	atomic_bool stopping; /* nobody is to be waited for any more */
 };
 
 struct cam_request {
@@ -32,11 +36,15 @@ struct cam_answer {
 	struct cam_buf body;
 	const struct cam_asset *asset; /* instead of a body: a file of the page */
 	struct cam_stream *stream;     /* instead of a body: it comes bit by bit */
+	char file[64];		       /* not "": to be saved under this name */
 };
 
 /* The body is the caller's to free, and the stream to close. */
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
 	       struct cam_answer *a);
+
+/* Whether a path has places of its own: it takes none of those that questions have, and may take long. */
+bool cam_route_is_apart(const char *path);
 
 /* For the routes: the value of a key, NULL if it is not there. */
 const char *cam_request_value(const struct cam_request *q, const char *key);

@@ -29,6 +29,7 @@
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: query/expression.h */
+#define STREAM_TIMEOUT_S 60u
 #define STREAM_BYTES	 (32u << 10)
 #define RUNNING		 4u
 #define WAITING		 16u
@@ -173,12 +174,25 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return refuse(c, MHD_HTTP_BAD_REQUEST, "too many parameters");
 	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
-	if (!take_turn(s))
+	bool apart = cam_route_is_apart(url);
+	if (!apart && !take_turn(s))
 		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many questions at a time");
 	cam_route(&s->doors, &q, &a);
-	end_turn(s);
-	const char *extra[1][2] = {{"ETag", a.asset ? a.asset->tag : ""}};
-	return send_answer(c, &a, extra, a.asset != NULL);
+	if (!apart)
+		end_turn(s);
+	char file[sizeof(a.file) + 32];
+	const char *extra[2][2];
+	size_t n = 0;
+	if (a.asset)
+		extra[n][0] = "ETag", extra[n++][1] = a.asset->tag;
+	if (a.file[0]) {
+		snprintf(file, sizeof(file), "attachment; filename=\"%s\"", a.file);
+		extra[n][0] = "Content-Disposition", extra[n++][1] = file;
+	}
+	/* Whoever writes it may need longer for the next bytes than an idle connection is kept. */
+	if (a.stream)
+		MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STREAM_TIMEOUT_S);
+	return send_answer(c, &a, extra, n);
 }
 
 struct header_check {
@@ -348,6 +362,7 @@ void cam_server_stop(struct cam_server *s)
 {
 	if (!s)
 		return;
+	atomic_store(&s->shared.stopping, true);
 	if (s->shared.news)
 		cam_news_stop(s->shared.news);
 	if (s->daemon)

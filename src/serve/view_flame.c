@@ -3,7 +3,9 @@
 #include "query/diff.h"
 #include "query/flame.h"
 #include "query/flame_pair.h"
+#include "query/prune.h"
 #include "query/reshape.h"
+#include "render/svg_flame.h"
 #include "serve/asked.h"
 #include "serve/send_tree.h"
 #include "serve/views.h"
@@ -14,10 +16,16 @@
 
 /* Of each tree; a comparison holds four. The server as a whole has helper.h's. */
 #define MAX_TREE_BYTES (64u << 20)
+#define MAX_NODES      100000u
+#define USUAL_NODES    10000u
 
 /* What these routes take besides a selection. */
 static const char *const flame_own[] = {"by",	 "hide",      "focus", "frames",
 					"group", "recursion", NULL};
+static const char *const picture_own[] = {"by",	   "hide",	"focus",  "frames",
+					  "group", "recursion", "format", NULL};
+static const char *const grafana_own[] = {"by",	   "hide",	"focus", "frames",
+					  "group", "recursion", "nodes", NULL};
 static const char *const diff_own[] = {"by",	     "hide",	  "focus",	 "frames",
 				       "group",	     "recursion", "before-from", "before-to",
 				       "before-cpu", "show",	  NULL};
@@ -104,33 +112,92 @@ static int build(struct cam_source *source, const struct cam_selection *s,
 	return err;
 }
 
-void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_request *q,
-		      struct cam_answer *a)
+/* The tree that is asked for; false: answered, and nothing is to be freed. */
+static bool build_asked(const struct cam_server_doors *doors, const struct cam_request *q,
+			const char *const *own, struct cam_answer *a, struct cam_flame *f)
 {
 	struct cam_source *source;
 	struct cam_selection s;
 	struct cam_asked_deadline deadline;
-	struct cam_flame f;
 	struct shape shape;
+	bool built = false;
 	if (!read_shape(q, a, &shape))
-		return;
+		return false;
 	if (cam_asked_windows(doors, a, &source)) {
 		cam_reshape_free(&shape.reshape);
-		return;
+		return false;
 	}
-	if (cam_asked_selection(doors, source, q, flame_own, a, &s)) {
+	if (cam_asked_selection(doors, source, q, own, a, &s)) {
 		cam_asked_deadline_begin(&deadline);
-		int err = build(source, &s, &shape, &deadline.progress, &f);
+		int err = build(source, &s, &shape, &deadline.progress, f);
 		cam_selection_free(&s);
-		if (err) {
+		built = !err;
+		if (err)
 			cam_asked_failed(a, err);
-		} else {
-			cam_send_tree(&f, NULL, a);
-			cam_flame_free(&f);
-		}
 	}
 	cam_reshape_free(&shape.reshape);
 	doors->release(doors->self, source);
+	return built;
+}
+
+void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a)
+{
+	struct cam_flame f;
+	if (!build_asked(doors, q, flame_own, a, &f))
+		return;
+	cam_send_tree(&f, NULL, a);
+	cam_flame_free(&f);
+}
+
+void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a)
+{
+	struct cam_flame f;
+	struct cam_out out;
+	if (!build_asked(doors, q, picture_own, a, &f))
+		return;
+	cam_out_to_buf(&out, &a->body);
+	int err = cam_svg_flame_write(&f, &(struct cam_svg_flame_options){0}, &out);
+	int finished = cam_out_finish(&out);
+	cam_flame_free(&f);
+	a->type = "image/svg+xml";
+	a->status = 200;
+	if (err || finished)
+		cam_asked_failed(a, err ? err : finished);
+}
+
+/* Depth first, as Grafana's panel wants it: what follows at a greater level is below. */
+void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a)
+{
+	struct cam_flame f;
+	struct cam_out out;
+	uint64_t most;
+	if (!cam_request_number(q, "nodes", 1, MAX_NODES, USUAL_NODES, &most)) {
+		cam_answer_error(a, 400, "nodes: a number from 1 to 100000");
+		return;
+	}
+	if (!build_asked(doors, q, grafana_own, a, &f))
+		return;
+	cam_flame_prune(&f, most);
+	cam_out_to_buf(&out, &a->body);
+	struct cam_json j = {&out, false};
+	cam_json_open(&j, NULL, '[');
+	for (uint32_t i = 0; i < f.n_nodes; i++) {
+		cam_json_open(&j, NULL, '{');
+		cam_json_u64(&j, "level", f.nodes[i].depth);
+		cam_json_u64(&j, "value", f.nodes[i].total);
+		cam_json_u64(&j, "self", f.nodes[i].self);
+		cam_json_text(&j, "label", cam_flame_name(&f, i));
+		cam_json_close(&j, '}');
+	}
+	cam_json_close(&j, ']');
+	cam_flame_free(&f);
+	a->status = 200;
+	int err = cam_out_finish(&out);
+	if (err)
+		cam_asked_failed(a, err);
 }
 
 /* The same filters at another time: before-from, before-to and before-cpu take the place of from, to, cpu. */

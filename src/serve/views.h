@@ -11,6 +11,13 @@ void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_
 			 struct cam_answer *a);
 void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_request *q,
 		      struct cam_answer *a);
+/* A flame tree as SVG; the status is 200, or the answer an error. */
+void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
+void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
+void cam_answer_export(const struct cam_server_doors *doors, const struct cam_request *q,
+		       struct cam_answer *a);
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a);
 void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_request *q,

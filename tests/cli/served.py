@@ -77,3 +77,8 @@ def make_store(store, text):
         raise RuntimeError(r.stderr.decode())
     let_everyone_read(store)
     return store
+
+
+def memory_mb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024

@@ -256,11 +256,6 @@ class NotRoot(unittest.TestCase):
         self.assertEqual((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"))
 
 
-def memory_mb(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as f:
-        return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
-
-
 class Limits(unittest.TestCase):
     def test_expressions_that_cost_too_much(self):
         for bad in COSTLY:
@@ -271,7 +266,7 @@ class Limits(unittest.TestCase):
                 self.assertRegex(json.loads(body)["error"], r"deep|repetitions|back-references")
                 self.assertLess(time.monotonic() - begun, 2, bad[:40])
         self.assertIsNone(server.process.poll())
-        self.assertLess(memory_mb(server.process.pid), 200)
+        self.assertLess(served.memory_mb(server.process.pid), 200)
         r = tap.perfcam("flame", "--text", "--store", store, "--match", COSTLY[1])
         self.assertEqual(r.returncode, 2)
         self.assertIn(b"repetitions", r.stderr)

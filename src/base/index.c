@@ -24,6 +24,12 @@ uint64_t cam_hash(const void *bytes, size_t n)
 	return XXH3_64bits_withSeed(bytes, n, cam_hash_seed);
 }
 
+struct cam_hash_128 cam_hash_128(const void *bytes, size_t n, uint64_t with)
+{
+	XXH128_hash_t h = XXH3_128bits_withSeed(bytes, n, cam_hash_seed ^ with);
+	return (struct cam_hash_128){h.low64, h.high64};
+}
+
 void cam_index_free(struct cam_index *ix)
 {
 	free(ix->slots);

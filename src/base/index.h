@@ -35,6 +35,13 @@ size_t cam_index_bytes(const struct cam_index *ix);
 
 uint64_t cam_hash(const void *bytes, size_t n);
 
+/* So many bits that two contents with one hash are not met, short of being searched for: for caches of
+ * what a wrong hit would only misname. `with` is hashed along. */
+struct cam_hash_128 {
+	uint64_t low, high;
+};
+struct cam_hash_128 cam_hash_128(const void *bytes, size_t n, uint64_t with);
+
 extern uint64_t cam_hash_seed; /* set before main() */
 
 /* For rows of two or three integers: two rounds of multiply-and-fold. */

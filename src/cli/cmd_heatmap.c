@@ -259,8 +259,9 @@ static int heatmap(struct heatmap_arguments *a)
 		status = find_paint(a);
 	else
 		cam_selection_init(&a->painted);
-	/* When something ran does not depend on its name, unless that is asked for. */
-	a->from.want.no_names = !a->paint && !a->filters.match.n && !a->filters.exclude.n;
+	/* When something ran does not depend on its stack, unless that is asked for. */
+	a->from.want.no_stacks = !a->paint && !a->filters.match.n && !a->filters.exclude.n &&
+				 !a->filters.user_only && !a->filters.kernel_only;
 	struct cam_reading in = {0};
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {

@@ -68,7 +68,7 @@ static struct cam_import_options import_options(const struct cam_wanted *want)
 		.local_zone = true,
 		.drop_details = !want->details,
 		.drop_addresses = !want->addresses,
-		.drop_user_names = want->no_names,
+		.drop_stacks = want->no_stacks,
 	};
 }
 

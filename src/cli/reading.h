@@ -14,7 +14,7 @@
 struct cam_wanted {
 	bool details;	/* the texts of tracepoints: memory then follows the samples */
 	bool addresses; /* of frames in user space: no two processes have the same */
-	bool no_names;	/* of user code, where they have to be found: perf.data */
+	bool no_stacks; /* but of the idle task: perf.data */
 };
 
 /* What the user says of a perf.data file. */

@@ -96,6 +96,7 @@ struct naming {
 	int broken;	 /* the caller's own word to stop */
 	bool again;	 /* there is more of the map to read */
 	bool reads_only; /* …for which nothing is asked */
+	bool names_only;
 	cam_namer_name_fn *fn;
 	void *arg;
 	uint64_t offsets[CAM_ERRAND_MAX_OFFSETS];
@@ -174,6 +175,7 @@ static int next_names(void *arg, struct cam_errand *e, int *fd)
 		.file = number_for(g),
 		.format = g->b->copies[g->copy].format,
 		.symbols_only = g->b->copies[g->copy].deaths != 0,
+		.names_only = g->names_only,
 		.offsets = g->offsets,
 		.n_offsets = n,
 	};
@@ -324,7 +326,7 @@ static int ask_copies(struct naming *g, bool debug)
 }
 
 int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets,
-			size_t n_offsets, cam_namer_name_fn *fn, void *arg)
+			size_t n_offsets, bool names_only, cam_namer_name_fn *fn, void *arg)
 {
 	struct cam_librarian *l = n->self;
 	struct cam_book *b = book_of(l, file);
@@ -337,7 +339,14 @@ int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offs
 		wants[i] = (struct want){.offset = offsets[i], .start = offsets[i], .i = i};
 	if (!err) {
 		*g = (struct naming){
-			.l = l, .b = b, .wants = wants, .n = n_offsets, .fn = fn, .arg = arg};
+			.l = l,
+			.b = b,
+			.wants = wants,
+			.n = n_offsets,
+			.names_only = names_only,
+			.fn = fn,
+			.arg = arg,
+		};
 		err = ask_copies(g, true);
 		if (!err)
 			err = ask_copies(g, false);

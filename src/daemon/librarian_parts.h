@@ -56,7 +56,7 @@ struct cam_librarian {
 int cam_book_open(const struct cam_book_copy *c);
 
 int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets,
-			size_t n_offsets, cam_namer_name_fn *fn, void *arg);
+			size_t n_offsets, bool names_only, cam_namer_name_fn *fn, void *arg);
 int cam_librarian_unwind(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
 			 cam_namer_frames_fn *fn, void *arg);
 /* 0, or why it has none: it is no ELF file (-EBADMSG), … */

@@ -108,7 +108,7 @@ static int ask_module(struct work *k, size_t n)
 		return err ? err : -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		offsets[i] = k->first[i].start;
-	err = k->namer->names(k->namer, k->file, offsets, n, take_name, k);
+	err = k->namer->names(k->namer, k->file, offsets, n, false, take_name, k);
 	free(offsets);
 	return err;
 }

@@ -231,15 +231,29 @@ DEFINE(collect_location, const struct cam_location *, struct cam_loc_id, cam_loc
 DEFINE(collect_task, const struct cam_task *, struct cam_task_id, cam_task_intern)
 DEFINE(collect_etype, const struct cam_etype *, struct cam_etype_id, cam_etype_intern)
 
+static bool frames_in_range(const struct cam_tables *t, const struct cam_loc_id *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (frames[i].v >= t->n_locations)
+			return false;
+	}
+	return true;
+}
+
 static bool ids_in_range(const struct cam_tables *t, const struct cam_sink_sample *s)
 {
 	if (s->task.v >= t->n_tasks || s->etype.v >= t->n_etypes || s->detail.v >= t->strings.n)
 		return false;
-	for (size_t i = 0; i < s->n_frames; i++) {
-		if (s->frames[i].v >= t->n_locations)
-			return false;
-	}
-	return true;
+	return s->frames ? frames_in_range(t, s->frames, s->n_frames) : s->place.v < t->places.n;
+}
+
+static int collect_stack(struct cam_sink *s, const struct cam_loc_id *frames, size_t n,
+			 struct cam_place_id *out)
+{
+	struct cam_collect *c = self_of(s);
+	if (!c->w.begun || !frames_in_range(&c->w.tables, frames, n))
+		return -EINVAL;
+	return count_refusal(c, cam_open_window_place(&c->w, frames, n, out));
 }
 
 static int collect_sample(struct cam_sink *s, const struct cam_sink_sample *in)
@@ -265,8 +279,10 @@ static int collect_sample(struct cam_sink *s, const struct cam_sink_sample *in)
 		.task = in->task,
 		.etype = in->etype,
 		.detail = in->detail,
+		.place = in->place,
 	};
-	err = cam_open_window_place(&c->w, in->frames, in->n_frames, &out.place);
+	if (in->frames)
+		err = cam_open_window_place(&c->w, in->frames, in->n_frames, &out.place);
 	if (!err)
 		err = cam_open_window_sample(&c->w, &out);
 	if (err)
@@ -340,6 +356,7 @@ int cam_collect_new(struct cam_journal *to, const struct cam_collect_options *o,
 		.location = collect_location,
 		.task = collect_task,
 		.etype = collect_etype,
+		.stack = collect_stack,
 		.sample = collect_sample,
 		.lost = collect_lost,
 		.anchor = collect_anchor,

@@ -46,9 +46,9 @@ struct cam_import_options {
 	 * have address 0: for views that print none, many times fewer stacks are different.
 	 */
 	bool drop_addresses;
-	/* With this set only kernel code is asked for its names: whether a CPU idles is all a view of
-	 * times needs to know of them. */
-	bool drop_user_names;
+	/* With this set only the idle task (pid 0) keeps its stacks, by which an idle CPU is known: for views that
+	 * look at no frame. Of perf.data. */
+	bool drop_stacks;
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 	/* perf.data holds addresses: who gives them names. NULL: they have none. */
 	struct cam_namer *namer;

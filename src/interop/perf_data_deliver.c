@@ -15,10 +15,11 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-#define EPOCH_NS       (1000000000ull * CAM_NS_PER_SEC)
-#define REFERENCE_NS   CAM_NS_PER_US
-#define WRITTEN_NS     (10 * CAM_NS_PER_SEC)
-#define MAX_KEPT_TASKS (1u << 17)
+#define EPOCH_NS	(1000000000ull * CAM_NS_PER_SEC)
+#define REFERENCE_NS	CAM_NS_PER_US
+#define WRITTEN_NS	(10 * CAM_NS_PER_SEC)
+#define MAX_KEPT_TASKS	(1u << 17)
+#define MAX_KEPT_FRAMES (1u << 22)
 
 bool cam_perf_reader_refused(int err)
 {
@@ -156,16 +157,44 @@ static int define_detail(struct cam_perf_reader *r, const struct cam_perf_pendin
 	return n ? r->sink->string(r->sink, text, out) : 0;
 }
 
+static int define_frames(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+			 struct cam_loc_id *frames, size_t *n)
+{
+	int err = 0;
+	for (*n = 0; *n < p->n_frames && !err; ++*n)
+		err = cam_perf_stacks_define(&r->stacks, r->frames[p->first + *n], &frames[*n]);
+	if (!err && p->truncated)
+		err = cam_frame_truncated(r->sink, &frames[(*n)++]);
+	return err;
+}
+
+/* The stack of a sample: the sink's number of it, where that is known or can be had. */
+static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+			struct cam_loc_id *frames, struct cam_sink_sample *s)
+{
+	struct cam_perf_chain *c = p->chained && r->sink->stack
+					   ? cam_perf_chain_of(r->chains, p->chain, r->epoch)
+					   : NULL;
+	if (c && c->placed && c->generation == r->sink->generation) {
+		s->place = c->place;
+		return 0;
+	}
+	int err = define_frames(r, p, frames, &s->n_frames);
+	s->frames = frames;
+	if (err || !c)
+		return err;
+	err = r->sink->stack(r->sink, frames, s->n_frames, &s->place);
+	c->placed = !err;
+	c->place = s->place;
+	c->generation = r->sink->generation;
+	s->frames = NULL;
+	return err;
+}
+
 static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 		   struct cam_loc_id *frames)
 {
-	struct cam_sink_sample s = {
-		.time_ns = p->time_ns,
-		.weight = p->weight,
-		.cpu = p->cpu,
-		.frames = frames,
-		.n_frames = p->n_frames,
-	};
+	struct cam_sink_sample s = {.time_ns = p->time_ns, .weight = p->weight, .cpu = p->cpu};
 	int err = cam_perf_reader_begin(r, p->time_ns);
 	if (!err)
 		err = define_event(r, &r->events.rows[p->event], &s.etype);
@@ -173,11 +202,33 @@ static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 		err = define_task(r, &r->tasks[p->task], &s.task);
 	if (!err)
 		err = define_detail(r, p, &s.detail);
-	for (size_t i = 0; i < s.n_frames && !err; i++)
-		err = cam_perf_stacks_define(&r->stacks, r->frames[p->first + i], &frames[i]);
-	if (!err && p->truncated)
-		err = cam_frame_truncated(r->sink, &frames[s.n_frames++]);
+	if (!err)
+		err = define_stack(r, p, frames, &s);
 	return err ? err : r->sink->sample(r->sink, &s);
+}
+
+static int deliver_loss(struct cam_perf_reader *r, struct cam_ledger_row row)
+{
+	if (row.to_ns == CAM_TIME_NONE)
+		row.from_ns = row.to_ns = r->last_ns;
+	int err = cam_perf_reader_begin(r, row.to_ns);
+	if (!err)
+		err = cam_sink_lost(r->sink, &row);
+	return cam_perf_reader_refused(err) ? 0 : err;
+}
+
+/* What was kept for the next batch goes where there is too much of it, or it means something else now. */
+static void end_batch(struct cam_perf_reader *r)
+{
+	r->n_pending = r->n_losses = 0;
+	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > MAX_KEPT_FRAMES) {
+		r->n_frames = 0;
+		r->epoch++;
+	}
+	if (r->n_tasks > MAX_KEPT_TASKS) {
+		r->n_tasks = 0;
+		cam_index_free(&r->task_index);
+	}
 }
 
 int cam_perf_reader_deliver(struct cam_perf_reader *r)
@@ -188,6 +239,10 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 		err = cam_perf_stacks_name(&r->stacks);
 	for (size_t i = 0; i < r->n_pending && !err; i++) {
 		const struct cam_perf_pending *p = &r->pending[i];
+		if (p->lost) {
+			err = deliver_loss(r, r->losses[p->lost - 1]);
+			continue;
+		}
 		err = deliver(r, p, frames);
 		r->st->samples += !err;
 		r->st->truncated_stacks += !err && p->truncated;
@@ -196,12 +251,7 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 			err = 0;
 		}
 	}
-	r->n_pending = r->n_frames = 0;
-	cam_perf_stacks_trim(&r->stacks);
-	if (r->n_tasks > MAX_KEPT_TASKS) {
-		r->n_tasks = 0;
-		cam_index_free(&r->task_index);
-	}
+	end_batch(r);
 	return err;
 }
 

@@ -69,7 +69,7 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 	struct cam_perf_order *o = &r->order;
 	int err = cam_perf_order_ready(o, which);
 	for (size_t i = 0; i < o->n_ready && !err; i++) {
-		const struct cam_perf_order_entry *e = &o->entries[i];
+		const struct cam_perf_order_entry *e = &o->ready[i];
 		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns);
 	}
 	if (!err)
@@ -399,6 +399,10 @@ static int open_reader(struct cam_perf_reader *r, size_t n_streams)
 		err = cam_perf_stacks_init(&r->stacks, &r->spaces, r->sink, r->options);
 	if (!err)
 		err = cam_perf_order_init(&r->order, n_streams);
+	r->epoch = 1;
+	r->chains = err ? NULL : calloc(1u << CAM_PERF_CHAIN_BITS, sizeof(*r->chains));
+	if (!err && !r->chains)
+		err = -ENOMEM;
 	return err ? err : cam_sink_fact(r->sink, CAM_TEXT("format"), CAM_TEXT("perf.data"));
 }
 
@@ -409,7 +413,9 @@ static void free_reader(struct cam_perf_reader *r)
 	cam_perf_spaces_free(&r->spaces);
 	cam_perf_order_free(&r->order);
 	free(r->pending);
+	free(r->losses);
 	free(r->frames);
+	free(r->chains);
 	free(r->copies);
 	free(r->tasks);
 	cam_index_free(&r->task_index);

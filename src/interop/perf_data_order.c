@@ -4,8 +4,8 @@
  * of k runs take n log k steps, and what is in order as a whole takes n.
  *
  * Invariants
- *  1. entries[] are in the order in which they came, or (after ready()) sorted by time, equal times
- *     in the order in which they came.
+ *  1. entries[] are in the order in which they came, ready[] sorted by time, equal times in the order in which
+ *     they came. So what is left behind needs no second sort.
  *  2. A record lies at bytes + at * 8, whole; records start at multiples of 8.
  *  3. drop() moves what is left to the front of bytes[], in the order in which it came: about a round.
  *
@@ -32,6 +32,7 @@ void cam_perf_order_free(struct cam_perf_order *o)
 {
 	free(o->bytes);
 	free(o->entries);
+	free(o->sorted);
 	free(o->scratch);
 	free(o->streams);
 	*o = (struct cam_perf_order){0};
@@ -122,26 +123,24 @@ static bool merge_runs(const struct cam_perf_order_entry *in, size_t n,
 
 static int sort(struct cam_perf_order *o)
 {
+	o->ready = o->entries;
 	if (run_end(o->entries, 0, o->n) >= o->n)
 		return 0;
-	int err = cam_vec_reserve(&o->scratch, &o->cap_scratch, o->n, sizeof(*o->scratch),
-				  MAX_ENTRIES);
+	int err =
+		cam_vec_reserve(&o->sorted, &o->cap_sorted, o->n, sizeof(*o->sorted), MAX_ENTRIES);
+	if (!err)
+		err = cam_vec_reserve(&o->scratch, &o->cap_scratch, o->n, sizeof(*o->scratch),
+				      MAX_ENTRIES);
 	if (err)
 		return err;
-	bool done;
-	do {
-		done = merge_runs(o->entries, o->n, o->scratch);
-		struct cam_perf_order_entry *swapped = o->entries;
-		size_t cap = o->cap_entries;
-		o->entries = o->scratch;
-		o->cap_entries = o->cap_scratch;
-		o->scratch = swapped;
-		o->cap_scratch = cap;
-		if (!done && o->cap_scratch < o->n)
-			err = cam_vec_reserve(&o->scratch, &o->cap_scratch, o->n,
-					      sizeof(*o->scratch), MAX_ENTRIES);
-	} while (!done && !err);
-	return err;
+	struct cam_perf_order_entry *to = o->sorted, *other = o->scratch;
+	while (!merge_runs(o->ready, o->n, to)) {
+		o->ready = to;
+		to = other;
+		other = (struct cam_perf_order_entry *)o->ready;
+	}
+	o->ready = to;
+	return 0;
 }
 
 /* The time up to which (and with which) records may go. */
@@ -149,7 +148,7 @@ static uint64_t limit_of(const struct cam_perf_order *o, enum cam_perf_order_whi
 {
 	uint64_t limit = UINT64_MAX;
 	if (which == CAM_PERF_ORDER_HALF)
-		return o->entries[o->n / 2].time_ns;
+		return o->ready[o->n / 2].time_ns;
 	for (size_t i = 0; i < o->n_streams && which == CAM_PERF_ORDER_PROMISED; i++) {
 		if (o->streams[i].promised < limit)
 			limit = o->streams[i].promised;
@@ -165,12 +164,12 @@ int cam_perf_order_ready(struct cam_perf_order *o, enum cam_perf_order_which whi
 	int err = sort(o);
 	if (err)
 		return err;
-	uint64_t limit = limit_of(o, which);
+	uint64_t limit = o->limit = limit_of(o, which);
 	o->halves += which == CAM_PERF_ORDER_HALF;
 	size_t low = 0, high = o->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (o->entries[middle].time_ns <= limit)
+		if (o->ready[middle].time_ns <= limit)
 			low = middle + 1;
 		else
 			high = middle;
@@ -179,25 +178,20 @@ int cam_perf_order_ready(struct cam_perf_order *o, enum cam_perf_order_which whi
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct cam_perf_order_entry *p = a, *q = b;
-	return p->at < q->at ? -1 : p->at > q->at;
-}
-
 void cam_perf_order_drop(struct cam_perf_order *o)
 {
-	size_t left = o->n - o->n_ready, used = 0;
-	if (!o->n)
+	size_t left = 0, used = 0;
+	if (!o->n_ready)
 		return;
-	memmove(o->entries, o->entries + o->n_ready, left * sizeof(*o->entries));
 	/* Moved from front to back, so that none is overwritten before it has moved. */
-	qsort(o->entries, left, sizeof(*o->entries), by_place);
-	for (size_t i = 0; i < left; i++) {
-		struct cam_perf_order_entry *e = &o->entries[i];
-		memmove(o->bytes + used, o->bytes + (size_t)e->at * 8, e->n);
-		e->at = (uint32_t)(used / 8);
-		used += (e->n + 7u) & ~7u;
+	for (size_t i = 0; i < o->n; i++) {
+		struct cam_perf_order_entry e = o->entries[i];
+		if (e.time_ns <= o->limit)
+			continue;
+		memmove(o->bytes + used, o->bytes + (size_t)e.at * 8, e.n);
+		e.at = (uint32_t)(used / 8);
+		o->entries[left++] = e;
+		used += (e.n + 7u) & ~7u;
 	}
 	o->used = used;
 	o->n = left;

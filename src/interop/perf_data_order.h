@@ -30,9 +30,13 @@ struct cam_perf_order_entry {
 struct cam_perf_order {
 	uint8_t *bytes;
 	size_t used, cap;
-	struct cam_perf_order_entry *entries, *scratch;
-	size_t n, cap_entries, cap_scratch;
-	size_t n_ready;	 /* the first entries: sorted, and may go */
+	struct cam_perf_order_entry *entries; /* as they came */
+	size_t n, cap_entries;
+	struct cam_perf_order_entry *sorted, *scratch;
+	size_t cap_sorted, cap_scratch;
+	const struct cam_perf_order_entry *ready; /* sorted, and may go: n_ready of them … */
+	size_t n_ready;
+	uint64_t limit;	 /* … up to this time */
 	uint64_t halves; /* how often it was full */
 	struct cam_perf_order_stream {
 		uint64_t newest;   /* of all records so far */
@@ -59,7 +63,7 @@ enum cam_perf_order_which {
 	CAM_PERF_ORDER_ALL,
 };
 /*
- * Sorts; entries[0 .. n_ready) may be used until cam_perf_order_drop(), which forgets them. Those of
+ * Sorts; ready[0 .. n_ready) may be used until cam_perf_order_drop(), which forgets them. Those of
  * one time are in the order of the file. -ENOMEM.
  */
 int cam_perf_order_ready(struct cam_perf_order *o, enum cam_perf_order_which which);

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "base/buf.h"
+#include "interop/perf_data_chains.h"
 #include "interop/perf_data_in.h"
 #include "interop/perf_data_order.h"
 #include "interop/perf_data_sample.h"
@@ -15,13 +16,16 @@
 #define CAM_PERF_MAX_FRAMES    (1u << 26) /* of a batch */
 #define CAM_PERF_MAX_THROTTLED 256u
 
-/* A sample that waits for the names of its batch. */
+/* A sample that waits for the names of its batch; or what was lost, between samples. */
 struct cam_perf_pending {
 	uint64_t time_ns, weight;
 	uint32_t cpu, task, event;
 	uint32_t first, n_frames; /* in frames[] */
-	const uint8_t *raw;	  /* a tracepoint's fields, in the batch's records */
+	uint32_t lost;		  /* a row of losses[], plus 1 */
 	uint32_t raw_bytes;
+	const uint8_t *raw; /* a tracepoint's fields, in the batch's records */
+	uint64_t chain;	    /* hash of its chain (perf_data_chains.h) … */
+	bool chained;	    /* … if its frames are that chain's and no more */
 	bool truncated;
 };
 
@@ -58,8 +62,13 @@ struct cam_perf_reader {
 	/* The batch. */
 	struct cam_perf_pending *pending;
 	size_t n_pending, cap_pending;
+	struct cam_ledger_row *losses;
+	size_t n_losses, cap_losses;
+	/* Frames are kept for the batches that follow, as long as they are few: those of an epoch. */
 	uint32_t *frames;
 	size_t n_frames, cap_frames;
+	uint32_t epoch;
+	struct cam_perf_chain *chains;
 	struct cam_perf_copy *copies;
 	size_t n_copies, cap_copies;
 	struct cam_perf_task *tasks;

@@ -167,15 +167,19 @@ static uint32_t cpu_of(const struct record *x)
 	return cam_perf_load_u32(x->p + x->bytes - at, x->r->swap);
 }
 
+/* It waits with the samples: those before it must be in their window before its time may cut one. */
 static int to_ledger(struct cam_perf_reader *r, const struct cam_ledger_row *row)
 {
-	/* The samples before it must be in their window before its time may cut one. */
-	int err = cam_perf_reader_deliver(r);
+	int err = cam_vec_reserve(&r->losses, &r->cap_losses, r->n_losses + 1, sizeof(*r->losses),
+				  MAX_PENDING);
 	if (!err)
-		err = cam_perf_reader_begin(r, row->to_ns);
-	if (!err)
-		err = cam_sink_lost(r->sink, row);
-	return cam_perf_reader_refused(err) ? 0 : err;
+		err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
+				      sizeof(*r->pending), MAX_PENDING);
+	if (err)
+		return err;
+	r->losses[r->n_losses++] = *row;
+	r->pending[r->n_pending++] = (struct cam_perf_pending){.lost = (uint32_t)r->n_losses};
+	return 0;
 }
 
 static int on_lost(struct record *x)
@@ -187,7 +191,7 @@ static int on_lost(struct record *x)
 		return 0;
 	r->st->lost_samples += n;
 	r->lost_records += n;
-	uint64_t at = x->time_ns ? x->time_ns : r->last_ns;
+	uint64_t at = x->time_ns ? x->time_ns : CAM_TIME_NONE;
 	const struct cam_ledger_row row = {
 		.cause = CAM_CAUSE_LOST_RING,
 		.cpu = cpu_of(x),
@@ -286,6 +290,12 @@ static int push_address(struct cam_perf_reader *r, const struct cam_perf_space *
 				    &r->frames[r->n_frames++]);
 }
 
+/* Which image its addresses are looked up in. */
+static uint64_t spaces_of(const struct cam_perf_reader *r, const struct cam_perf_space *user)
+{
+	return (uint64_t)(user ? user->number : UINT32_MAX) << 32 | r->spaces.kernel.number;
+}
+
 /* Between the addresses stand marks, above CONTEXT_FIRST: whose the following ones are. */
 static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
 		      const struct cam_perf_space *user, struct cam_perf_pending *p)
@@ -316,6 +326,57 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 	return 0;
 }
 
+/* The frames of a chain: those of the last sample that had it, if that is known. */
+static int take_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
+		      const struct cam_perf_space *user, struct cam_perf_pending *p)
+{
+	bool known;
+	struct cam_perf_chain *c = cam_perf_chain_slot(r->chains, s->chain, s->n_chain * 8,
+						       spaces_of(r, user), r->epoch, &known);
+	p->chain = c->hash.low;
+	p->chained = true;
+	if (known) {
+		p->first = c->first;
+		p->n_frames = c->n_frames;
+		p->truncated = c->truncated;
+		return 0;
+	}
+	int err = push_chain(r, s, user, p);
+	p->n_frames = (uint32_t)r->n_frames - p->first;
+	c->first = p->first;
+	c->n_frames = p->n_frames;
+	c->truncated = p->truncated;
+	c->epoch = err ? 0 : c->epoch;
+	return err;
+}
+
+/* Whether its frames are not asked for: only an idle CPU is known by them. */
+static bool is_bare(const struct cam_perf_reader *r, const struct cam_perf_sample *s)
+{
+	return r->options->drop_stacks && s->pid != 0;
+}
+
+static int push_frames(struct cam_perf_reader *r, const struct cam_perf_event *e,
+		       const struct cam_perf_sample *s, struct cam_perf_pending *p)
+{
+	if (is_bare(r, s))
+		return 0;
+	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + s->n_chain + 1,
+				  sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
+	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s->pid);
+	if (!err && s->has_chain) {
+		err = take_chain(r, s, user, p);
+	} else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP) {
+		err = push_address(r, user, mode_of(s->misc), s->ip);
+		p->n_frames = 1;
+	}
+	if (!err && s->stack_bytes) {
+		p->chained = false;
+		err = cam_perf_reader_keep_copy(r, e, s);
+	}
+	return err;
+}
+
 static int on_sample(struct record *x)
 {
 	struct cam_perf_reader *r = x->r;
@@ -342,16 +403,7 @@ static int on_sample(struct record *x)
 	};
 	err = task_of(r, &s, &p->task);
 	if (!err)
-		err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + s.n_chain + 1,
-				      sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
-	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s.pid);
-	if (!err && s.has_chain)
-		err = push_chain(r, &s, user, p);
-	else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP)
-		err = push_address(r, user, mode_of(s.misc), s.ip);
-	p->n_frames = (uint32_t)r->n_frames - p->first;
-	if (!err && s.stack_bytes)
-		err = cam_perf_reader_keep_copy(r, e, &s);
+		err = push_frames(r, e, &s, p);
 	if (!err)
 		r->n_pending++;
 	return err;

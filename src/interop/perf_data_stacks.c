@@ -48,10 +48,12 @@ static void forget_all(struct cam_perf_stacks *k)
 	cam_tables_init(&k->names, NAMES_BYTES);
 }
 
-void cam_perf_stacks_trim(struct cam_perf_stacks *k)
+bool cam_perf_stacks_trim(struct cam_perf_stacks *k)
 {
-	if (k->n > CAM_PERF_MAX_LOCATIONS || k->names.bytes > NAMES_BYTES / 2)
+	bool much = k->n > CAM_PERF_MAX_LOCATIONS || k->names.bytes > NAMES_BYTES / 2;
+	if (much)
 		forget_all(k);
+	return much;
 }
 
 static bool same_row(const void *rows, uint32_t row, const void *key)
@@ -177,14 +179,12 @@ static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 	struct cam_namer *namer = k->options->namer;
 	struct question q = {k, rows};
 	uint32_t file, object = k->rows[rows[0]].object;
-	if (k->options->drop_user_names && k->spaces->objects[object].kind != CAM_MODULE_KERNEL)
-		return 0;
 	int err = cam_perf_stacks_file(k, object, &file);
 	if (err || file == CAM_NONE)
 		return err;
 	for (size_t i = 0; i < n; i++)
 		k->offsets[i] = k->rows[rows[i]].offset;
-	return namer->names(namer, file, k->offsets, n, take_name, &q);
+	return namer->names(namer, file, k->offsets, n, true, take_name, &q);
 }
 
 struct by_object {

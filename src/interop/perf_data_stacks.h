@@ -56,8 +56,8 @@ int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spac
 			 struct cam_sink *sink, const struct cam_import_options *o);
 void cam_perf_stacks_free(struct cam_perf_stacks *k);
 
-/* Between two batches: numbers given before may be dead after it. */
-void cam_perf_stacks_trim(struct cam_perf_stacks *k);
+/* Between two batches. True: all numbers given before are dead. */
+bool cam_perf_stacks_trim(struct cam_perf_stacks *k);
 /* The number of an address in a space (NULL: in none that is known). -ENOMEM. */
 int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_space *space,
 			      bool kernel, uint64_t address, struct cam_perf_seen *seen,

@@ -569,6 +569,7 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 		cam_buf_put_u8(&b, (uint8_t)e->format);
 		cam_buf_put_u8(&b, e->search);
 		cam_buf_put_u8(&b, e->symbols_only);
+		cam_buf_put_u8(&b, e->names_only);
 		cam_buf_put_u32(&b, e->n_offsets);
 		for (uint32_t i = 0; i < e->n_offsets; i++)
 			cam_buf_put_u64(&b, e->offsets[i]);
@@ -606,6 +607,7 @@ int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scra
 		out->format = (enum cam_file_format)cam_rd_u8(&r);
 		out->search = get_bool(&r);
 		out->symbols_only = get_bool(&r);
+		out->names_only = get_bool(&r);
 		out->n_offsets = cam_rd_u32(&r);
 		if (out->n_offsets > CAM_ERRAND_MAX_OFFSETS || (unsigned)out->format >= CAM_FORMATS)
 			return -EBADMSG;

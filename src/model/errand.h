@@ -83,6 +83,7 @@ struct cam_errand {
 	uint32_t skip;	      /* DEBUG: how many of those that are there were none */
 	bool search;	      /* NAMES: who asks can look for a debug file: see cam_names_tidings */
 	bool symbols_only;    /* NAMES: without DWARF, which a symboliser has died of */
+	bool names_only; /* NAMES: without DWARF, and without starts of code that has no name */
 	const uint64_t *offsets; /* NAMES: into the file (not addresses of its segments) */
 	uint32_t n_offsets;
 	struct cam_raw_copy copy;	       /* UNWIND */

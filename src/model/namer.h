@@ -67,8 +67,10 @@ struct cam_namer {
 	void *self;
 	/* Finds the file; the same module again gives the same number. */
 	int (*module)(struct cam_namer *n, const struct cam_namer_module *m, uint32_t *file);
+	/* names_only: by the tables of symbols alone. Debug information takes many times as long; it tells lines
+	 * and what was inlined. */
 	int (*names)(struct cam_namer *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-		     cam_namer_name_fn *fn, void *arg);
+		     bool names_only, cam_namer_name_fn *fn, void *arg);
 	/* Many at a time are quicker than one by one; tables of their files are read as they are needed. */
 	int (*unwind)(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
 		      cam_namer_frames_fn *fn, void *arg);

@@ -29,8 +29,9 @@ struct cam_sink_sample {
 	struct cam_task_id task;
 	struct cam_etype_id etype;
 	struct cam_str_id detail;
-	const struct cam_loc_id *frames;
+	const struct cam_loc_id *frames; /* NULL: `place`, which stack() answered */
 	size_t n_frames;
+	struct cam_place_id place;
 };
 
 struct cam_sink {
@@ -46,6 +47,10 @@ struct cam_sink {
 	int (*location)(struct cam_sink *s, const struct cam_location *l, struct cam_loc_id *out);
 	int (*task)(struct cam_sink *s, const struct cam_task *k, struct cam_task_id *out);
 	int (*etype)(struct cam_sink *s, const struct cam_etype *e, struct cam_etype_id *out);
+
+	/* The same stack for many samples. NULL: samples come with their frames. */
+	int (*stack)(struct cam_sink *s, const struct cam_loc_id *frames, size_t n,
+		     struct cam_place_id *out);
 
 	/* What happened. */
 	int (*sample)(struct cam_sink *s, const struct cam_sink_sample *sample);

@@ -27,6 +27,62 @@ static bool lies_inside(const struct cam_bytes *b, uint64_t at, uint64_t n)
 	return at <= b->size && n <= b->size - at;
 }
 
+void cam_blocks_forget(struct cam_blocks *k)
+{
+	for (size_t i = 0; i < CAM_BLOCK_ROOM; i++)
+		k->blocks[i].fd = -1;
+}
+
+static int read_file(int fd, uint64_t at, void *to, size_t n, size_t *done)
+{
+	for (*done = 0; *done < n;) {
+		ssize_t got = pread(fd, (char *)to + *done, n - *done, (off_t)(at + *done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : 0;
+		*done += (size_t)got;
+	}
+	return 0;
+}
+
+/* The block with this number, read if it is not there. The last one of a file is short. */
+static int have_block(const struct cam_bytes *b, uint64_t number, const struct cam_block **out)
+{
+	struct cam_block *k = &b->blocks->blocks[number % CAM_BLOCK_ROOM];
+	*out = k;
+	if (k->fd == b->fd && k->number == number)
+		return 0;
+	size_t fill;
+	k->fd = -1;
+	int error = read_file(b->fd, number * CAM_BLOCK_BYTES, k->bytes, CAM_BLOCK_BYTES, &fill);
+	if (error)
+		return error;
+	k->fd = b->fd;
+	k->number = number;
+	k->fill = (uint32_t)fill;
+	return 0;
+}
+
+static int read_through_blocks(const struct cam_bytes *b, uint64_t at, uint8_t *to, size_t n)
+{
+	while (n) {
+		const struct cam_block *k;
+		int error = have_block(b, at / CAM_BLOCK_BYTES, &k);
+		if (error)
+			return error;
+		size_t from = at % CAM_BLOCK_BYTES;
+		if (from >= k->fill)
+			return -EBADMSG;
+		size_t here = k->fill - from < n ? k->fill - from : n;
+		memcpy(to, k->bytes + from, here);
+		to += here;
+		at += here;
+		n -= here;
+	}
+	return 0;
+}
+
 int cam_bytes_read(const struct cam_bytes *b, uint64_t at, void *to, size_t n)
 {
 	if (!lies_inside(b, at, n) || at + n > INT64_MAX)
@@ -35,15 +91,11 @@ int cam_bytes_read(const struct cam_bytes *b, uint64_t at, void *to, size_t n)
 		memcpy(to, b->memory + at, n);
 		return 0;
 	}
-	for (size_t done = 0; done < n;) {
-		ssize_t got = pread(b->fd, (char *)to + done, n - done, (off_t)(at + done));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		done += (size_t)got;
-	}
-	return 0;
+	if (b->blocks && n <= CAM_BLOCK_BYTES)
+		return read_through_blocks(b, at, to, n);
+	size_t done;
+	int error = read_file(b->fd, at, to, n, &done);
+	return !error && done < n ? -EBADMSG : error;
 }
 
 int cam_rows_start(struct cam_rows *r, const struct cam_bytes *from, uint64_t at, uint64_t n,

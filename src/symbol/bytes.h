@@ -11,11 +11,29 @@
 #include <stdint.h>
 #include <string.h>
 
+/*
+ * Blocks of files that were read a moment ago: a search in a table, and names that lie side by side, read the
+ * same block again and again, and a system call takes longer than all the rest of it. It knows files by
+ * their descriptors, so whoever owns it forgets it when a descriptor may mean another file. Not for two threads.
+ */
+#define CAM_BLOCK_BYTES 4096u
+#define CAM_BLOCK_ROOM	256u
+struct cam_blocks {
+	struct cam_block {
+		uint64_t number; /* of the block in its file */
+		int fd;		 /* -1: none */
+		uint32_t fill;
+		uint8_t bytes[CAM_BLOCK_BYTES];
+	} blocks[CAM_BLOCK_ROOM];
+};
+void cam_blocks_forget(struct cam_blocks *k);
+
 /* A regular file, or a piece of memory. Borrowed: neither is closed nor freed here. */
 struct cam_bytes {
 	int fd; /* where memory is NULL */
 	const uint8_t *memory;
 	uint64_t size;
+	struct cam_blocks *blocks; /* what short reads go through; NULL: nothing */
 };
 
 /* -EBADMSG: fd is no regular file. */

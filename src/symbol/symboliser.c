@@ -38,6 +38,7 @@ struct cam_symboliser {
 	struct cam_elf *vdso_elf;
 	struct cam_table_cache *tables;
 	struct cam_stack_walk *walk;
+	struct cam_blocks blocks; /* of the files of the errand under way */
 	struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	struct cam_elf_hit hit;
 	struct cam_dwarf_hit dwarf_hit;
@@ -219,7 +220,9 @@ static int name_from_elf(struct answer *a, struct naming *from)
 		struct cam_name *n = &s->names[i];
 		/* A name that cannot be read is one name missing, not the file's others. */
 		if (ask_symbols(s, from, errand->offsets[i]) <= 0) {
-			n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset);
+			if (!errand->names_only)
+				n->start =
+					cam_frame_index_start(from->f, &from->own_bytes, n->offset);
 		} else {
 			n->start = s->hit.start;
 			n->source = s->hit.source;
@@ -241,6 +244,7 @@ static bool take_debug_file(struct answer *a, struct naming *from, int fd)
 		    cam_companion_is(s->companions, from->f, &a->link, cam_elf_outline(debug), &b);
 	cam_elf_cache_pin(s->files, NULL);
 	if (good) {
+		b.blocks = &s->blocks;
 		from->debug = debug;
 		from->debug_bytes = b;
 	}
@@ -253,7 +257,7 @@ static void open_dwarf(struct answer *a, struct naming *from, bool own)
 	struct cam_symboliser *s = a->s;
 	const struct cam_elf *e = own ? from->own : from->debug;
 	from->dwarf_bytes = own ? from->own_bytes : from->debug_bytes;
-	if (!e || a->errand->symbols_only)
+	if (!e || a->errand->symbols_only || a->errand->names_only)
 		return;
 	int error = cam_dwarf_cache_get(s->dwarfs, &from->dwarf_bytes, cam_elf_outline(e),
 					&from->dwarf_work, &from->dwarf);
@@ -346,6 +350,7 @@ static int find_names(struct answer *a, const int fds[2])
 				: cam_elf_cache_get(s->files, fd, &from.own_bytes, &from.own);
 		if (error)
 			return error;
+		from.own_bytes.blocks = &s->blocks;
 	}
 	a->build_id = cam_elf_build_id(from.own);
 	from.f = cam_elf_outline(from.own);
@@ -411,6 +416,7 @@ static void start_names(struct answer *a)
 		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
 	}
 	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
+	cam_blocks_forget(&a->s->blocks);
 	a->out_of_memory = false;
 }
 

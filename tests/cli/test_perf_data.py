@@ -106,6 +106,18 @@ class Recordings(Case):
         out = self.good("export", "perf-script", "--store", store)
         perf_text.compare(self, raw("redis-pid"), perf_text.samples(out, 6), "store")
 
+    def test_the_same_stacks_in_every_window(self):
+        """What is remembered of a chain is good for one window: here the same ones come back in three."""
+        data = recording("gcc-compile")
+        path = self.path("thrice.data", b"".join(perf_bytes.repeat(data, 3, 125 * 10**9)))
+        store = self.path("thrice")
+        self.good("import", "--store", store, path, code=3)
+        self.assertEqual(len(json.loads(self.good("ls", "--json", "--store", store))), 3)
+        def counts(text):
+            return {stack: int(n) for stack, _, n in (line.rpartition(" ") for line in text.decode().splitlines())}
+        once = counts(self.good("export", "folded", "-i", self.path("once.data", data), "--weight", "samples"))
+        self.assertEqual(counts(self.good("export", "folded", "--store", store)), {s: 3 * n for s, n in once.items()})
+
     def test_every_verb_takes_it(self):
         path = self.path("tmpl.data", recording("tmpl"))
         self.svg("-i", path)

@@ -170,7 +170,7 @@ static struct heard ask(const char *manner, struct cam_debuginfod_options o)
 	h.error = n->module(n, &m, &file);
 	if (!h.error) {
 		struct cam_text path;
-		assert_int_equal(n->names(n, file, &main_offset, 1, hear, &h), 0);
+		assert_int_equal(n->names(n, file, &main_offset, 1, false, hear, &h), 0);
 		h.origin = n->origin(n, file, &path);
 	}
 	if (d)

@@ -96,7 +96,7 @@ static struct cam_namer *open_namer(const struct cam_librarian_options *o)
 static void ask(struct cam_namer *n, uint32_t file, const uint64_t *offsets, size_t count)
 {
 	memset(answers, 0, sizeof(answers));
-	assert_int_equal(n->names(n, file, offsets, count, hear, NULL), 0);
+	assert_int_equal(n->names(n, file, offsets, count, false, hear, NULL), 0);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(answers[i], 1);
 }
@@ -282,7 +282,7 @@ static void what_is_no_file_is_not_opened(void **state)
 		m.kind = CAM_MODULE_JIT;
 		assert_int_equal(n->module(n, &m, &file), -ENOENT);
 	}
-	assert_int_equal(n->names(n, 4711, NULL, 0, hear, NULL), -EINVAL);
+	assert_int_equal(n->names(n, 4711, NULL, 0, false, hear, NULL), -EINVAL);
 	cam_librarian_free(librarian);
 }
 

@@ -169,6 +169,10 @@ static void a_cut_ends_the_life_of_ids(void **state)
 	struct cam_loc_id stale = {77};
 	struct cam_sink_sample sample = {.time_ns = 200 * SEC, .frames = &stale, .n_frames = 1};
 	assert_int_equal(s->sample(s, &sample), -EINVAL);
+	struct cam_place_id place;
+	assert_int_equal(s->stack(s, &stale, 1, &place), -EINVAL);
+	const struct cam_sink_sample placed = {.time_ns = 200 * SEC, .place = {1u << 20}};
+	assert_int_equal(s->sample(s, &placed), -EINVAL);
 	cam_collect_free(c);
 }
 

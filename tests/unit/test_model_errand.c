@@ -68,7 +68,7 @@ static const struct cam_errand errands[] = {
 	{CAM_ERRAND_NAMES, 5, .file = CAM_FILE_KERNEL, .offsets = offsets, .n_offsets = 3},
 	{CAM_ERRAND_NAMES, 6, .file = CAM_FILE_FIRST},
 	{CAM_ERRAND_NAMES, 6, .format = CAM_FORMAT_JITDUMP, .offsets = offsets, .n_offsets = 1},
-	{CAM_ERRAND_NAMES, 6, .search = true, .symbols_only = true},
+	{CAM_ERRAND_NAMES, 6, .search = true, .symbols_only = true, .names_only = true},
 	{CAM_ERRAND_DEBUG, 6, 5, .file = 12, .mapping = {.path = CAM_TEXT("/bin/a\nb")},
 	 .build_id = CAM_TEXT("\1\0\2"), .link = CAM_TEXT("a.debug"), .skip = UINT32_MAX},
 	{CAM_ERRAND_DEBUG, 6},
@@ -150,6 +150,7 @@ static void errands_come_back(void **state)
 		assert_int_equal(got.format, e->format);
 		assert_int_equal(got.search, e->search);
 		assert_int_equal(got.symbols_only, e->symbols_only);
+		assert_int_equal(got.names_only, e->names_only);
 		assert_text(got.build_id, e->build_id);
 		assert_text(got.link, e->link);
 		assert_int_equal(got.skip, e->skip);

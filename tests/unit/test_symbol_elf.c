@@ -29,6 +29,7 @@ static void load(struct loaded *l, const char *path)
 	assert_true(l->b.fd >= 0);
 	assert_int_equal(fstat(l->b.fd, &s), 0);
 	l->b.size = (uint64_t)s.st_size;
+	l->b.blocks = NULL;
 	assert_int_equal(cam_elf_load(&l->b, &l->e), 0);
 }
 

@@ -14,8 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_ROWS (1u << 24)
-
 /* A field of a message: a number, or bytes. */
 struct field {
 	unsigned number;
@@ -71,9 +69,15 @@ static bool next_number(struct field *f, uint64_t *out)
 	return !cam_rd_error(&f->bytes);
 }
 
+/* Each is looked up many times: what is wanted of a function or a mapping is read once. */
 struct entry {
 	uint64_t id;
-	struct cam_rd at;
+	union {
+		struct cam_rd at;
+		struct {
+			uint64_t name, build_id; /* numbers of strings */
+		};
+	};
 };
 
 struct list {
@@ -84,22 +88,22 @@ struct list {
 struct profile {
 	struct cam_replay out;
 	struct list strings, functions, mappings, locations, types;
-	/* Per location: its node-building frames, made on first use; see frames_of(). */
+	/* Per location: its frames, made on first use. */
 	struct {
 		uint32_t at, n; /* in frames; n 0: not made */
 	} * made;
-	uint32_t *frames; /* outermost first */
+	uint32_t *frames; /* innermost first */
 	size_t n_frames, cap_frames;
 	size_t value; /* which one counts */
 	uint32_t etype;
 	uint64_t bad;
 };
 
-static int add(struct list *l, uint64_t id, struct cam_rd at)
+static int add(struct profile *p, struct list *l, const struct entry *e)
 {
-	int err = cam_vec_reserve(&l->rows, &l->cap, l->n + 1, sizeof(*l->rows), MAX_ROWS);
+	int err = cam_replay_reserve(&p->out, &l->rows, &l->cap, l->n + 1, sizeof(*l->rows));
 	if (!err)
-		l->rows[l->n++] = (struct entry){id, at};
+		l->rows[l->n++] = *e;
 	return err;
 }
 
@@ -116,17 +120,24 @@ static uint64_t number_in(struct cam_rd m, unsigned number)
 
 static int note(struct profile *p, struct field *f, struct cam_rd *comment)
 {
+	struct entry e = {.at = f->bytes};
 	switch (f->number) {
 	case CAM_PPROF_STRING:
-		return add(&p->strings, p->strings.n, f->bytes);
+		return add(p, &p->strings, &e);
 	case CAM_PPROF_SAMPLE_TYPE:
-		return add(&p->types, p->types.n, f->bytes);
+		return add(p, &p->types, &e);
 	case CAM_PPROF_FUNCTION:
-		return add(&p->functions, number_in(f->bytes, CAM_PPROF_ID), f->bytes);
+		e = (struct entry){.id = number_in(f->bytes, CAM_PPROF_ID),
+				   .name = number_in(f->bytes, CAM_PPROF_NAME)};
+		return add(p, &p->functions, &e);
 	case CAM_PPROF_MAPPING:
-		return add(&p->mappings, number_in(f->bytes, CAM_PPROF_ID), f->bytes);
+		e = (struct entry){.id = number_in(f->bytes, CAM_PPROF_ID),
+				   .name = number_in(f->bytes, CAM_PPROF_FILENAME),
+				   .build_id = number_in(f->bytes, CAM_PPROF_BUILD_ID)};
+		return add(p, &p->mappings, &e);
 	case CAM_PPROF_LOCATION:
-		return add(&p->locations, number_in(f->bytes, CAM_PPROF_ID), f->bytes);
+		e.id = number_in(f->bytes, CAM_PPROF_ID);
+		return add(p, &p->locations, &e);
 	case CAM_PPROF_COMMENT:
 		*comment = f->bytes;
 		if (!f->is_bytes)
@@ -191,8 +202,8 @@ static enum cam_func_kind kind_of(struct cam_text module, uint64_t address)
 static int add_frame(struct profile *p, const struct cam_replay_frame *f)
 {
 	uint32_t location;
-	int err = cam_vec_reserve(&p->frames, &p->cap_frames, p->n_frames + 1, sizeof(*p->frames),
-				  MAX_ROWS);
+	int err = cam_replay_reserve(&p->out, &p->frames, &p->cap_frames, p->n_frames + 1,
+				     sizeof(*p->frames));
 	if (!err)
 		err = cam_replay_frame(&p->out, f, &location);
 	if (!err)
@@ -204,7 +215,7 @@ static int add_frame(struct profile *p, const struct cam_replay_frame *f)
 static int add_lines(struct profile *p, struct cam_rd at, struct cam_replay_frame *f)
 {
 	struct field x;
-	size_t from = p->n_frames, lines = 0, seen = 0;
+	size_t lines = 0, seen = 0;
 	int err = 0;
 	for (struct cam_rd r = at; next_field(&r, &x);)
 		lines += x.number == CAM_PPROF_LINE && x.is_bytes;
@@ -214,18 +225,12 @@ static int add_lines(struct profile *p, struct cam_rd at, struct cam_replay_fram
 			continue;
 		const struct entry *fn =
 			find(&p->functions, number_in(x.bytes, CAM_PPROF_FUNCTION_ID));
-		f->name = fn ? string(p, number_in(fn->at, CAM_PPROF_NAME)) : CAM_TEXT("");
+		f->name = fn ? string(p, fn->name) : CAM_TEXT("");
 		f->kind = ++seen < lines ? CAM_FUNC_INLINED : kind;
 		err = add_frame(p, f);
 	}
 	if (!err && !lines)
 		err = add_frame(p, f);
-	/* Outermost first. */
-	for (size_t a = from, b = p->n_frames; a + 1 < b; a++) {
-		uint32_t swap = p->frames[a];
-		p->frames[a] = p->frames[--b];
-		p->frames[b] = swap;
-	}
 	return err;
 }
 
@@ -237,8 +242,8 @@ static int make_location(struct profile *p, size_t row)
 	struct cam_replay_frame f = {.address = number_in(at, CAM_PPROF_ADDRESS)};
 	f.name = f.module = f.build_id = CAM_TEXT("");
 	if (m) {
-		f.module = string(p, number_in(m->at, CAM_PPROF_FILENAME));
-		f.build_id = unhex(string(p, number_in(m->at, CAM_PPROF_BUILD_ID)), room);
+		f.module = string(p, m->name);
+		f.build_id = unhex(string(p, m->build_id), room);
 	}
 	f.kind = kind_of(f.module, f.address);
 	p->made[row].at = (uint32_t)p->n_frames;
@@ -247,7 +252,13 @@ static int make_location(struct profile *p, size_t row)
 	return err;
 }
 
-static int add_location(struct profile *p, uint64_t id, uint32_t *node)
+/* The frames of a stack, leaf first: one more than are shown, so that a longer one is seen to be cut. */
+struct stack {
+	uint32_t frames[CAM_MAX_STACK_FRAMES + 1];
+	size_t n;
+};
+
+static int add_location(struct profile *p, uint64_t id, struct stack *s)
 {
 	const struct entry *e = find(&p->locations, id);
 	if (!e) {
@@ -256,28 +267,27 @@ static int add_location(struct profile *p, uint64_t id, uint32_t *node)
 	}
 	size_t row = (size_t)(e - p->locations.rows);
 	int err = p->made[row].n ? 0 : make_location(p, row);
-	for (uint32_t i = 0; i < p->made[row].n && !err; i++)
-		err = cam_tree_intern(&p->out.t, &p->out.t.places, *node,
-				      p->frames[p->made[row].at + i], node);
+	for (uint32_t i = 0; i < p->made[row].n && !err && s->n <= CAM_MAX_STACK_FRAMES; i++)
+		s->frames[s->n++] = p->frames[p->made[row].at + i];
 	return err;
 }
 
 /* Locations stand leaf first; the tree grows from the root. */
 static int add_stack(struct profile *p, struct cam_rd sample, uint32_t *node)
 {
-	uint64_t ids[CAM_MAX_STACK_FRAMES], id;
-	size_t n = 0;
+	struct stack s;
+	uint64_t id;
 	struct field f;
 	int err = 0;
+	s.n = 0;
 	*node = 0;
-	while (next_field(&sample, &f)) {
-		if (f.number != CAM_PPROF_LOCATION_ID)
-			continue;
-		while (n < CAM_MAX_STACK_FRAMES && next_number(&f, &id))
-			ids[n++] = id;
+	while (!err && s.n <= CAM_MAX_STACK_FRAMES && next_field(&sample, &f)) {
+		while (f.number == CAM_PPROF_LOCATION_ID && !err && s.n <= CAM_MAX_STACK_FRAMES &&
+		       next_number(&f, &id))
+			err = add_location(p, id, &s);
 	}
-	while (n && !err)
-		err = add_location(p, ids[--n], node);
+	while (s.n && !err)
+		err = cam_tree_intern(&p->out.t, &p->out.t.places, *node, s.frames[--s.n], node);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define MAX_SAMPLES (1u << 28)
+#define MAX_ROWS    (1u << 28)
 
 int cam_replay_init(struct cam_replay *r, size_t max_bytes)
 {
@@ -87,9 +88,26 @@ int cam_replay_etype(struct cam_replay *r, struct cam_text name, uint64_t period
 	return err;
 }
 
+static bool is_full(const struct cam_replay *r, size_t more)
+{
+	return r->t.bytes + r->cap * sizeof(*r->samples) + r->held_bytes + more > r->max_bytes;
+}
+
+int cam_replay_reserve(struct cam_replay *r, void *rows, size_t *cap, size_t n, size_t row_bytes)
+{
+	size_t had = *cap;
+	if (n <= had)
+		return 0;
+	/* It doubles. */
+	int err = is_full(r, had * row_bytes) ? -E2BIG
+					      : cam_vec_reserve(rows, cap, n, row_bytes, MAX_ROWS);
+	r->held_bytes += (*cap - had) * row_bytes;
+	return err;
+}
+
 int cam_replay_add(struct cam_replay *r, const struct cam_replay_sample *s)
 {
-	if (r->t.bytes + r->cap * sizeof(*s) > r->max_bytes)
+	if (is_full(r, 0))
 		return -E2BIG;
 	int err = cam_vec_reserve(&r->samples, &r->cap, r->n + 1, sizeof(*s), MAX_SAMPLES);
 	if (err)

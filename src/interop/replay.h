@@ -24,7 +24,8 @@ struct cam_replay {
 	struct cam_replay_sample *samples;
 	size_t n, cap;
 	size_t max_bytes;
-	unsigned escapes; /* of base/escape.h, undone in names; 0: none */
+	size_t held_bytes; /* of its reader's own lists */
+	unsigned escapes;  /* of base/escape.h, undone in names; 0: none */
 	/* What is known of the clock: an instant on both; 0: nothing. */
 	uint64_t clock_ns;
 	int64_t realtime_ns;
@@ -48,6 +49,8 @@ int cam_replay_task(struct cam_replay *r, int32_t pid, int32_t tid, struct cam_t
 		    uint32_t *task);
 int cam_replay_etype(struct cam_replay *r, struct cam_text name, uint64_t period_ns,
 		     bool has_weight, uint32_t *etype);
+/* As cam_vec_reserve(), for a list of the reader's own: it counts in max_bytes, too. */
+int cam_replay_reserve(struct cam_replay *r, void *rows, size_t *cap, size_t n, size_t row_bytes);
 int cam_replay_add(struct cam_replay *r, const struct cam_replay_sample *s);
 void cam_replay_idle(struct cam_replay *r, uint64_t time_ns);
 

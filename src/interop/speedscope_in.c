@@ -8,14 +8,12 @@
 
 #include "base/escape.h"
 #include "base/vec.h"
-#include "interop/json_in.h"
-#include "interop/replay.h"
+#include "interop/json_profile.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_ROWS   (1u << 26)
 #define MAX_FRAMES (1u << 24)
 
 /* A sample of a profile: a stack (node of t.stacks) and its weight; of events: a frame and a time. */
@@ -38,24 +36,15 @@ struct profile {
 };
 
 struct reader {
-	struct cam_json_in j;
-	struct cam_replay out;
+	struct cam_json_profile p;
 	struct profile *profiles;
 	size_t n_profiles, cap_profiles;
 	struct item *items;
 	size_t n_items, cap_items;
 	uint32_t *locations; /* by number of the frame */
 	size_t n_frames, cap_frames;
-	uint32_t *nodes; /* of t.stacks → t.places, + 1 */
-	uint64_t bad;
+	uint32_t *nodes; /* of t.stacks → t.places */
 };
-
-static size_t copy(struct cam_text s, char *room, size_t bytes)
-{
-	size_t n = s.n < bytes ? s.n : bytes;
-	memcpy(room, s.p, n);
-	return n;
-}
 
 /* {"name": …, "file": …, "perfcam": kind} */
 static int read_frame(struct reader *r)
@@ -63,14 +52,14 @@ static int read_frame(struct reader *r)
 	char key[32], name[4096] = "", module[4096] = "";
 	size_t name_n = 0, module_n = 0;
 	int64_t kind = CAM_FUNC_USER;
-	while (cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "name") && r->j.token == CAM_JSON_STRING)
-			name_n = copy(r->j.text, name, sizeof(name));
-		else if (!strcmp(key, "file") && r->j.token == CAM_JSON_STRING)
-			module_n = copy(r->j.text, module, sizeof(module));
+	while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "name") && r->p.j.token == CAM_JSON_STRING)
+			name_n = cam_json_profile_copy(r->p.j.text, name, sizeof(name));
+		else if (!strcmp(key, "file") && r->p.j.token == CAM_JSON_STRING)
+			module_n = cam_json_profile_copy(r->p.j.text, module, sizeof(module));
 		else if (!strcmp(key, "perfcam"))
-			cam_json_in_i64(&r->j, &kind);
-		cam_json_in_skip(&r->j);
+			cam_json_in_i64(&r->p.j, &kind);
+		cam_json_in_skip(&r->p.j);
 	}
 	struct cam_replay_frame f = {
 		.name = {name, name_n},
@@ -79,10 +68,10 @@ static int read_frame(struct reader *r)
 		.kind = kind > 0 && kind < CAM_FUNC_KIND_MAX ? (enum cam_func_kind)kind
 							     : CAM_FUNC_USER,
 	};
-	int err = cam_vec_reserve(&r->locations, &r->cap_frames, r->n_frames + 1,
-				  sizeof(*r->locations), MAX_FRAMES);
+	int err = cam_replay_reserve(&r->p.out, &r->locations, &r->cap_frames, r->n_frames + 1,
+				     sizeof(*r->locations));
 	if (!err)
-		err = cam_replay_frame(&r->out, &f, &r->locations[r->n_frames]);
+		err = cam_replay_frame(&r->p.out, &f, &r->locations[r->n_frames]);
 	r->n_frames += !err;
 	return err;
 }
@@ -90,11 +79,11 @@ static int read_frame(struct reader *r)
 static int read_frames(struct reader *r)
 {
 	int err = 0;
-	while (!err && cam_json_in_element(&r->j)) {
-		if (r->j.token == CAM_JSON_OBJECT)
+	while (!err && cam_json_in_element(&r->p.j)) {
+		if (r->p.j.token == CAM_JSON_OBJECT)
 			err = read_frame(r);
 		else
-			cam_json_in_skip(&r->j);
+			cam_json_in_skip(&r->p.j);
 	}
 	return err;
 }
@@ -103,19 +92,19 @@ static int read_shared(struct reader *r)
 {
 	char key[32];
 	int err = 0;
-	while (!err && cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "frames") && r->j.token == CAM_JSON_ARRAY)
+	while (!err && cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "frames") && r->p.j.token == CAM_JSON_ARRAY)
 			err = read_frames(r);
 		else
-			cam_json_in_skip(&r->j);
+			cam_json_in_skip(&r->p.j);
 	}
 	return err;
 }
 
 static int add_item(struct reader *r, struct profile *p, size_t at, struct item **out)
 {
-	int err = cam_vec_reserve(&r->items, &r->cap_items, p->from + at + 1, sizeof(*r->items),
-				  MAX_ROWS);
+	int err = cam_replay_reserve(&r->p.out, &r->items, &r->cap_items, p->from + at + 1,
+				     sizeof(*r->items));
 	if (err)
 		return err;
 	while (p->n <= at)
@@ -129,21 +118,21 @@ static int add_item(struct reader *r, struct profile *p, size_t at, struct item 
 static int read_samples(struct reader *r, struct profile *p)
 {
 	int err = 0;
-	for (size_t at = 0; !err && cam_json_in_element(&r->j); at++) {
+	for (size_t at = 0; !err && cam_json_in_element(&r->p.j); at++) {
 		uint32_t node = 0;
 		int64_t frame;
-		if (r->j.token != CAM_JSON_ARRAY) {
-			cam_json_in_skip(&r->j);
-			r->bad++;
+		if (r->p.j.token != CAM_JSON_ARRAY) {
+			cam_json_in_skip(&r->p.j);
+			r->p.bad++;
 			continue;
 		}
-		while (!err && cam_json_in_element(&r->j)) {
-			if (cam_json_in_i64(&r->j, &frame) && frame >= 0 && frame < MAX_FRAMES)
-				err = cam_tree_intern(&r->out.t, &r->out.t.stacks, node,
+		while (!err && cam_json_in_element(&r->p.j)) {
+			if (cam_json_in_i64(&r->p.j, &frame) && frame >= 0 && frame < MAX_FRAMES)
+				err = cam_tree_intern(&r->p.out.t, &r->p.out.t.stacks, node,
 						      (uint32_t)frame, &node);
 			else
-				r->bad++;
-			cam_json_in_skip(&r->j);
+				r->p.bad++;
+			cam_json_in_skip(&r->p.j);
 		}
 		struct item *item;
 		err = err ? err : add_item(r, p, at, &item);
@@ -157,11 +146,11 @@ static int read_samples(struct reader *r, struct profile *p)
 static int read_weights(struct reader *r, struct profile *p)
 {
 	int err = 0;
-	for (size_t at = 0; !err && cam_json_in_element(&r->j); at++) {
+	for (size_t at = 0; !err && cam_json_in_element(&r->p.j); at++) {
 		struct item *item;
 		int64_t v = 0;
-		r->bad += !cam_json_in_scaled(&r->j, 1000, &v) || v < 0;
-		cam_json_in_skip(&r->j);
+		r->p.bad += !cam_json_in_scaled(&r->p.j, 1000, &v) || v < 0;
+		cam_json_in_skip(&r->p.j);
 		err = add_item(r, p, at, &item);
 		if (!err)
 			item->value = v < 0 ? 0 : v;
@@ -174,26 +163,26 @@ static int read_events(struct reader *r, struct profile *p)
 {
 	int err = 0;
 	p->evented = true;
-	for (size_t at = 0; !err && cam_json_in_element(&r->j); at++) {
+	for (size_t at = 0; !err && cam_json_in_element(&r->p.j); at++) {
 		char key[16];
 		struct item e = {0}, *item;
 		int64_t frame = -1;
-		if (r->j.token != CAM_JSON_OBJECT) {
-			cam_json_in_skip(&r->j);
-			r->bad++;
+		if (r->p.j.token != CAM_JSON_OBJECT) {
+			cam_json_in_skip(&r->p.j);
+			r->p.bad++;
 			continue;
 		}
-		while (cam_json_in_member(&r->j, key, sizeof(key))) {
+		while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
 			if (!strcmp(key, "type"))
-				e.open = r->j.token == CAM_JSON_STRING && r->j.text.n &&
-					 r->j.text.p[0] == 'O';
+				e.open = r->p.j.token == CAM_JSON_STRING && r->p.j.text.n &&
+					 r->p.j.text.p[0] == 'O';
 			else if (!strcmp(key, "frame"))
-				cam_json_in_i64(&r->j, &frame);
+				cam_json_in_i64(&r->p.j, &frame);
 			else if (!strcmp(key, "at"))
-				cam_json_in_scaled(&r->j, 1000, &e.value);
-			cam_json_in_skip(&r->j);
+				cam_json_in_scaled(&r->p.j, 1000, &e.value);
+			cam_json_in_skip(&r->p.j);
 		}
-		r->bad += frame < 0 || frame >= MAX_FRAMES;
+		r->p.bad += frame < 0 || frame >= MAX_FRAMES;
 		e.node = frame >= 0 && frame < MAX_FRAMES ? (uint32_t)frame : 0;
 		err = add_item(r, p, p->n, &item);
 		if (!err)
@@ -207,19 +196,19 @@ static void read_own(struct reader *r, struct profile *p)
 	char key[16];
 	int64_t v;
 	p->own = true;
-	while (cam_json_in_member(&r->j, key, sizeof(key))) {
-		bool number = cam_json_in_i64(&r->j, &v);
-		if (!strcmp(key, "comm") && r->j.token == CAM_JSON_STRING)
-			p->comm_n = copy(r->j.text, p->comm, sizeof(p->comm));
-		else if (!strcmp(key, "event") && r->j.token == CAM_JSON_STRING)
-			p->event_n = copy(r->j.text, p->event, sizeof(p->event));
+	while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		bool number = cam_json_in_i64(&r->p.j, &v);
+		if (!strcmp(key, "comm") && r->p.j.token == CAM_JSON_STRING)
+			p->comm_n = cam_json_profile_copy(r->p.j.text, p->comm, sizeof(p->comm));
+		else if (!strcmp(key, "event") && r->p.j.token == CAM_JSON_STRING)
+			p->event_n = cam_json_profile_copy(r->p.j.text, p->event, sizeof(p->event));
 		else if (!strcmp(key, "pid") && number && v >= 0 && v <= INT32_MAX)
 			p->pid = (int32_t)v;
 		else if (!strcmp(key, "tid") && number && v >= 0 && v <= INT32_MAX)
 			p->tid = (int32_t)v;
 		else if (!strcmp(key, "period_ns") && number && v > 0)
 			p->period_ns = (uint64_t)v;
-		cam_json_in_skip(&r->j);
+		cam_json_in_skip(&r->p.j);
 	}
 }
 
@@ -243,31 +232,31 @@ static void take_unit(struct profile *p, struct cam_text unit)
 static int read_profile(struct reader *r)
 {
 	char key[32];
-	int err = cam_vec_reserve(&r->profiles, &r->cap_profiles, r->n_profiles + 1,
-				  sizeof(*r->profiles), MAX_FRAMES);
+	int err = cam_replay_reserve(&r->p.out, &r->profiles, &r->cap_profiles, r->n_profiles + 1,
+				     sizeof(*r->profiles));
 	if (err)
 		return err;
 	struct profile *p = &r->profiles[r->n_profiles++];
 	*p = (struct profile){
 		.pid = CAM_PID_NONE, .tid = CAM_PID_NONE, .scale = 1, .from = r->n_items};
-	while (!err && cam_json_in_member(&r->j, key, sizeof(key))) {
-		bool array = r->j.token == CAM_JSON_ARRAY;
+	while (!err && cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		bool array = r->p.j.token == CAM_JSON_ARRAY;
 		if (array && !strcmp(key, "samples"))
 			err = read_samples(r, p);
 		else if (array && !strcmp(key, "weights"))
 			err = read_weights(r, p);
 		else if (array && !strcmp(key, "events"))
 			err = read_events(r, p);
-		else if (!strcmp(key, "perfcam") && r->j.token == CAM_JSON_OBJECT)
+		else if (!strcmp(key, "perfcam") && r->p.j.token == CAM_JSON_OBJECT)
 			read_own(r, p);
-		else if (!strcmp(key, "name") && r->j.token == CAM_JSON_STRING)
-			p->name_n = copy(r->j.text, p->name, sizeof(p->name));
-		else if (!strcmp(key, "unit") && r->j.token == CAM_JSON_STRING)
-			take_unit(p, r->j.text);
+		else if (!strcmp(key, "name") && r->p.j.token == CAM_JSON_STRING)
+			p->name_n = cam_json_profile_copy(r->p.j.text, p->name, sizeof(p->name));
+		else if (!strcmp(key, "unit") && r->p.j.token == CAM_JSON_STRING)
+			take_unit(p, r->p.j.text);
 		else if (!strcmp(key, "startValue"))
-			cam_json_in_scaled(&r->j, 1000, &p->start);
+			cam_json_in_scaled(&r->p.j, 1000, &p->start);
 		else
-			cam_json_in_skip(&r->j);
+			cam_json_in_skip(&r->p.j);
 	}
 	return err;
 }
@@ -276,65 +265,58 @@ static void read_clock(struct reader *r)
 {
 	char key[16];
 	int64_t v;
-	while (cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "clock_ns") && cam_json_in_i64(&r->j, &v) && v >= 0)
-			r->out.clock_ns = (uint64_t)v;
-		else if (!strcmp(key, "realtime_ns") && cam_json_in_i64(&r->j, &v))
-			r->out.realtime_ns = v;
-		cam_json_in_skip(&r->j);
+	while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "clock_ns") && cam_json_in_i64(&r->p.j, &v) && v >= 0)
+			r->p.out.clock_ns = (uint64_t)v;
+		else if (!strcmp(key, "realtime_ns") && cam_json_in_i64(&r->p.j, &v))
+			r->p.out.realtime_ns = v;
+		cam_json_in_skip(&r->p.j);
 	}
 }
 
-static int read_file(struct reader *r)
+static int read_file(struct cam_json_profile *p)
 {
+	struct reader *r = (struct reader *)p;
 	char key[32];
 	int err = 0;
-	if (cam_json_in_next(&r->j) != CAM_JSON_OBJECT)
+	if (cam_json_in_next(&r->p.j) != CAM_JSON_OBJECT)
 		return 0;
-	while (!err && cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "shared") && r->j.token == CAM_JSON_OBJECT) {
+	while (!err && cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "shared") && r->p.j.token == CAM_JSON_OBJECT) {
 			err = read_shared(r);
-		} else if (!strcmp(key, "perfcam") && r->j.token == CAM_JSON_OBJECT) {
+		} else if (!strcmp(key, "perfcam") && r->p.j.token == CAM_JSON_OBJECT) {
 			read_clock(r);
-		} else if (!strcmp(key, "exporter") && r->j.token == CAM_JSON_STRING) {
-			if (cam_text_starts(r->j.text, CAM_TEXT("perfcam")))
-				r->out.escapes = CAM_ESCAPE_BYTES;
-		} else if (!strcmp(key, "profiles") && r->j.token == CAM_JSON_ARRAY) {
-			while (!err && cam_json_in_element(&r->j)) {
-				if (r->j.token == CAM_JSON_OBJECT)
+		} else if (!strcmp(key, "exporter") && r->p.j.token == CAM_JSON_STRING) {
+			if (cam_text_starts(r->p.j.text, CAM_TEXT("perfcam")))
+				r->p.out.escapes = CAM_ESCAPE_BYTES;
+		} else if (!strcmp(key, "profiles") && r->p.j.token == CAM_JSON_ARRAY) {
+			while (!err && cam_json_in_element(&r->p.j)) {
+				if (r->p.j.token == CAM_JSON_OBJECT)
 					err = read_profile(r);
 				else
-					cam_json_in_skip(&r->j);
+					cam_json_in_skip(&r->p.j);
 			}
 		} else {
-			cam_json_in_skip(&r->j);
+			cam_json_in_skip(&r->p.j);
 		}
 	}
 	return err;
 }
 
-/* A path of numbers → a path of locations. Parents are always made before. */
-static int place(struct reader *r, uint32_t node, uint32_t *out)
+/* Paths of numbers → paths of locations. A parent's number is smaller than its children's. */
+static int place_all(struct reader *r)
 {
-	const struct cam_tree *numbers = &r->out.t.stacks;
-	uint32_t path[CAM_MAX_STACK_FRAMES];
-	size_t n = 0;
+	const struct cam_tree *numbers = &r->p.out.t.stacks;
 	int err = 0;
-	for (; node && !r->nodes[node] && n < CAM_MAX_STACK_FRAMES; node = numbers->parent[node])
-		path[n++] = node;
-	uint32_t here = node && r->nodes[node] ? r->nodes[node] - 1 : 0;
-	while (n && !err) {
-		uint32_t frame = numbers->item[path[--n]];
-		if (frame >= r->n_frames) {
-			r->bad++;
-			continue;
-		}
-		err = cam_tree_intern(&r->out.t, &r->out.t.places, here, r->locations[frame],
-				      &here);
-		if (!err)
-			r->nodes[path[n]] = here + 1;
+	for (size_t i = 1; i < numbers->n && !err; i++) {
+		uint32_t frame = numbers->item[i];
+		r->nodes[i] = r->nodes[numbers->parent[i]];
+		if (frame < r->n_frames)
+			err = cam_tree_intern(&r->p.out.t, &r->p.out.t.places, r->nodes[i],
+					      r->locations[frame], &r->nodes[i]);
+		else
+			r->p.bad++;
 	}
-	*out = here;
 	return err;
 }
 
@@ -350,7 +332,7 @@ static int send_samples(struct reader *r, const struct profile *p, struct cam_re
 	int64_t at = p->start;
 	for (size_t i = p->from; i < p->from + p->n && !err; i++) {
 		const struct item *item = &r->items[i];
-		s->time_ns = p->timed ? r->out.clock_ns + to_ns(p, at) : CAM_TIME_NONE;
+		s->time_ns = p->timed ? r->p.out.clock_ns + to_ns(p, at) : CAM_TIME_NONE;
 		if (__builtin_add_overflow(at, item->value, &at))
 			at = INT64_MAX;
 		if (!item->node)
@@ -358,9 +340,8 @@ static int send_samples(struct reader *r, const struct profile *p, struct cam_re
 		s->weight = p->timed ? to_ns(p, item->value) : (uint64_t)item->value / 1000;
 		if (p->own && p->timed && p->period_ns)
 			s->weight = 1; /* what each sample stands for is said by its event */
-		err = place(r, item->node, &s->stack);
-		if (!err)
-			err = cam_replay_add(&r->out, s);
+		s->stack = r->nodes[item->node];
+		err = cam_replay_add(&r->p.out, s);
 	}
 	return err;
 }
@@ -374,20 +355,20 @@ static int send_events(struct reader *r, const struct profile *p, struct cam_rep
 	for (size_t i = p->from; i < p->from + p->n && !err; i++) {
 		const struct item *e = &r->items[i];
 		if (open && e->value > last) {
-			s->time_ns = p->timed ? r->out.clock_ns + to_ns(p, last) : CAM_TIME_NONE;
+			s->time_ns = p->timed ? r->p.out.clock_ns + to_ns(p, last) : CAM_TIME_NONE;
 			s->weight = p->timed ? to_ns(p, e->value - last)
 					     : (uint64_t)(e->value - last) / 1000;
 			s->stack = open;
-			err = cam_replay_add(&r->out, s);
+			err = cam_replay_add(&r->p.out, s);
 		}
 		last = e->value;
 		if (!e->open)
-			open = r->out.t.places.parent[open];
+			open = r->p.out.t.places.parent[open];
 		else if (e->node < r->n_frames && !err)
-			err = cam_tree_intern(&r->out.t, &r->out.t.places, open,
+			err = cam_tree_intern(&r->p.out.t, &r->p.out.t.places, open,
 					      r->locations[e->node], &open);
 		else
-			r->bad++;
+			r->p.bad++;
 	}
 	return err;
 }
@@ -399,61 +380,48 @@ static int send_profile(struct reader *r, const struct profile *p)
 	struct cam_text event = {p->event, p->event_n};
 	if (!p->own)
 		event = p->timed ? CAM_TEXT("wall-clock") : CAM_TEXT("samples");
-	int err = cam_replay_task(&r->out, p->pid, p->tid, comm, &s.task);
+	int err = cam_replay_task(&r->p.out, p->pid, p->tid, comm, &s.task);
 	if (!err)
-		err = cam_replay_etype(&r->out, event, p->period_ns,
+		err = cam_replay_etype(&r->p.out, event, p->period_ns,
 				       !(p->own && p->timed && p->period_ns), &s.etype);
 	if (err)
 		return err;
 	return p->evented ? send_events(r, p, &s) : send_samples(r, p, &s);
 }
 
-static int convert(struct reader *r)
+static int convert(struct cam_json_profile *p)
 {
-	int err = 0;
+	struct reader *r = (struct reader *)p;
 	bool timed = false;
-	r->nodes = calloc(r->out.t.stacks.n + 1, sizeof(*r->nodes));
+	r->nodes = calloc(r->p.out.t.stacks.n + 1, sizeof(*r->nodes));
 	if (!r->nodes)
 		return -ENOMEM;
+	int err = place_all(r);
 	for (size_t i = 0; i < r->n_profiles; i++)
 		timed |= r->profiles[i].timed && r->profiles[i].n;
 	for (size_t i = 0; i < r->n_profiles && !err; i++) {
 		/* Counts and times do not go together: those with times win. */
 		if (timed && !r->profiles[i].timed)
-			r->bad += r->profiles[i].n != 0;
+			r->p.bad += r->profiles[i].n != 0;
 		else
 			err = send_profile(r, &r->profiles[i]);
 	}
 	return err;
 }
 
-int cam_speedscope_read(struct cam_input *in, struct cam_sink *sink,
-			const struct cam_import_options *o, struct cam_import_stats *st)
+static void free_rows(struct cam_json_profile *p)
 {
-	*st = (struct cam_import_stats){.clock = CAM_CLOCK_FOREIGN};
-	struct reader *r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	cam_json_in_init(&r->j, in);
-	int err = cam_replay_init(&r->out, CAM_REPLAY_BYTES);
-	r->out.began_ns = o ? o->began_ns : 0;
-	if (!err)
-		err = read_file(r);
-	bool full = err == -E2BIG;
-	if (!err || full)
-		err = convert(r);
-	full |= err == -E2BIG;
-	/* After the last bracket nothing is open. */
-	bool whole = r->j.token != CAM_JSON_BAD && !r->j.depth && !r->bad && !full;
-	if (!err || full)
-		err = cam_replay_finish(&r->out, "speedscope", in, whole, sink, st);
-	st->long_lines += r->j.cut_texts;
-	cam_json_in_free(&r->j);
-	cam_replay_free(&r->out);
+	struct reader *r = (struct reader *)p;
 	free(r->profiles);
 	free(r->items);
 	free(r->locations);
 	free(r->nodes);
-	free(r);
-	return err;
+}
+
+int cam_speedscope_read(struct cam_input *in, struct cam_sink *sink,
+			const struct cam_import_options *o, struct cam_import_stats *st)
+{
+	static const struct cam_json_profile_ops ops = {"speedscope", sizeof(struct reader),
+							read_file, convert, free_rows};
+	return cam_json_profile_read(&ops, in, sink, o, st);
 }

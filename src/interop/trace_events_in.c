@@ -10,15 +10,13 @@
  */
 #include "base/vec.h"
 #include "interop/chrome_in.h"
-#include "interop/json_in.h"
-#include "interop/replay.h"
+#include "interop/json_profile.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_MARKS (1u << 25)
-#define TICK_NS	  10000000ull
+#define TICK_NS 10000000ull
 /* A few bytes may claim a slice of years: more samples than this, or than that for each mark, are cut. */
 #define FREE_TICKS     (1u << 19)
 #define TICKS_PER_MARK 1024u
@@ -36,15 +34,14 @@ struct thread {
 };
 
 struct reader {
-	struct cam_json_in j;
-	struct cam_replay out;
+	struct cam_json_profile p;
 	struct mark *marks;
 	size_t n_marks, cap_marks;
 	struct thread *threads;
 	size_t n_threads, cap_threads;
 	uint32_t last_thread;
 	uint32_t etype;
-	uint64_t bad, ticks;
+	uint64_t ticks;
 };
 
 struct event {
@@ -55,20 +52,13 @@ struct event {
 	bool has_ts, has_dur, has_tdur;
 };
 
-static size_t copy(struct cam_text s, char *room, size_t bytes)
-{
-	size_t n = s.n < bytes ? s.n : bytes;
-	memcpy(room, s.p, n);
-	return n;
-}
-
 static void read_args(struct reader *r, struct event *e)
 {
 	char key[32];
-	while (cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "name") && r->j.token == CAM_JSON_STRING)
-			e->value_n = copy(r->j.text, e->value, sizeof(e->value));
-		cam_json_in_skip(&r->j);
+	while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "name") && r->p.j.token == CAM_JSON_STRING)
+			e->value_n = cam_json_profile_copy(r->p.j.text, e->value, sizeof(e->value));
+		cam_json_in_skip(&r->p.j);
 	}
 }
 
@@ -77,33 +67,33 @@ static void take_text(struct event *e, const char *key, struct cam_text text)
 	if (!strcmp(key, "ph") && text.n)
 		e->phase = text.p[0];
 	else if (!strcmp(key, "name"))
-		e->name_n = copy(text, e->name, sizeof(e->name));
+		e->name_n = cam_json_profile_copy(text, e->name, sizeof(e->name));
 	else if (!strcmp(key, "cat"))
-		e->category_n = copy(text, e->category, sizeof(e->category));
+		e->category_n = cam_json_profile_copy(text, e->category, sizeof(e->category));
 }
 
 static void read_event(struct reader *r, struct event *e)
 {
 	char key[32];
 	*e = (struct event){.pid = CAM_PID_NONE, .tid = CAM_PID_NONE};
-	while (cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (r->j.token == CAM_JSON_STRING)
-			take_text(e, key, r->j.text);
+	while (cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (r->p.j.token == CAM_JSON_STRING)
+			take_text(e, key, r->p.j.text);
 		if (!strcmp(key, "pid"))
-			cam_json_in_i64(&r->j, &e->pid);
+			cam_json_in_i64(&r->p.j, &e->pid);
 		else if (!strcmp(key, "tid"))
-			cam_json_in_i64(&r->j, &e->tid);
+			cam_json_in_i64(&r->p.j, &e->tid);
 		else if (!strcmp(key, "ts"))
-			e->has_ts = cam_json_in_scaled(&r->j, 1000, &e->ts) && e->ts >= 0;
+			e->has_ts = cam_json_in_scaled(&r->p.j, 1000, &e->ts) && e->ts >= 0;
 		else if (!strcmp(key, "dur"))
-			e->has_dur = cam_json_in_scaled(&r->j, 1000, &e->dur);
+			e->has_dur = cam_json_in_scaled(&r->p.j, 1000, &e->dur);
 		else if (!strcmp(key, "tdur"))
-			e->has_tdur = cam_json_in_scaled(&r->j, 1000, &e->tdur);
-		else if (!strcmp(key, "args") && r->j.token == CAM_JSON_OBJECT) {
+			e->has_tdur = cam_json_in_scaled(&r->p.j, 1000, &e->tdur);
+		else if (!strcmp(key, "args") && r->p.j.token == CAM_JSON_OBJECT) {
 			read_args(r, e);
 			continue;
 		}
-		cam_json_in_skip(&r->j);
+		cam_json_in_skip(&r->p.j);
 	}
 }
 
@@ -134,10 +124,8 @@ static int thread_of(struct reader *r, const struct event *e, uint32_t *out)
 
 static int add_mark(struct reader *r, const struct mark *m)
 {
-	size_t bytes = r->cap_marks * sizeof(*m) + r->out.t.bytes;
-	int err = bytes > CAM_REPLAY_BYTES ? -E2BIG
-					   : cam_vec_reserve(&r->marks, &r->cap_marks,
-							     r->n_marks + 1, sizeof(*m), MAX_MARKS);
+	int err =
+		cam_replay_reserve(&r->p.out, &r->marks, &r->cap_marks, r->n_marks + 1, sizeof(*m));
 	if (err)
 		return err;
 	r->marks[r->n_marks] = *m;
@@ -160,7 +148,7 @@ static int take_event(struct reader *r, const struct event *e)
 		return err;
 	if (e->phase == 'M') {
 		bool is_name = cam_text_equal(f.name, CAM_TEXT("thread_name"));
-		err = is_name ? cam_string_intern(&r->out.t,
+		err = is_name ? cam_string_intern(&r->p.out.t,
 						  (struct cam_text){e->value, e->value_n}, &name)
 			      : 0;
 		if (is_name && !err)
@@ -168,12 +156,12 @@ static int take_event(struct reader *r, const struct event *e)
 		return err;
 	}
 	if (!e->has_ts) {
-		r->bad++;
+		r->p.bad++;
 		return 0;
 	}
 	m.ends = e->phase == 'E';
 	if (!m.ends)
-		err = cam_replay_frame(&r->out, &f, &m.location);
+		err = cam_replay_frame(&r->p.out, &f, &m.location);
 	if (e->phase != 'X')
 		return err ? err : add_mark(r, &m);
 	if (!e->has_dur || e->dur <= 0 || (e->has_tdur && e->tdur <= 0))
@@ -191,34 +179,36 @@ static int read_events(struct reader *r)
 {
 	struct event *e = calloc(1, sizeof(*e));
 	int err = e ? 0 : -ENOMEM;
-	while (!err && cam_json_in_element(&r->j)) {
-		if (r->j.token == CAM_JSON_OBJECT) {
+	while (!err && cam_json_in_element(&r->p.j)) {
+		if (r->p.j.token == CAM_JSON_OBJECT) {
 			read_event(r, e);
 			err = take_event(r, e);
 		} else {
-			cam_json_in_skip(&r->j);
-			r->bad++;
+			cam_json_in_skip(&r->p.j);
+			r->p.bad++;
 		}
 	}
 	free(e);
 	return err;
 }
 
-/* A list of events, or an object with one. *open_end: such a list may lack its bracket. */
-static int read_file(struct reader *r, bool *open_end)
+/* A list of events, or an object with one. Such a list may lack its last bracket. */
+static int read_file(struct cam_json_profile *p)
 {
+	struct reader *r = (struct reader *)p;
 	char key[32];
 	int err = 0;
-	*open_end = cam_json_in_next(&r->j) == CAM_JSON_ARRAY;
-	if (*open_end)
+	if (cam_json_in_next(&r->p.j) == CAM_JSON_ARRAY) {
+		p->may_open = 1;
 		return read_events(r);
-	if (r->j.token != CAM_JSON_OBJECT)
+	}
+	if (r->p.j.token != CAM_JSON_OBJECT)
 		return 0;
-	while (!err && cam_json_in_member(&r->j, key, sizeof(key))) {
-		if (!strcmp(key, "traceEvents") && r->j.token == CAM_JSON_ARRAY)
+	while (!err && cam_json_in_member(&r->p.j, key, sizeof(key))) {
+		if (!strcmp(key, "traceEvents") && r->p.j.token == CAM_JSON_ARRAY)
 			err = read_events(r);
 		else
-			cam_json_in_skip(&r->j);
+			cam_json_in_skip(&r->p.j);
 	}
 	return err;
 }
@@ -260,7 +250,7 @@ static int sample_until(struct reader *r, struct walk *w, uint64_t until_ns)
 		if (++r->ticks > FREE_TICKS + (uint64_t)TICKS_PER_MARK * r->n_marks)
 			return -E2BIG;
 		s.time_ns = w->next_ns;
-		err = cam_replay_add(&r->out, &s);
+		err = cam_replay_add(&r->p.out, &s);
 	}
 	return err;
 }
@@ -270,11 +260,11 @@ static int take_mark(struct reader *r, struct walk *w, const struct mark *m)
 	int err = 0;
 	if (m->ends) {
 		if (!w->depth) {
-			r->bad++;
+			r->p.bad++;
 			return 0;
 		}
 		err = sample_until(r, w, m->time_ns);
-		w->open = r->out.t.places.parent[w->open];
+		w->open = r->p.out.t.places.parent[w->open];
 		w->depth--;
 		return err;
 	}
@@ -286,7 +276,8 @@ static int take_mark(struct reader *r, struct walk *w, const struct mark *m)
 	}
 	w->depth++;
 	return err ? err
-		   : cam_tree_intern(&r->out.t, &r->out.t.places, w->open, m->location, &w->open);
+		   : cam_tree_intern(&r->p.out.t, &r->p.out.t.places, w->open, m->location,
+				     &w->open);
 }
 
 static int start_thread(struct reader *r, uint32_t number, struct walk *w)
@@ -297,19 +288,21 @@ static int start_thread(struct reader *r, uint32_t number, struct walk *w)
 	char name[256];
 	size_t n = 0;
 	if (t->name)
-		n = copy(cam_string(&r->out.t, (struct cam_str_id){t->name}), name, sizeof(name));
+		n = cam_json_profile_copy(cam_string(&r->p.out.t, (struct cam_str_id){t->name}),
+					  name, sizeof(name));
 	*w = (struct walk){0};
 	if (n)
-		return cam_replay_task(&r->out, t->pid, t->tid, (struct cam_text){name, n},
+		return cam_replay_task(&r->p.out, t->pid, t->tid, (struct cam_text){name, n},
 				       &w->task);
 	snprintf(text, sizeof(text), "thread %d", t->tid);
-	return cam_replay_task(&r->out, t->pid, t->tid, cam_text_of(text), &w->task);
+	return cam_replay_task(&r->p.out, t->pid, t->tid, cam_text_of(text), &w->task);
 }
 
-static int convert(struct reader *r)
+static int convert(struct cam_json_profile *p)
 {
+	struct reader *r = (struct reader *)p;
 	struct walk w = {0};
-	int err = cam_replay_etype(&r->out, CAM_TEXT("wall-clock"), TICK_NS, true, &r->etype);
+	int err = cam_replay_etype(&r->p.out, CAM_TEXT("wall-clock"), TICK_NS, true, &r->etype);
 	if (r->n_marks)
 		qsort(r->marks, r->n_marks, sizeof(*r->marks), by_thread_and_time);
 	for (size_t i = 0; i < r->n_marks && !err; i++) {
@@ -329,32 +322,17 @@ static int convert(struct reader *r)
 	return err;
 }
 
+static void free_rows(struct cam_json_profile *p)
+{
+	struct reader *r = (struct reader *)p;
+	free(r->marks);
+	free(r->threads);
+}
+
 int cam_trace_events_read(struct cam_input *in, struct cam_sink *sink,
 			  const struct cam_import_options *o, struct cam_import_stats *st)
 {
-	*st = (struct cam_import_stats){.clock = CAM_CLOCK_FOREIGN};
-	struct reader *r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	cam_json_in_init(&r->j, in);
-	bool open_end = false;
-	int err = cam_replay_init(&r->out, CAM_REPLAY_BYTES);
-	r->out.began_ns = o ? o->began_ns : 0;
-	if (!err)
-		err = read_file(r, &open_end);
-	bool full = err == -E2BIG;
-	if (!err || full)
-		err = convert(r);
-	full |= err == -E2BIG;
-	/* A list without its last bracket is whole by the format's own rule. */
-	bool whole = r->j.token != CAM_JSON_BAD && r->j.depth <= open_end && !r->bad && !full;
-	if (!err || full)
-		err = cam_replay_finish(&r->out, "trace events", in, whole, sink, st);
-	st->long_lines += r->j.cut_texts;
-	cam_json_in_free(&r->j);
-	cam_replay_free(&r->out);
-	free(r->marks);
-	free(r->threads);
-	free(r);
-	return err;
+	static const struct cam_json_profile_ops ops = {"trace events", sizeof(struct reader),
+							read_file, convert, free_rows};
+	return cam_json_profile_read(&ops, in, sink, o, st);
 }

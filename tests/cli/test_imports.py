@@ -110,7 +110,7 @@ class CpuProfile(Rows):
         base = {"nodes": [node], "startTime": 1, "endTime": 9, "samples": [1, 1], "timeDeltas": [1, 1]}
         self.assertEqual(len(self.rows(json.dumps(base).encode())), 2)
         ring = {**base, "nodes": [{**node, "children": [1]}]}
-        self.rows(json.dumps(ring).encode(), code=0)
+        self.assertEqual([self.names(r) for r in self.rows(json.dumps(ring).encode(), code=3)], [["a"]] * 2)
         for change in ({"samples": [1, 7]}, {"timeDeltas": [1]}, {"nodes": [node, node]},
                        {"samples": [1, "x"]}):
             r = support.run("export", "json", "-i", "-", stdin=json.dumps({**base, **change}).encode())
@@ -285,6 +285,80 @@ class Pprof(Rows):
             r = support.run("export", "csv", "-i", "-", stdin=data[:cut])
             self.assertIn(r.code, (0, 1, 3), (cut, r.err))
             self.check_messages(r)
+
+
+
+def varint(n):
+    return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+
+def field(number, value):
+    """A field of protobuf: bytes, or a number."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+class Hostile(Rows):
+    """Small files that claim much: what they cost is theirs, not its square."""
+    DEEP = 1500
+    SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
+
+    def check_deep(self, data):
+        """A stack deeper than is kept hangs under a mark; a shorter one, which is the root of it, does not."""
+        rows = self.rows(data, code=3)
+        deep, short = (self.names(r) for r in rows)
+        self.assertEqual((deep[0], len(deep)), ("[truncated]", 1024))
+        self.assertEqual(deep[1:], [f"f{i}" for i in range(self.DEEP - 1023, self.DEEP)])
+        self.assertEqual(short, [f"f{i}" for i in range(600)])
+
+    def test_depth_of_speedscope(self):
+        self.check_deep(json.dumps({
+            "$schema": self.SPEEDSCOPE, "shared": {"frames": [{"name": f"f{i}"} for i in range(self.DEEP)]},
+            "profiles": [{"type": "sampled", "name": "n", "unit": "seconds", "startValue": 0, "endValue": 2,
+                          "samples": [list(range(self.DEEP)), list(range(600))], "weights": [1, 1]}]}).encode())
+
+    def test_depth_of_a_cpuprofile(self):
+        nodes = [{"id": i + 1, "callFrame": {"functionName": f"f{i}"}, "children": [i + 2] * (i + 1 < self.DEEP)}
+                 for i in range(self.DEEP)]
+        self.check_deep(json.dumps({"nodes": nodes, "startTime": 0, "endTime": 9, "samples": [self.DEEP, 600],
+                                    "timeDeltas": [1, 1]}).encode())
+
+    def pprof(self, functions, locations, samples):
+        texts = [b"", b"samples", b"count"] + [b"f%d" % i for i in range(self.DEEP)]
+        return (field(1, field(1, 1) + field(2, 2)) + b"".join(field(6, t) for t in texts)
+                + b"".join(field(5, f) for f in functions) + b"".join(field(4, x) for x in locations)
+                + b"".join(field(2, x) for x in samples))
+
+    def test_depth_of_pprof(self):
+        numbers = range(1, self.DEEP + 1)
+        stacks = [b"".join(map(varint, reversed(numbers))), b"".join(map(varint, range(600, 0, -1)))]
+        self.check_deep(self.pprof([field(1, i) + field(2, i + 2) for i in numbers],
+                                   [field(1, i) + field(4, field(1, i)) for i in numbers],
+                                   [field(1, s) + field(2, varint(1)) for s in stacks]))
+
+    def test_pprof_of_a_large_function_and_many_lines(self):
+        """Read once for each line this took minutes."""
+        junk = field(1, 1) + field(2, 3) + field(15, b"") * 500_000
+        one = field(1, varint(1)) + field(2, varint(1))
+        r = support.run("export", "folded", "-i", "-", timeout=20,
+                        stdin=self.pprof([junk], [field(1, 1) + field(4, field(1, 1)) * 20_000], [one]))
+        self.assertEqual(r.code, 3, r.err)
+
+    def test_pprof_of_long_locations_on_long_stacks(self):
+        """A million frames a sample, of which a thousand can be shown: 45 KB took 8 s of CPU."""
+        samples = [field(1, varint(1) * 1024) + field(2, varint(1))] * 200
+        r = support.run("export", "folded", "-i", "-", timeout=20, stdin=self.pprof(
+            [field(1, 1) + field(2, 3)], [field(1, 1) + field(4, field(1, 1)) * 1000], samples))
+        self.assertEqual(r.code, 3, r.err)
+        self.assertEqual(r.out.count(b";"), 1024)
+
+    def test_many_empty_profiles_of_speedscope(self):
+        """3 MB: each was held in 1.3 KB, without a bound."""
+        head = json.dumps({"$schema": self.SPEEDSCOPE, "shared": {"frames": []}})[:-1].encode()
+        r = support.run("export", "folded", "-i", "-", stdin=head + b',"profiles":[' + b"{}," * 1_000_000 + b"{}]}")
+        self.assertEqual(r.code, 1, r.err)
+        self.assertLess(r.rss, (1800 if support.SANITIZED else 600) << 20)
 
 
 tap.main()

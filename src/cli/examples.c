@@ -23,6 +23,7 @@ static const struct {
 		"  perfcam top --by function -i perf.data       of a file\n"},
 	{"search", "  perfcam search tcp_sendmsg --last 12h        when did it run\n"},
 	{"why", "  perfcam why 03:14:07                          what was different then\n"},
+	{"capsule", "  perfcam capsule 03:14:07 -o incident.html     one file for the ticket\n"},
 	{"report",
 	 "  perfcam report --last 60s                    call chains as perf report prints them\n"
 	 "  perfcam report --no-children -n -i perf.data self time, with samples\n"},

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 
 int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_capsule(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_doctor(const struct cam_verb *verb, int argc, char **argv);

@@ -29,6 +29,14 @@ static void put_json(struct cam_out *out, const struct cam_settings *s)
 		cam_json_close(&j, '}');
 	}
 	cam_json_close(&j, '}');
+	cam_json_open(&j, "rules", '[');
+	for (size_t i = 0; i < s->n_rules; i++) {
+		cam_json_open(&j, NULL, '{');
+		cam_json_u64(&j, "line", s->rules[i].line);
+		cam_json_text(&j, "on", cam_text_of(s->rules[i].text));
+		cam_json_close(&j, '}');
+	}
+	cam_json_close(&j, ']');
 	cam_json_close(&j, '}');
 	cam_out_str(out, "\n");
 }
@@ -49,6 +57,14 @@ static void put_text(struct cam_out *out, const struct cam_settings *s)
 		}
 		cam_out_printf(out, "%s =%s", cam_setting_of(id)->name, *text ? " " : "");
 		cam_out_printable(out, cam_text_of(text));
+		cam_out_str(out, "\n");
+	}
+	for (size_t i = 0; i < s->n_rules; i++) {
+		cam_out_str(out, i ? "" : "# rules, from ");
+		if (!i)
+			cam_out_printable(out, cam_text_of(s->file));
+		cam_out_str(out, i ? "on " : "\non ");
+		cam_out_printable(out, cam_text_of(s->rules[i].text));
 		cam_out_str(out, "\n");
 	}
 }

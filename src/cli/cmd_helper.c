@@ -7,6 +7,7 @@
 #include "cli/verbs.h"
 #include "daemon/fetcher.h"
 #include "daemon/keeper.h"
+#include "daemon/privilege.h"
 #include "helper/helper.h"
 #include "proc/java.h"
 #include "proc/opener.h"
@@ -16,10 +17,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define SOCKET 3
+#define SOCKET	   3
+#define NOBODY	   65534
+#define HOOK_CPU_S 30
+#define HOOK_BYTES (512u << 20)
+#define HOOK_MASK  077
 
 static int confine_symboliser(void)
 {
@@ -64,6 +71,20 @@ static int confine_fetcher(void)
 	return cam_confine(CAM_CONFINE_FETCHER);
 }
 
+/* A program that a rule names (daemon/recorder_rules.c): nobody's, with nothing that is ours. */
+static int become_hook(char **argv)
+{
+	char who[128];
+	const struct rlimit cpu = {HOOK_CPU_S, HOOK_CPU_S}, bytes = {HOOK_BYTES, HOOK_BYTES};
+	if (!argv[0] || close_range(SOCKET, ~0u, 0) ||
+	    cam_privilege_drop(NOBODY, who, sizeof(who)) || chdir("/") ||
+	    setrlimit(RLIMIT_CPU, &cpu) || setrlimit(RLIMIT_AS, &bytes))
+		return 1;
+	umask(HOOK_MASK);
+	execv(argv[0], argv);
+	return 1;
+}
+
 int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 {
 	(void)verb;
@@ -81,6 +102,8 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_fetcher_run(SOCKET, confine_fetcher);
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SEALER)))
 		status = cam_sealer_run(SOCKET);
+	else if (!strcmp(role, "hook"))
+		status = become_hook(argv + 2);
 	else
 		return cam_usage("helper: the recorder starts these itself");
 	/* Confined: what libraries do at exit() may be forbidden. */

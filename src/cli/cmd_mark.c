@@ -7,9 +7,12 @@
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "daemon/moment.h"
+#include "events/redact.h"
 
 #include <errno.h>
 #include <string.h>
+
+#define MARK_BYTES (10 * CAM_CONTROL_TEXT_MAX) /* a text whose every word is a secret */
 
 /* The arguments as one text: nobody has to quote a sentence. */
 static int join(int n, char **words, char room[CAM_CONTROL_TEXT_MAX + 1])
@@ -39,9 +42,15 @@ static int mark_store(struct cam_asking *a, int64_t at_ns, const char *text)
 	if (err == -ENOENT)
 		return cam_failed("store %s holds nothing of that time, and it is not of this boot",
 				  a->settings.store);
+	/* As a recorder would keep it. */
+	struct cam_buf kept = CAM_BUF(MARK_BYTES);
+	cam_redact(cam_text_of(text), &kept);
+	err = err ? err : cam_buf_error(&kept);
 	if (!err)
 		err = cam_store_add_event(a->store, &m.boot_id, m.time_ns, m.uncertainty_ns,
-					  CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), cam_text_of(text));
+					  CAM_SEVERITY_NOTICE, CAM_TEXT("mark"),
+					  (struct cam_text){(const char *)kept.data, kept.len});
+	cam_buf_free(&kept);
 	return err ? cam_failed("store %s: %s", a->settings.store, cam_errno_words(err))
 		   : CAM_EXIT_OK;
 }

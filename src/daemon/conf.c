@@ -60,6 +60,9 @@ static int take_line(const struct reader *r, unsigned line, char *s)
 			return 0;
 		return wrong(r, line, "'%.64s': the only section is [perfcam]", s);
 	}
+	/* A rule may hold anything, a '=' among it. */
+	if (!strncmp(s, "on", 2) && is_space(s[2]) && *trimmed(s + 2) != '=')
+		return r->fn(r->arg, line, "on", trimmed(s + 2));
 	char *equals = strchr(s, '=');
 	if (!equals || equals == s)
 		return wrong(r, line, "'%.64s' is not a setting; try: keep = 12h", s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * perfcam.conf: lines `key = value`, optionally below one `[perfcam]`. Empty lines, and lines
- * that begin with # or ;, are comments (a value may contain both). What keys there are is the
- * caller's business.
+ * that begin with # or ;, are comments (a value may contain both). A line that begins with `on` is a rule: its key
+ * is "on", its value the rest. What keys there are is the caller's business.
  */
 #pragma once
 #include "base/text.h"

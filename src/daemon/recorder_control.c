@@ -4,11 +4,14 @@
 #include "daemon/moment.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/recorder_status.h"
+#include "events/redact.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MARK_BYTES (10 * CAM_CONTROL_TEXT_MAX) /* a text whose every word is a secret */
 
 static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 {
@@ -17,12 +20,17 @@ static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 	return s.error ? s.error : -EROFS;
 }
 
-static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+static int keep_mark(struct cam_recorder *r, const struct cam_control_request *q,
+		     struct cam_text text, struct cam_buf *reply)
 {
-	struct cam_recorder *r = self;
+	const struct cam_happening now = {
+		.time_ns = cam_clock_now(r->clock),
+		.severity = CAM_SEVERITY_NOTICE,
+		.source = CAM_TEXT("mark"),
+		.text = text,
+	};
 	if (q->from_ns == CAM_CONTROL_NOW)
-		return cam_live_event(r->live, cam_clock_now(r->clock), 0, CAM_SEVERITY_NOTICE,
-				      CAM_TEXT("mark"), q->text);
+		return cam_recorder_happened(r, &now);
 	/* A mark in the past goes to the annex: its window may be sealed already. */
 	struct cam_store *s = cam_keeper_store(r->keeper);
 	if (!s)
@@ -33,7 +41,19 @@ static int take_mark(void *self, const struct cam_control_request *q, struct cam
 		cam_buf_printf(reply, "that time is in no window, and not in this boot");
 	return err ? err
 		   : cam_store_add_event(s, &m.boot_id, m.time_ns, m.uncertainty_ns,
-					 CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), q->text);
+					 CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), text);
+}
+
+static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	struct cam_recorder *r = self;
+	struct cam_buf kept = CAM_BUF(MARK_BYTES);
+	cam_redact(q->text, &kept);
+	int err = cam_buf_error(&kept);
+	if (!err)
+		err = keep_mark(r, q, (struct cam_text){(const char *)kept.data, kept.len}, reply);
+	cam_buf_free(&kept);
+	return err;
 }
 
 static int take_pin(void *self, const struct cam_control_request *q, struct cam_buf *reply)
@@ -165,6 +185,9 @@ static int take_status(void *self, const struct cam_control_request *q, struct c
 static void apply(struct cam_recorder *r, uint64_t applied)
 {
 	cam_keeper_limits(r->keeper, r->settings);
+	int err = cam_recorder_load_rules(r);
+	if (err)
+		cam_recorder_mishap(r, "the rules stay as they were: %s", strerror(-err));
 	if (applied & (1ull << CAM_SET_MAX_CPU))
 		cam_recorder_budget(r);
 }
@@ -181,12 +204,17 @@ void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply)
 			cam_buf_printf(reply, "not reloaded: %s", why);
 	} else {
 		uint64_t applied, held;
+		bool rules = r->settings->n_rules != fresh->n_rules ||
+			     memcmp(r->settings->rules, fresh->rules, sizeof(fresh->rules)) != 0;
 		cam_settings_apply(r->settings, fresh, &applied, &held);
 		apply(r, applied);
 		cam_settings_names(applied, names, sizeof(names));
-		cam_log("reloaded; changed: %s", applied ? names : "nothing");
+		const char *also = !rules ? "" : applied ? ", rules" : "rules";
+		if (!applied && !rules)
+			snprintf(names, sizeof(names), "nothing");
+		cam_log("reloaded; changed: %s%s", names, also);
 		if (reply)
-			cam_buf_printf(reply, "changed: %s", applied ? names : "nothing");
+			cam_buf_printf(reply, "changed: %s%s", names, also);
 		cam_settings_names(held, names, sizeof(names));
 		if (held)
 			cam_log("a restart is needed for: %s", names);

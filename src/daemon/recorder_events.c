@@ -22,13 +22,20 @@
 #define BACK_NS	      (600 * CAM_NS_PER_SEC)
 #define BACK_KNOWN_NS (86400 * CAM_NS_PER_SEC)
 
+int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h)
+{
+	int err = cam_live_event(r->live, h->time_ns, h->uncertainty_ns, cam_recorder_judge(r, h),
+				 h->source, h->text);
+	r->events.stored += !err;
+	r->events.refused += err != 0;
+	cam_recorder_act(r, h);
+	return err;
+}
+
 static void take_happening(void *arg, const struct cam_happening *h)
 {
 	struct cam_recorder *r = arg;
-	int err = cam_live_event(r->live, h->time_ns, h->uncertainty_ns, h->severity, h->source,
-				 h->text);
-	r->events.stored += !err;
-	r->events.refused += err != 0;
+	int err = cam_recorder_happened(r, h);
 	if (err)
 		cam_recorder_mishap(r, "an event was not kept: %s", strerror(-err));
 }
@@ -74,6 +81,8 @@ int cam_recorder_open_events(struct cam_recorder *r)
 	struct cam_io *io = cam_keeper_io(r->keeper);
 	struct cam_source *source;
 	int err = cam_intake_new(take_happening, r, &e->intake);
+	if (!err)
+		err = cam_recorder_load_rules(r);
 	if (err)
 		return err;
 	e->kmsg_source = cam_intake_source(e->intake, "kmsg");
@@ -91,6 +100,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 
 void cam_recorder_close_events(struct cam_recorder *r)
 {
+	cam_recorder_close_rules(r);
 	cam_kmsg_close(r->events.kmsg);
 	cam_intake_free(r->events.intake);
 	r->events = (struct cam_recorder_events){0};
@@ -157,4 +167,5 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 	if (r->events.kmsg)
 		poll_kmsg(r);
 	cam_intake_report(r->events.intake, now_ns, last);
+	cam_recorder_poll_rules(r, now_ns);
 }

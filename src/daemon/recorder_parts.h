@@ -47,6 +47,14 @@ struct cam_recorder_events {
 	uint64_t stored, refused;
 };
 
+/* What is done about events; recorder_rules.c. */
+struct cam_recorder_rules {
+	struct cam_acting_rule *v;
+	size_t n;
+	pid_t child; /* a program that a rule has started; 0: none */
+	uint64_t child_until_ns;
+};
+
 struct cam_recorder {
 	const struct cam_record_request *request;
 	struct cam_settings *settings;
@@ -60,6 +68,7 @@ struct cam_recorder {
 	struct cam_keeper *keeper;
 	struct cam_control *control;
 	struct cam_recorder_events events;
+	struct cam_recorder_rules rules;
 	struct cam_clock *clock;
 	struct cam_host *host;
 	struct cam_sched_clock sched_clock;
@@ -120,6 +129,18 @@ int cam_recorder_open_events(struct cam_recorder *r);
 void cam_recorder_close_events(struct cam_recorder *r);
 /* With each tick: what has happened since the last one. last: nothing will come after it. */
 void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last);
+
+/* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */
+int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h);
+
+/* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
+int cam_recorder_load_rules(struct cam_recorder *r);
+void cam_recorder_close_rules(struct cam_recorder *r);
+/* What it is worth by the rules; then, once it is stored, what they ask for. */
+enum cam_severity cam_recorder_judge(const struct cam_recorder *r, const struct cam_happening *h);
+void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h);
+/* With each tick: pins that have grown, a program that has ended. */
+void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns);
 
 /* recorder_control.c */
 /* r->control stays NULL where it cannot be had (said). */

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct cam_setting_row *row_of(size_t id)
@@ -212,11 +213,42 @@ struct filling {
 	struct cam_settings *s;
 	char *why;
 	unsigned lines[CAM_SETTINGS]; /* where each was set; 0: not yet */
+	unsigned first_run;	      /* the first rule that starts a program; 0: none */
 };
+
+/* Only whether it is one: who acts on rules makes them of the text again. */
+static int take_rule(struct filling *f, unsigned line, const char *value)
+{
+	struct cam_settings *s = f->s;
+	struct cam_rule *rule = malloc(sizeof(*rule));
+	char what[256] = "";
+	int err = rule ? cam_rule_parse(rule, cam_text_of(value), what, sizeof(what)) : -ENOMEM;
+	bool runs = !err && rule->argv[0];
+	if (!err)
+		cam_rule_free(rule);
+	free(rule);
+	if (!err && s->n_rules == CAM_SETTINGS_RULES) {
+		snprintf(what, sizeof(what), "more than %d rules", CAM_SETTINGS_RULES);
+		err = -EINVAL;
+	}
+	if (err) {
+		snprintf(f->why, CAM_SETTINGS_WHY_BYTES, "%s:%u: %s", s->file, line,
+			 err == -ENOMEM ? strerror(ENOMEM) : what);
+		return err;
+	}
+	if (runs && !f->first_run)
+		f->first_run = line;
+	s->rules[s->n_rules].line = line;
+	copied(value, s->rules[s->n_rules].text, sizeof(s->rules[0].text));
+	s->n_rules++;
+	return 0;
+}
 
 static int take_key(void *arg, unsigned line, const char *key, const char *value)
 {
 	struct filling *f = arg;
+	if (!strcmp(key, "on"))
+		return take_rule(f, line, value);
 	for (size_t i = 0; i < CAM_SETTINGS; i++) {
 		if (strcmp(row_of(i)->shown.name, key) != 0)
 			continue;
@@ -231,6 +263,28 @@ static int take_key(void *arg, unsigned line, const char *key, const char *value
 					(struct cam_origin){CAM_FROM_FILE, line}, f->why);
 	}
 	return unknown_key(f->s, line, key, f->why);
+}
+
+/* Starting programs is for whoever is root already. */
+static int check_run(const struct filling *f)
+{
+	const struct cam_settings *s = f->s;
+	struct stat st;
+	if (f->first_run && !s->allow_run) {
+		snprintf(f->why, CAM_SETTINGS_WHY_BYTES,
+			 "%s:%u: a rule that runs a program needs allow-run = yes", s->file,
+			 f->first_run);
+		return -EINVAL;
+	}
+	if (!s->allow_run ||
+	    (stat(s->file, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH))))
+		return 0;
+	snprintf(
+		f->why, CAM_SETTINGS_WHY_BYTES,
+		"%s:%u: allow-run counts only in a file that belongs to root and that nobody else can "
+		"write",
+		s->file, s->origins[CAM_SET_ALLOW_RUN].line);
+	return -EPERM;
 }
 
 static int load_file(const char *given, struct cam_settings *s, char *why)
@@ -255,7 +309,7 @@ static int load_file(const char *given, struct cam_settings *s, char *why)
 		s->file[0] = '\0';
 		return 0;
 	}
-	return err;
+	return err ? err : check_run(&f);
 }
 
 /* "1536M", as large a unit as is exact. */
@@ -345,6 +399,8 @@ void cam_settings_apply(struct cam_settings *running, const struct cam_settings 
 		memcpy(running->texts[i], fresh->texts[i], sizeof(running->texts[i]));
 	}
 	memcpy(running->file, fresh->file, sizeof(running->file));
+	memcpy(running->rules, fresh->rules, sizeof(running->rules));
+	running->n_rules = fresh->n_rules;
 }
 
 void cam_settings_names(uint64_t set, char *room, size_t room_bytes)

@@ -14,6 +14,7 @@
 #pragma once
 #include "base/text.h"
 #include "capture/capture.h"
+#include "events/rule.h"
 #include "store/store.h"
 
 #include <limits.h>
@@ -23,6 +24,7 @@
 
 #define CAM_SETTINGS_PIDS      64
 #define CAM_SETTINGS_CPUS      1024
+#define CAM_SETTINGS_RULES     32
 #define CAM_SETTINGS_WHY_BYTES (PATH_MAX + 512)
 #define CAM_UID_ANY	       UINT32_MAX
 
@@ -53,6 +55,7 @@ enum cam_setting_id {
 	CAM_SET_MIN_FREE,
 	CAM_SET_MAX_PINNED,
 	CAM_SET_MAX_CPU,
+	CAM_SET_ALLOW_RUN,
 	CAM_SET_LISTEN,
 	CAM_SET_TOKEN,
 	CAM_SET_BEHIND_TLS,
@@ -63,6 +66,12 @@ enum cam_setting_id {
 struct cam_amount {
 	uint64_t bytes;
 	uint32_t percent; /* 0: bytes counts */
+};
+
+/* A line `on …` of the file, which was found to be right. */
+struct cam_settings_rule {
+	unsigned line;
+	char text[CAM_RULE_BYTES]; /* what follows `on` */
 };
 
 enum cam_origin_kind { CAM_FROM_DEFAULT, CAM_FROM_FILE, CAM_FROM_FLAG };
@@ -95,6 +104,10 @@ struct cam_settings {
 	struct cam_amount min_free;
 	uint64_t max_pinned_bytes;
 	uint32_t max_cpu_ppm; /* all processes of perfcam; of the time of all CPUs together */
+	bool allow_run;	      /* rules may start programs: only from a file of root's */
+	/* Rules: from the file alone, in its order; a reload takes them over. */
+	struct cam_settings_rule rules[CAM_SETTINGS_RULES];
+	size_t n_rules;
 	struct {
 		char address[64]; /* numeric, IPv6 without brackets */
 		uint16_t port;	  /* 0: any free one */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/select.h"
 
+#include "base/expression.h"
 #include "base/vec.h"
-#include "query/expression.h"
 
 #include <stdio.h>
 

@@ -28,7 +28,7 @@
 #define MAX_PER_ADDRESS	 32u
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
-#define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: query/expression.h */
+#define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: base/expression.h */
 #define STREAM_TIMEOUT_S 60u
 #define STREAM_BYTES	 (32u << 10)
 #define RUNNING		 4u

@@ -38,6 +38,10 @@ class Config(Case):
         }
         by_file = self.settings("--config", self.conf("".join(f"{k} = {v}\n" for k, v in given.items())))
         by_flag = self.settings("--config", self.conf(""), *(f"--{k}={v}" for k, v in given.items()))
+        # A flag cannot allow what is for the file of root alone.
+        for got in (by_file, by_flag):
+            self.assertEqual(got.pop("allow-run")["value"], "no")
+        self.bad("config", "--allow-run", code=2, names="--allow-run")
         self.assertEqual({k: v["value"] for k, v in by_file.items()}, given)
         self.assertEqual({k: v["value"] for k, v in by_flag.items()}, given)
         for letter, key in (("-F", "frequency"), ("-p", "pid"), ("-u", "user"), ("-C", "cpu")):
@@ -73,7 +77,7 @@ class Config(Case):
             "addresses": "perhaps", "pid": "1,x", "tree": "perhaps", "user": "no such user",
             "cpu": "3-1", "cgroup": "/a/../b", "keep": "-1h", "max-bytes": "12", "min-free": "0%",
             "max-pinned": "many", "max-cpu": "101%", "listen": "localhost", "behind-tls": "a b",
-            "token": "relative",
+            "token": "relative", "allow-run": "perhaps",
         }
         keys = self.settings("--config", self.conf(""))
         self.assertEqual(set(keys), set(wrong) & set(keys), "a key without a wrong value here")
@@ -98,6 +102,34 @@ class Config(Case):
             shown = set(re.findall(r"^ .*?--([a-z-]+)", self.good(verb, "--help").decode().split("Examples:")[0], re.M))
             self.assertGreater(len(shown), 5)
             self.assertEqual(shown - keys - {"duration", "output", "debuginfod", "config"}, set(), verb)
+
+    def test_rules(self):
+        rules = ["kmsg /a=b|\\/c/ pin 5m before 1m after", "any /x/ severity crit, run /bin/echo a b"]
+        conf = self.conf("keep = 1h\n" + "".join(f"on {r}\n" for r in rules) + "allow-run = yes\n")
+        got = json.loads(self.good("config", "--json", "--config", conf))
+        self.assertEqual([(r["line"], r["on"]) for r in got["rules"]], list(enumerate(rules, 2)))
+        # What is printed is a configuration, rules and all.
+        again = self.conf(self.good("config", "--config", conf).decode())
+        self.assertEqual([r["on"] for r in json.loads(self.good("config", "--json", "--config", again))["rules"]], rules)
+        for text, words in (
+            ("on kmsg /x/ pin five before\n", "pin 5m before 1m after"),
+            ("on kmsg /(/ pin 5m before\n", "("),
+            ("on kmsg /x/ run /bin/true\n", "allow-run"),
+            ("on kmsg /x/ explode\n", "explode"),
+            ("on kmsg /x/ pin 1m before\n" * 33, "32 rules"),
+        ):
+            conf = self.conf(text)
+            self.bad("config", "--config", conf, code=2, names=(conf + ":", words))
+
+    def test_only_a_file_of_root_allows_programs(self):
+        conf = self.conf("allow-run = yes\n")
+        self.good("config", "--config", conf)
+        os.chmod(conf, 0o664)
+        self.bad("config", "--config", conf, names=conf)
+        os.chmod(conf, 0o644)
+        os.chown(conf, 65534, 65534)
+        os.chmod(self.dir, 0o755)
+        self.bad("config", "--config", conf, names=(conf,), user=65534)
 
     def test_a_file_that_others_may_write(self):
         conf = self.conf("keep = 1h\n")

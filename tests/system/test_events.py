@@ -61,6 +61,73 @@ class Events(support.Case):
         self.assertLess(early["time"], late["time"])
         self.assertEqual(late["severity"], 4, "a segfault is a warning, whatever its level")
 
+    def test_rules_pin_and_run(self):
+        """Pins around what a rule is about, one for many events; a program without privileges, once a minute."""
+        mark, told = self.mark("rule"), os.path.join(self.dir, "told")
+        os.chmod(self.dir, 0o755)
+        os.mkdir(told)
+        os.chmod(told, 0o777)
+        hook = os.path.join(self.dir, "hook")
+        with open(hook, "w") as f:
+            f.write(f"#!/bin/sh\nexec > {told}/$$ 2>&1\nid -u\ngrep -i capeff /proc/self/status\n"
+                    "echo \"$# $1 $2\"\necho \"$PERFCAM_EVENT_TEXT\"\nls /proc/self/fd | wc -l\n")
+        os.chmod(hook, 0o755)
+        conf = os.path.join(self.dir, "conf")
+        with open(conf, "w") as f:
+            f.write(f"on kmsg /{mark}/ pin 2m before 1m after, severity crit, run {hook} a $(reboot)\n"
+                    f"on kmsg /{mark} twice/ pin 1s before\nallow-run = yes\nmax-pinned = 1M\n")
+        r = self.recorder("--config", conf).ready()
+        time.sleep(1)
+        now = time.time()
+        for i in range(20):
+            tell_kernel(f"<6>{mark} $(touch {told}/hacked) {i}")
+        self.assertTrue(wait_until(lambda: os.listdir(told), 10))
+        pins = json.loads(perfcam("pin", "--json", "--store", self.store, "--control", self.store + ".control").stdout)
+        self.assertEqual(len(pins), 1, pins)
+        self.assertLess(abs(pins[0]["from_realtime_ns"] / 1e9 - (now - 120)), 3)
+        self.assertLess(abs(pins[0]["to_realtime_ns"] / 1e9 - (now + 60)), 3)
+        self.assertIn(mark, pins[0]["note"])
+        self.assertEqual(perfcam("mark", "from the terminal token=abc", "--store", self.store, "--control",
+                                 self.store + ".control").returncode, 0)
+        time.sleep(1)
+        self.assertEqual(r.stop(), 0)
+        [name] = os.listdir(told)
+        with open(os.path.join(told, name)) as f:
+            uid, caps, words, text, files = f.read().splitlines()
+        self.assertNotEqual(uid, "0")
+        self.assertEqual(int(caps.split()[1], 16), 0)
+        self.assertEqual(words, "2 a $(reboot)")
+        self.assertTrue(text.startswith(mark + " $(touch"), text)
+        self.assertLessEqual(int(files), 4)
+        events = Store(self.store).events
+        self.assertEqual({e["severity"] for e in mine(events, mark)}, {2})
+        self.assertEqual(len(mine(events, "from the terminal token=[redacted]")), 1)
+        pinned = json.loads(perfcam("ls", "--pinned", "--json", "--store", self.store).stdout)
+        self.assertEqual(len(pinned), 1)
+
+    def test_a_pin_that_does_not_fit_is_refused_and_told(self):
+        mark = self.mark("full")
+        conf = os.path.join(self.dir, "conf")
+        with open(conf, "w") as f:
+            f.write(f"on kmsg /{mark}/ pin 2m before\nmax-pinned = 1M\n")
+        old = self.recorder("-F", "4999", "--max-cpu", "none", "--config", conf).ready()
+        busy = self.start(support.workload("manystacks"), "20")
+        self.assertTrue(wait_until(lambda: sum(os.path.getsize(os.path.join(self.store, n))
+                                               for n in os.listdir(self.store)) > 1.2 * (1 << 20)))
+        busy.kill()
+        self.assertEqual(perfcam("pin", "--last", "10m", "--store", self.store, "--control",
+                                 self.store + ".control").returncode, 0)
+        tell_kernel(f"{mark} once", f"{mark} twice")
+        time.sleep(1.5)
+        # By hand it fails, by a rule it is told; once.
+        refused = perfcam("pin", "--last", "1m", "--store", self.store, "--control", self.store + ".control")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("max-pinned", refused.stderr)
+        self.assertEqual(old.stop(), 0)
+        told = [e for e in Store(self.store).events if "pin was refused" in e["text"]]
+        self.assertEqual(len(told), 1)
+        self.assertEqual((told[0]["source"], told[0]["severity"]), ("perfcam", 4))
+
     def test_a_flood_costs_no_sample(self):
         mark = self.mark("flood")
         r = self.recorder("--max-cpu", "none").ready()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/expression.h"
+#include "base/expression.h"
 #include "query/select.h"
 
 #include <errno.h>

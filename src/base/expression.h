@@ -13,7 +13,7 @@
 #include "base/text.h"
 
 #define CAM_EXPRESSION_DEPTH 32u
-#define CAM_EXPRESSION_STEPS 1100u /* so that any text of CAM_SELECT_MAX_PATTERN bytes is one */
+#define CAM_EXPRESSION_STEPS 1100u /* so that any plain text of 1,024 bytes is one */
 
 /*
  * 0, and how many steps it has; -EINVAL, and why (at least 1 byte of room). Whether it is a well-formed

@@ -60,15 +60,20 @@ class Recording:
             self.truth = json.load(f)
         self.store = os.path.join(path, store)
         r = support.perfcam("ls", "--json", "--store", self.store)
-        self.windows = [(w["name"], w["start_ns"] / 1e9, w["end_ns"] / 1e9) for w in json.loads(r.stdout)]
+        # (name, when it begins and ends, in seconds since 1970)
+        self.windows = [(w["name"], w["realtime_ns"] / 1e9, (w["realtime_ns"] + w["end_ns"] - w["start_ns"]) / 1e9)
+                        for w in json.loads(r.stdout)]
 
     def troubles(self, but=None):
         return [i for i in self.truth["incidents"] if i["kind"] != "innocent" and i is not but]
 
     def without(self, troubles):
         """Names of windows that none of them touches."""
-        return [name for name, a, b in self.windows
+        kept = [name for name, a, b in self.windows
                 if self.dense or all(b < i["start"] - EDGE_S or a > i["end"] + EDGE_S for i in troubles)]
+        if troubles and not self.dense and len(kept) == len(self.windows):
+            raise RuntimeError("incidents lie outside of all windows")
+        return kept
 
     def quiet_moments(self, wanted):
         """Times with nothing of ours near them, and everything observed."""

@@ -13,7 +13,7 @@ struct cam_why_options {
 	uint64_t samples; /* to read for the history of functions; 0: CAM_WHY_SAMPLES */
 	const struct cam_progress *progress;
 };
-#define CAM_WHY_SAMPLES 12000000u
+#define CAM_WHY_SAMPLES 6000000u
 
 /*
  * The selection is settled, with times of at most 10 minutes; its filters hold for the history as well. Errors, with *out

@@ -61,7 +61,8 @@ int cam_why_axis_make(struct cam_why_axis *a)
 	a->covered_ms = calloc(n + 1, sizeof(*a->covered_ms));
 	a->due = calloc(n + 1, sizeof(*a->due));
 	a->lost = calloc(n + 1, sizeof(*a->lost));
-	if (!a->flags || !a->wall_ns || !a->covered_ms || !a->due || !a->lost)
+	a->shed = calloc(n + 1, sizeof(*a->shed));
+	if (!a->flags || !a->wall_ns || !a->covered_ms || !a->due || !a->lost || !a->shed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < a->n; i++)
 		a->wall_ns[i] = INT64_MIN;
@@ -76,6 +77,7 @@ void cam_why_axis_free(struct cam_why_axis *a)
 	free(a->covered_ms);
 	free(a->due);
 	free(a->lost);
+	free(a->shed);
 	*a = (struct cam_why_axis){0};
 }
 
@@ -111,11 +113,23 @@ void cam_why_axis_cover(struct cam_why_axis *a, const struct cam_window_info *in
 	}
 }
 
+/* More than a tenth of what was due. */
+static bool much(const struct cam_why_axis *a, uint32_t at, uint64_t missing)
+{
+	return missing * 10 > a->due[at] * (uint64_t)LOST_OF_TENTHS;
+}
+
 void cam_why_axis_settle(struct cam_why_axis *a)
 {
+	uint32_t covered = 0, shed = 0;
 	for (uint32_t i = 0; i < a->n; i++) {
-		if (a->covered_ms[i] >= WHOLE_MS &&
-		    a->lost[i] * 10ull <= a->due[i] * LOST_OF_TENTHS)
+		covered += a->covered_ms[i] >= WHOLE_MS;
+		shed += a->covered_ms[i] >= WHOLE_MS && much(a, i, a->shed[i]);
+	}
+	bool usual = shed > covered / 2;
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint64_t missing = (uint64_t)a->lost[i] + (usual ? 0 : a->shed[i]);
+		if (a->covered_ms[i] >= WHOLE_MS && !much(a, i, missing))
 			a->flags[i] |= CAM_WHY_SEEN;
 		else
 			a->flags[i] &= (uint8_t)~CAM_WHY_FUNCTIONS;

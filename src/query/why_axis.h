@@ -5,7 +5,8 @@
  *
  * A second is one of the window's clock (time_ns / 10^9), as footers have them. One that was not observed
  * whole (a window began in it, the recorder was dead, samples were lost) is no part of any history: a
- * process that nobody watched has not stopped.
+ * process that nobody watched has not stopped. Where the recorder takes fewer samples to keep to its budget, these seconds
+ * are left out, too; unless that is how most of the time was recorded: then counts compare as they are.
  */
 #pragma once
 #include "model/cursor.h"
@@ -35,6 +36,7 @@ struct cam_why_axis {
 	int64_t *wall_ns;     /* of its begin; INT64_MIN: not known */
 	uint32_t *covered_ms; /* by windows */
 	uint32_t *due, *lost; /* samples, by the ledger */
+	uint32_t *shed;	      /* not taken, to keep to a budget: fewer samples of everything */
 };
 
 /* One more window to look at; all of them, then cam_why_axis_make(). -E2BIG: too long an axis, -ENOMEM. */

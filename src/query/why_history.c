@@ -20,6 +20,9 @@
 #define MAX_CELLS      (1u << 25)
 #define MAX_NAME_BYTES (256u << 20)
 #define NEAR_SECONDS   6u
+#define MAX_TASKS      1000000u /* to look at, in all windows */
+#define NEAREST	       5u	/* windows on each side */
+#define SMALL	       10u	/* samples of a process in a window */
 
 struct build {
 	struct cam_why_history *h;
@@ -51,6 +54,7 @@ struct marking {
 	struct cam_why_axis *axis;
 	uint8_t flag;
 	size_t first; /* window touched */
+	size_t tasks; /* that it has */
 	bool any;
 };
 
@@ -75,8 +79,10 @@ static int mark_window(void *self, struct cam_walk_window *x)
 	x->samples_done = true;
 	if (info->clock == CAM_CLOCK_ABSENT)
 		return 0;
-	if (!m->any)
+	if (!m->any) {
 		m->first = x->index;
+		m->tasks = x->tables->n_tasks;
+	}
 	m->any = true;
 	if (!m->axis->n)
 		return 0;
@@ -101,6 +107,16 @@ static int mark(struct build *b, struct cam_source *source, const struct cam_sel
 	return err;
 }
 
+/*
+ * Of many windows with many tasks each every second one, or third, … : a sample of the time is a history, too. The
+ * nearest ones are taken all.
+ */
+static bool skips(const struct build *b, size_t distance)
+{
+	size_t may = MAX_TASKS / (b->near_tasks + 1) + NEAREST, step = b->n_windows / may + 1;
+	return distance > NEAREST && distance % step != 0;
+}
+
 /* Which windows to take, nearest first, as far as the axis and the samples allow. */
 static int plan_windows(struct build *b, struct cam_source *source)
 {
@@ -116,7 +132,7 @@ static int plan_windows(struct build *b, struct cam_source *source)
 			if (i >= b->n_windows || (side && !distance) ||
 			    source->ops->info(source, i, &info) || info->clock == CAM_CLOCK_ABSENT)
 				continue;
-			int err = cam_why_axis_add(&b->h->axis, info);
+			int err = skips(b, distance) ? -E2BIG : cam_why_axis_add(&b->h->axis, info);
 			if (err && err != -E2BIG)
 				return err;
 			b->h->left_out += err == -E2BIG;
@@ -143,58 +159,118 @@ static int add_cell(struct cam_why_cells *c, uint32_t of, uint32_t at, uint64_t 
 static int add_process(struct build *b, uint32_t process, uint64_t n)
 {
 	struct cam_why_process *p = &b->h->processes[process];
+	struct cam_why_cells *c = &b->h->by_process;
+	/* Most of what is the same comes one after the other. */
+	if (p->newest && c->v[p->newest - 1].at == b->at &&
+	    c->v[p->newest - 1].n < UINT32_MAX - n) {
+		c->v[p->newest - 1].n += (uint32_t)n;
+		return 0;
+	}
 	if (b->at < p->first || p->first == UINT32_MAX)
 		p->first = b->at;
 	if (b->at > p->last)
 		p->last = b->at;
-	return add_cell(&b->h->by_process, process, b->at, n);
+	p->newest = (uint32_t)c->n + 1;
+	return add_cell(c, process, b->at, n);
 }
 
-/* From the footer. */
-struct leaders {
-	struct build *b;
-	const struct cam_window_info *info;
-	struct leader {
-		int32_t pid;
-		uint32_t process;
-	} * v;
-	size_t n;
+/* From the footer: who leads each pid, and what it had. */
+struct leader {
+	int32_t pid;
+	uint32_t task;
+	uint64_t samples;
+	uint32_t process; /* + 1; 0: not yet asked */
 };
 
-static int by_pid(const void *x, const void *y)
+struct footer {
+	struct build *b;
+	const struct cam_window_info *info;
+	struct leader *v;
+	size_t n;
+	struct cam_index index;
+	struct cam_process_cell *cells;
+	size_t n_cells, cap_cells;
+};
+
+static bool same_pid(const void *rows, uint32_t id, const void *key)
 {
-	const struct leader *a = x, *b = y;
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
+	return ((const struct leader *)rows)[id].pid == *(const int32_t *)key;
+}
+
+static uint32_t leader_of(const struct footer *f, int32_t pid)
+{
+	return cam_index_find(&f->index, cam_hash_u64((uint32_t)pid, 1), same_pid, f->v, &pid);
+}
+
+/* The main thread, or whoever is met first. */
+static int find_leaders(struct footer *f, const struct cam_tables *t)
+{
+	int err = 0;
+	f->v = calloc(t->n_tasks + 1, sizeof(*f->v));
+	if (!f->v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
+		const struct cam_task *k = &t->tasks[i];
+		int32_t pid = k->pid == CAM_PID_NONE ? k->tid : k->pid;
+		uint32_t at = leader_of(f, pid);
+		if (at != CAM_INDEX_NONE) {
+			if (k->tid == pid)
+				f->v[at].task = i;
+			continue;
+		}
+		err = cam_index_reserve(&f->index);
+		if (err)
+			break;
+		f->v[f->n] = (struct leader){.pid = pid, .task = i};
+		cam_index_add(&f->index, cam_hash_u64((uint32_t)pid, 1), (uint32_t)f->n++);
+	}
+	return err;
 }
 
 static int on_process_cell(void *arg, const struct cam_process_cell *c)
 {
-	struct leaders *l = arg;
-	struct leader key = {.pid = c->pid};
-	const struct leader *found = bsearch(&key, l->v, l->n, sizeof(*l->v), by_pid);
-	l->b->at = cam_why_axis_find(&l->b->h->axis, &l->info->boot_id, c->second);
-	if (!c->pid || !found || l->b->at == CAM_WHY_NOWHERE)
+	struct footer *f = arg;
+	uint32_t at = c->pid ? leader_of(f, c->pid) : CAM_INDEX_NONE;
+	if (at == CAM_INDEX_NONE)
 		return 0;
-	return add_process(l->b, found->process, c->samples);
+	int err = cam_vec_reserve(&f->cells, &f->cap_cells, f->n_cells + 1, sizeof(*f->cells),
+				  MAX_CELLS);
+	if (err)
+		return err;
+	f->v[at].samples += c->samples;
+	f->cells[f->n_cells] = *c;
+	f->cells[f->n_cells++].pid = (int32_t)at;
+	return 0;
+}
+
+static int name_leader(struct footer *f, const struct cam_tables *t, struct leader *l)
+{
+	int err = l->samples < SMALL ? cam_why_rest_of(f->b->h, t, l->task, &l->process)
+				     : cam_why_process_of(f->b->h, t, l->task, &l->process);
+	l->process++;
+	return err;
 }
 
 static int take_footer(struct build *b, struct cam_walk_window *x)
 {
-	const struct cam_tables *t = x->tables;
-	struct leaders l = {.b = b, .info = &x->w->info};
-	int err = 0;
-	l.v = calloc(t->n_tasks + 1, sizeof(*l.v));
-	if (!l.v)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
-		const struct cam_task *k = &t->tasks[i];
-		err = cam_why_process_of(b->h, t, i, &l.v[l.n].process);
-		l.v[l.n++].pid = k->pid == CAM_PID_NONE ? k->tid : k->pid;
-	}
-	qsort(l.v, l.n, sizeof(*l.v), by_pid);
+	struct footer f = {.b = b, .info = &x->w->info};
+	uint64_t second = UINT64_MAX;
+	int err = find_leaders(&f, x->tables);
 	if (!err)
-		err = x->w->ops->process_cells(x->w, on_process_cell, &l);
-	free(l.v);
+		err = x->w->ops->process_cells(x->w, on_process_cell, &f);
+	for (size_t i = 0; i < f.n_cells && !err; i++) {
+		struct leader *l = &f.v[f.cells[i].pid];
+		if (f.cells[i].second != second)
+			b->at = cam_why_axis_find(&b->h->axis, &f.info->boot_id, f.cells[i].second);
+		second = f.cells[i].second;
+		if (!l->process)
+			err = name_leader(&f, x->tables, l);
+		if (!err && b->at != CAM_WHY_NOWHERE)
+			err = add_process(b, l->process - 1, f.cells[i].samples);
+	}
+	free(f.v);
+	free(f.cells);
+	cam_index_free(&f.index);
 	return err;
 }
 
@@ -211,7 +287,9 @@ static int on_cell(void *arg, const struct cam_cell *c)
 		b->busiest = c->busy;
 	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
 		b->h->axis.due[at] += (uint32_t)c->by_cause[i];
-		if (cam_cause_is_loss((enum cam_cause)i))
+		if (i == CAM_CAUSE_SHED)
+			b->h->axis.shed[at] += (uint32_t)c->by_cause[i];
+		else if (cam_cause_is_loss((enum cam_cause)i))
 			b->h->axis.lost[at] += (uint32_t)c->by_cause[i];
 	}
 	return 0;
@@ -480,6 +558,7 @@ static int run(struct build *b, struct cam_source *source)
 	if (!err && !m.any)
 		err = -ENODATA;
 	b->near = m.first;
+	b->near_tasks = m.tasks;
 	if (!err)
 		err = plan_windows(b, source);
 	if (!err && !b->o->whole)

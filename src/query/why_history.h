@@ -6,7 +6,8 @@
  * Processes come from footers, where a window has one event type and nothing is filtered: no sample is read. Functions
  * need stacks: those of the windows nearest to what is asked about are read, up to a number of samples. A
  * process is known by pid and start time; its name is its main thread's, numbers of kernel threads left out
- * (kworker/3:1 is kworker). A function counts once in a stack, however often it is in it.
+ * (kworker/3:1 is kworker); processes that had less than 10 samples in a window are one there: alone none of them
+ * can matter. A function counts once in a stack, however often it is in it.
  */
 #pragma once
 #include "query/progress.h"
@@ -14,11 +15,15 @@
 #include "query/views.h"
 #include "query/why_axis.h"
 
+/* The pid of what stands for all processes of a name and cgroup that had next to no samples in a window. */
+#define CAM_WHY_REST INT32_MIN
+
 struct cam_why_process {
 	int32_t pid;
 	uint64_t start_ns;
 	uint32_t name, cgroup; /* strings of names; cgroup 0: not known */
 	uint32_t first, last;  /* seconds of the axis in which it was sampled */
+	uint32_t newest;       /* its last cell + 1 */
 	bool named;	       /* by its main thread */
 };
 
@@ -70,6 +75,9 @@ void cam_why_history_free(struct cam_why_history *h);
 /* The process of a task of a window's tables, by content. -ENOMEM, -E2BIG. */
 int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
 		       uint32_t *out);
+/* What stands for the small processes like this one. */
+int cam_why_rest_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
+		    uint32_t *out);
 int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
 			uint32_t *out);
 /* "kworker" of "kworker/u8:3": what a kernel thread's name says beside its number. */

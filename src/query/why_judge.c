@@ -7,6 +7,14 @@
 
 #define COARSE_MARGIN 1.25 /* above the best other moment */
 #define COARSE_LEAST  8.0
+#define COARSE_MOST   30.0
+/*
+ * Trouble that recurs fills the top of the history with its own scores, and would hide itself. A score is never
+ * held against more than this, and twice what nine of ten moments stay below.
+ */
+#define ENOUGH	   12.0
+#define MOST_ARE   0.1
+#define STOP_LEAST 4.0 /* a chance of 1 in 10,000, by its law */
 
 static int descending(const void *x, const void *y)
 {
@@ -124,15 +132,24 @@ static bool few(const struct cam_why_null *null, double share)
 
 static double threshold_of(const struct cam_why_null *null, double share)
 {
-	if (!few(null, share))
-		return quantile(null, share);
-	double top = null->n ? null->best[0] * COARSE_MARGIN : 0;
-	return top > COARSE_LEAST ? top : COARSE_LEAST;
+	double at = quantile(null, share), enough = 2 * quantile(null, MOST_ARE);
+	if (few(null, share)) {
+		at = null->n ? null->best[0] * COARSE_MARGIN : 0;
+		at = at > COARSE_LEAST ? at : COARSE_LEAST;
+		at = at < COARSE_MOST ? at : COARSE_MOST;
+	}
+	enough = enough > ENOUGH ? enough : ENOUGH;
+	return at < enough ? at : enough;
+}
+
+static double stop_threshold(const struct cam_why_judge *j)
+{
+	return fmax(STOP_LEAST, threshold_of(&j->stops, CAM_WHY_RARE_STOP));
 }
 
 double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
 {
-	return stop ? threshold_of(&j->stops, CAM_WHY_RARE_STOP)
+	return stop ? stop_threshold(j)
 		    : threshold_of(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);
 }
 
@@ -143,6 +160,8 @@ bool cam_why_judge_is_coarse(const struct cam_why_judge *j)
 
 bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_candidate *c)
 {
-	double share = c->stopped ? CAM_WHY_RARE_STOP : j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE;
+	double share = j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE;
+	if (c->stopped)
+		return c->score > stop_threshold(j);
 	return c->score > threshold_of(null_of(j, c), share);
 }

@@ -45,32 +45,57 @@ static int name_process(struct cam_why_history *h, const struct cam_tables *t,
 	return err;
 }
 
+static int find_process(struct cam_why_history *h, const struct cam_why_process *key, uint32_t *out)
+{
+	uint64_t hash = cam_hash_u64((uint32_t)key->pid, key->start_ns);
+	*out = cam_index_find(&h->process_index, hash, same_process, h->processes, key);
+	if (*out != CAM_INDEX_NONE)
+		return 0;
+	int err = cam_vec_reserve(&h->processes, &h->cap_processes, h->n_processes + 1,
+				  sizeof(*h->processes), MAX_THINGS);
+	if (!err)
+		err = cam_index_reserve(&h->process_index);
+	if (err)
+		return err;
+	*out = (uint32_t)h->n_processes++;
+	h->processes[*out] = *key;
+	cam_index_add(&h->process_index, hash, *out);
+	return 0;
+}
+
 int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
 		       uint32_t *out)
 {
 	const struct cam_task *k = &t->tasks[task];
+	struct cam_str_id cgroup;
+	int err = cam_string_intern(h->names, cam_string(t, k->cgroup), &cgroup);
 	struct cam_why_process key = {.pid = k->pid == CAM_PID_NONE ? k->tid : k->pid,
 				      .start_ns = k->start_ns,
+				      .cgroup = cgroup.v,
 				      .first = UINT32_MAX};
-	uint64_t hash = cam_hash_u64((uint32_t)key.pid, key.start_ns);
-	uint32_t at = cam_index_find(&h->process_index, hash, same_process, h->processes, &key);
-	if (at == CAM_INDEX_NONE) {
-		struct cam_str_id cgroup;
-		int err = cam_vec_reserve(&h->processes, &h->cap_processes, h->n_processes + 1,
-					  sizeof(*h->processes), MAX_THINGS);
-		if (!err)
-			err = cam_index_reserve(&h->process_index);
-		if (!err)
-			err = cam_string_intern(h->names, cam_string(t, k->cgroup), &cgroup);
-		if (err)
-			return err;
-		key.cgroup = cgroup.v;
-		at = (uint32_t)h->n_processes++;
-		h->processes[at] = key;
-		cam_index_add(&h->process_index, hash, at);
-	}
-	*out = at;
-	return name_process(h, t, k, &h->processes[at]);
+	if (!err)
+		err = find_process(h, &key, out);
+	return err ? err : name_process(h, t, k, &h->processes[*out]);
+}
+
+int cam_why_rest_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
+		    uint32_t *out)
+{
+	const struct cam_task *k = &t->tasks[task];
+	struct cam_str_id name, cgroup = {0};
+	struct cam_text comm = cam_why_name(cam_string(t, k->comm));
+	int err = cam_string_intern(h->names, comm.n ? comm : CAM_TEXT("[unknown]"), &name);
+	if (!err)
+		err = cam_string_intern(h->names, cam_string(t, k->cgroup), &cgroup);
+	if (err)
+		return err;
+	struct cam_why_process key = {.pid = CAM_WHY_REST,
+				      .start_ns = (uint64_t)name.v << 32 | cgroup.v,
+				      .name = name.v,
+				      .cgroup = cgroup.v,
+				      .named = true,
+				      .first = UINT32_MAX};
+	return find_process(h, &key, out);
 }
 
 static bool same_function(const void *rows, uint32_t id, const void *key)

@@ -8,7 +8,7 @@
  *				process of its name, second by second, while it did not live
  *	a function		history is where stacks were read
  *
- * In short histories (under an hour) a sum is no part of its own history, nor are its neighbours: they would
+ * In short histories (under 20 minutes) a sum is no part of its own history, nor are its neighbours: they would
  * hide it. In long ones that makes no difference, and the score depends on the value alone, so each
  * value is scored once.
  *
@@ -28,11 +28,11 @@
 
 #define GUARD	      6u
 #define YOUNG_SECONDS 60u
-#define LONG_HISTORY  3600u
+#define LONG_HISTORY  1200u
 #define MAX_FOUND     (1u << 20)
 #define STEADY_MEAN   8.0
 #define STEADY_LEAST  120u
-#define STOPPED_LEAST 20.0 /* samples missing */
+#define STOPPED_LEAST 10.0 /* samples missing */
 #define DAY_SECONDS   86400
 #define DAY_NEAR      600
 
@@ -318,7 +318,7 @@ static uint64_t peak_of(const struct cam_why_cell *c, size_t n)
 
 static bool young(const struct cam_why_process *p)
 {
-	return p->last - p->first < YOUNG_SECONDS;
+	return p->pid != CAM_WHY_REST && p->last - p->first < YOUNG_SECONDS;
 }
 
 /* A process without a history, held against the busiest of its name: in s->most, whose counts are filled. */
@@ -422,6 +422,8 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 		first = p->first < first ? p->first : first;
 		last = p->last > last ? p->last : last;
 		spread(s, of[i], s->sums, true);
+		if (p->pid == CAM_WHY_REST)
+			continue;
 		for (uint32_t k = s->starts[of[i]]; n > 1 && k < s->starts[of[i] + 1]; k++) {
 			const struct cam_why_cell *c = &s->h->by_process.v[k];
 			s->most[c->at] = c->n > s->most[c->at] ? c->n : s->most[c->at];
@@ -436,7 +438,7 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 	for (size_t i = 0; i < n && n > 1 && worth && !err; i++) {
 		const struct cam_why_process *p = &s->h->processes[of[i]];
 		const struct cam_why_cell *cells = s->h->by_process.v + s->starts[of[i]];
-		if (p->first == UINT32_MAX || young(p) ||
+		if (p->first == UINT32_MAX || p->pid == CAM_WHY_REST || young(p) ||
 		    peak_of(cells, s->starts[of[i] + 1] - s->starts[of[i]]) < CAM_WHY_FLOOR)
 			continue;
 		spread(s, of[i], s->own, true);

@@ -259,14 +259,14 @@ void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
 		cam_out_printf(out, ", functions with %s of it",
 			       cam_figure_duration(w->functions_s * CAM_NS_PER_SEC).s);
 	if (w->left_out)
-		cam_out_printf(out, ", without %" PRIu64 " windows that are too far away",
+		cam_out_printf(out, ", without %" PRIu64 " windows (too much to read)",
 			       w->left_out);
 	cam_out_printf(out, ": %" PRIu64 " moments as long as this one. ", w->moments);
 	if (w->coarse)
 		cam_out_printf(
 			out,
 			"That is a short history: what is rare in it is known roughly; a finding "
-			"must score %.1f, well above all of them.",
+			"must score %.1f.",
 			w->threshold);
 	else
 		cam_out_printf(out, "Of 100 of them 97 score less than %.1f.", w->threshold);

@@ -75,7 +75,7 @@ struct cam_recorder {
 	struct cam_meter meter;
 	struct cam_busiest busiest;
 	struct cam_shedder shedder;
-	uint32_t kernel_hz; /* what the kernel makes of the rate; 0: it was never asked */
+	uint32_t kernel_hz;	/* what the kernel makes of the rate; 0: it was never asked */
 	uint64_t sealer_cpu_ns; /* in the meter */
 	struct cam_notify notify;
 	char control_path[512];

@@ -64,7 +64,7 @@ struct cam_ledger {
 	struct cam_ledger_cpu *cpus[CAM_LEDGER_MAX_CPUS];
 	uint32_t n_cpus; /* the highest number + 1 */
 	uint32_t asked_hz, asked_hz_before;
-	uint32_t source_hz; /* what the source last said it has; 0: nothing yet */
+	uint32_t source_hz;  /* what the source last said it has; 0: nothing yet */
 	uint64_t asked_ns;   /* since when */
 	uint64_t cut_ns;     /* no row lies on both sides of it */
 	uint64_t settled_ns; /* all before is settled; CAM_TIME_NONE: nothing came yet */

@@ -29,8 +29,9 @@ struct build {
 	const struct cam_why_history_options *o;
 	uint8_t *plan; /* by window of the source: PLAN_… */
 	size_t n_windows;
-	size_t near;	  /* the window that is asked about */
-	uint64_t busiest; /* samples of a CPU in a second: the most there are */
+	size_t near_tasks; /* of the window that is asked about */
+	size_t near;	   /* the window that is asked about */
+	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
 	/* Of the window that is read. */
 	const struct cam_tables *tables;
 	uint32_t *process_of, *function_of; /* by task, function: + 1 */

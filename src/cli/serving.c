@@ -141,6 +141,20 @@ static int get_status(void *self, struct cam_buf *json)
 	return err > 0 ? -err : err;
 }
 
+/* The time of the directory: a window comes, goes and is replaced by a name in it. Two changes within a tick of
+ * its clock have the same: so one that is that new is not relied on. */
+static uint64_t stamp(void *self)
+{
+	const struct cam_serving *s = self;
+	struct stat st;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (stat(s->settings->store, &st) || st.st_mtim.tv_sec + 1 >= now.tv_sec)
+		return 0;
+	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec +
+	       (uint64_t)st.st_ino;
+}
+
 /* Users' names are not looked up: the resolver may load modules and ask servers, and this is a process
  * that faces the network. */
 static struct cam_select_world world(void *self)
@@ -246,6 +260,7 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 			  .windows = open_windows,
 			  .release = release_windows,
 			  .status = get_status,
+			  .stamp = stamp,
 			  .world = world},
 	};
 	err = cam_server_listen(&o, &s->server);

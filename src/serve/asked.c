@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/asked.h"
 
+#include "base/index.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +13,8 @@
 int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a,
 		      struct cam_source **out)
 {
+	/* First: what changes in between must not pass for what is listed. */
+	a->stamp = doors->stamp ? doors->stamp(doors->self) : 0;
 	int err = doors->windows(doors->self, out);
 	if (err)
 		cam_asked_failed(a, err);
@@ -81,6 +85,52 @@ bool cam_asked_selection(const struct cam_server_doors *doors, struct cam_source
 	cam_selection_free(s);
 	refuse(a, key, why[0] ? why : err == -ENOENT ? "no such parameter" : strerror(-err));
 	return false;
+}
+
+/* false: some of it may still change. */
+static bool hash_windows(struct cam_source *source, const struct cam_selection *s, uint64_t *h)
+{
+	size_t n = source->ops->count(source);
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_window_info *w, *next = NULL;
+		if (source->ops->info(source, i, &w))
+			return false;
+		if (i + 1 < n && source->ops->info(source, i + 1, &next))
+			next = NULL;
+		if (!cam_selection_may_touch(s, w, next))
+			continue;
+		if (!w->sealed)
+			return false;
+		*h = cam_hash_u64(*h ^ cam_hash(w->name.p, w->name.n), w->file_bytes);
+		*h = cam_hash_u64(*h ^ w->samples, w->pinned);
+	}
+	return true;
+}
+
+bool cam_asked_before(struct cam_source *source, const struct cam_request *q,
+		      const struct cam_selection *const *selections, size_t n, struct cam_answer *a)
+{
+	uint64_t h = cam_hash(q->path, strlen(q->path)) ^ a->stamp;
+	if (!a->stamp)
+		return false;
+	for (size_t i = 0; i < q->n_params; i++) {
+		const struct cam_param *p = &q->params[i];
+		if (strcmp(p->key, "token") != 0)
+			h = cam_hash_u64(h ^ cam_hash(p->key, strlen(p->key)),
+					 cam_hash(p->value, strlen(p->value)));
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct cam_selection *s = selections[i];
+		h = cam_hash_u64(h ^ (uint64_t)s->from_ns, (uint64_t)s->to_ns ^ s->clock);
+		h = cam_hash_u64(h, cam_hash(&s->boot_id, sizeof(s->boot_id)));
+		if (!hash_windows(source, s, &h))
+			return false;
+	}
+	snprintf(a->tag, sizeof(a->tag), "\"%016llx\"", (unsigned long long)h);
+	if (!cam_request_has(q, a->tag))
+		return false;
+	a->status = 304;
+	return true;
 }
 
 static int64_t now_ns(void)

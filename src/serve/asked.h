@@ -25,6 +25,14 @@ bool cam_asked_selection(const struct cam_server_doors *doors, struct cam_source
 			 const struct cam_request *q, const char *const *own, struct cam_answer *a,
 			 struct cam_selection *s);
 
+/*
+ * Whether who asks has this answer already: it is about sealed windows only, all the same as then. Answered
+ * (304) if so; else the answer has its tag, where it is about sealed windows only.
+ */
+bool cam_asked_before(struct cam_source *source, const struct cam_request *q,
+		      const struct cam_selection *const *selections, size_t n,
+		      struct cam_answer *a);
+
 /* A question may take this long, then it is given up (503). */
 #define CAM_ASKED_SECONDS 20
 

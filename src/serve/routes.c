@@ -13,10 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OK	    200u
-#define BAD_REQUEST 400u
-#define NOT_FOUND   404u
-#define UNAVAILABLE 503u
+#define OK	     200u
+#define NOT_MODIFIED 304u
+#define BAD_REQUEST  400u
+#define NOT_FOUND    404u
+#define UNAVAILABLE  503u
 
 const char *cam_request_value(const struct cam_request *q, const char *key)
 {
@@ -41,6 +42,24 @@ bool cam_request_number(const struct cam_request *q, const char *key, uint64_t l
 		n = n * 10 + (uint64_t)(value[i] - '0');
 	*out = n;
 	return n >= least && n <= most;
+}
+
+/* "W/"x", "y"": a list, in which weak ones count as well. */
+bool cam_request_has(const struct cam_request *q, const char *tag)
+{
+	const char *at = q->has_tag;
+	size_t n = strlen(tag);
+	while (at && *at) {
+		at += strspn(at, " ,");
+		at += !strncmp(at, "W/", 2) ? 2 : 0;
+		size_t length = strcspn(at, ",");
+		while (length && at[length - 1] == ' ')
+			length--;
+		if (length == n && !memcmp(at, tag, n))
+			return true;
+		at += strcspn(at, ",");
+	}
+	return false;
 }
 
 bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a)
@@ -79,6 +98,7 @@ void cam_answer_error(struct cam_answer *a, unsigned status, const char *words)
 	struct cam_out out;
 	struct cam_json j;
 	cam_buf_clear(&a->body);
+	a->tag[0] = '\0';
 	a->type = "application/json";
 	a->status = status;
 	begin(&out, &j, a);
@@ -161,9 +181,10 @@ static void answer_health(const struct cam_server_doors *doors, const struct cam
 {
 	struct cam_out out;
 	struct cam_json j;
-	(void)doors;
-	if (!cam_request_only(q, none, a))
+	struct cam_source *source;
+	if (!cam_request_only(q, none, a) || cam_asked_windows(doors, a, &source))
 		return;
+	doors->release(doors->self, source);
 	begin(&out, &j, a);
 	cam_json_bool(&j, "ok", true);
 	end(&out, &j, a);
@@ -188,6 +209,7 @@ static const struct {
 		       struct cam_answer *a);
 } routes[] = {
 	{"/healthz", answer_health},
+	{"/metrics", cam_answer_metrics},
 	{"/api/live", answer_live},
 	{"/api/export", cam_answer_export},
 	{"/api/grafana/flame", cam_answer_grafana},
@@ -203,6 +225,33 @@ static const struct {
 	{"/api/events", cam_answer_events},
 };
 
+#define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
+_Static_assert(N_ROUTES + 2 <= CAM_TALLY_PATHS, "each path is counted");
+
+static const struct cam_asset *find_asset(const char *path)
+{
+	for (size_t i = 0; i < cam_n_assets; i++)
+		if (!strcmp(path, cam_assets[i].path))
+			return &cam_assets[i];
+	return NULL;
+}
+
+unsigned cam_route_number(const char *path)
+{
+	for (size_t i = 0; i < N_ROUTES; i++)
+		if (!strcmp(path, routes[i].path))
+			return (unsigned)i + 2;
+	return find_asset(path) ? 1 : 0;
+}
+
+const char *cam_route_name(unsigned number)
+{
+	return number == 0	       ? "other"
+	       : number == 1	       ? "page"
+	       : number - 2 < N_ROUTES ? routes[number - 2].path
+				       : NULL;
+}
+
 bool cam_route_is_apart(const char *path)
 {
 	return !strcmp(path, "/api/live") || !strcmp(path, "/api/export");
@@ -211,18 +260,16 @@ bool cam_route_is_apart(const char *path)
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
 	       struct cam_answer *a)
 {
-	for (size_t i = 0; i < cam_n_assets; i++) {
-		if (!strcmp(q->path, cam_assets[i].path)) {
-			a->asset = &cam_assets[i];
-			a->status = OK;
-			return;
-		}
+	unsigned number = cam_route_number(q->path);
+	if (number > 1) {
+		routes[number - 2].answer(doors, q, a);
+	} else if (number == 1) {
+		a->asset = find_asset(q->path);
+		snprintf(a->tag, sizeof(a->tag), "%s", a->asset->tag);
+		if (cam_request_has(q, a->tag))
+			a->asset = NULL;
+		a->status = a->asset ? OK : NOT_MODIFIED;
+	} else {
+		cam_answer_error(a, NOT_FOUND, "no such path; docs/http-api.md lists them");
 	}
-	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-		if (!strcmp(q->path, routes[i].path)) {
-			routes[i].answer(doors, q, a);
-			return;
-		}
-	}
-	cam_answer_error(a, NOT_FOUND, "no such path; docs/http-api.md lists them");
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/json.h"
 #include "serve/server.h"
+#include "serve/tally.h"
 
 #include <stdatomic.h>
 
@@ -18,6 +19,7 @@ struct cam_param {
 struct cam_news;
 struct cam_shared {
 	struct cam_news *news;
+	struct cam_tally tally;
 	atomic_uint exports;  /* that are being written */
 	atomic_bool stopping; /* nobody is to be waited for any more */
 };
@@ -25,7 +27,8 @@ struct cam_shared {
 struct cam_request {
 	const char *path;
 	struct cam_shared *shared;
-	bool head; /* the body is not wanted */
+	bool head;	     /* the body is not wanted */
+	const char *has_tag; /* If-None-Match; NULL: not sent */
 	struct cam_param params[CAM_PARAMS_MAX];
 	size_t n_params;
 };
@@ -36,6 +39,8 @@ struct cam_answer {
 	struct cam_buf body;
 	const struct cam_asset *asset; /* instead of a body: a file of the page */
 	struct cam_stream *stream;     /* instead of a body: it comes bit by bit */
+	uint64_t stamp;		       /* the store's, before its windows were listed */
+	char tag[24];		       /* not "": an ETag, of an answer that may be kept */
 	char file[64];		       /* not "": to be saved under this name */
 };
 
@@ -43,6 +48,9 @@ struct cam_answer {
 void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
 	       struct cam_answer *a);
 
+/* The number of a path, for the tally: 0: there is no such path. NULL: no such number. */
+unsigned cam_route_number(const char *path);
+const char *cam_route_name(unsigned number);
 /* Whether a path has places of its own: it takes none of those that questions have, and may take long. */
 bool cam_route_is_apart(const char *path);
 
@@ -51,6 +59,8 @@ const char *cam_request_value(const struct cam_request *q, const char *key);
 /* A whole number of it in least … most, `usual` where it is not given; false: it is something else. */
 bool cam_request_number(const struct cam_request *q, const char *key, uint64_t least, uint64_t most,
 			uint64_t usual, uint64_t *out);
+/* Whether whoever asks has the answer with this tag already. */
+bool cam_request_has(const struct cam_request *q, const char *tag);
 /* Whether there is no parameter but these (NULL-terminated). false: answered (400). */
 bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a);
 /* {"error": words}; instead of whatever is there. No memory for it: the status alone. */

@@ -95,7 +95,6 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 				   const char *(*extra)[2], size_t n_extra)
 {
 	static const char *const always[][2] = {
-		{"Cache-Control", "no-store"},
 		{"X-Content-Type-Options", "nosniff"},
 		{"Content-Security-Policy",
 		 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -118,7 +117,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 		cam_buf_free(&a->body);
 		return MHD_NO;
 	}
-	MHD_add_response_header(r, "Content-Type", a->asset ? a->asset->type : a->type);
+	if (a->status != MHD_HTTP_NOT_MODIFIED)
+		MHD_add_response_header(r, "Content-Type", a->asset ? a->asset->type : a->type);
+	MHD_add_response_header(r, "Cache-Control", a->tag[0] ? "private, no-cache" : "no-store");
 	if (a->asset)
 		MHD_add_response_header(r, "Content-Encoding", "gzip");
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
@@ -166,33 +167,60 @@ static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char
 	return MHD_YES;
 }
 
-static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url,
-			    bool head)
+static uint64_t now_ns(void)
 {
-	struct cam_request q = {.path = url, .shared = &s->shared, .head = head};
-	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
-	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
-		return refuse(c, MHD_HTTP_BAD_REQUEST, "too many parameters");
-	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
-	bool apart = cam_route_is_apart(url);
-	if (!apart && !take_turn(s))
-		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many questions at a time");
-	cam_route(&s->doors, &q, &a);
-	if (!apart)
-		end_turn(s);
-	char file[sizeof(a.file) + 32];
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static enum MHD_Result turn_away(struct cam_server *s, struct MHD_Connection *c, const char *url,
+				 unsigned status, const char *words)
+{
+	cam_tally_add(&s->shared.tally, cam_route_number(url), status, 0);
+	return refuse(c, status, words);
+}
+
+static enum MHD_Result send_route(struct MHD_Connection *c, struct cam_answer *a)
+{
+	char file[sizeof(a->file) + 32];
 	const char *extra[2][2];
 	size_t n = 0;
-	if (a.asset)
-		extra[n][0] = "ETag", extra[n++][1] = a.asset->tag;
-	if (a.file[0]) {
-		snprintf(file, sizeof(file), "attachment; filename=\"%s\"", a.file);
+	if (a->tag[0] && (a->status == MHD_HTTP_OK || a->status == MHD_HTTP_NOT_MODIFIED))
+		extra[n][0] = MHD_HTTP_HEADER_ETAG, extra[n++][1] = a->tag;
+	if (a->file[0]) {
+		snprintf(file, sizeof(file), "attachment; filename=\"%s\"", a->file);
 		extra[n][0] = "Content-Disposition", extra[n++][1] = file;
 	}
 	/* Whoever writes it may need longer for the next bytes than an idle connection is kept. */
-	if (a.stream)
+	if (a->stream)
 		MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STREAM_TIMEOUT_S);
-	return send_answer(c, &a, extra, n);
+	return send_answer(c, a, extra, n);
+}
+
+static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url,
+			    bool head)
+{
+	struct cam_request q = {
+		.path = url,
+		.shared = &s->shared,
+		.head = head,
+		.has_tag = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
+	};
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
+	bool apart = cam_route_is_apart(url);
+	uint64_t begun = now_ns();
+	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
+		return turn_away(s, c, url, MHD_HTTP_BAD_REQUEST, "too many parameters");
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
+	if (!apart && !take_turn(s))
+		return turn_away(s, c, url, MHD_HTTP_SERVICE_UNAVAILABLE,
+				 "too many questions at a time");
+	cam_route(&s->doors, &q, &a);
+	if (!apart)
+		end_turn(s);
+	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - begun);
+	return send_route(c, &a);
 }
 
 struct header_check {
@@ -256,14 +284,14 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 	case CAM_GUARD_ENTER:
 		return enter(s, c);
 	case CAM_GUARD_NOT_OURS:
-		return refuse(c, 421, "this server does not answer for that host");
+		return turn_away(s, c, url, 421, "this server does not answer for that host");
 	case CAM_GUARD_NO_TOKEN:
-		return refuse(c, MHD_HTTP_UNAUTHORIZED,
-			      "a token is needed; the address that perfcam printed has it");
+		return turn_away(s, c, url, MHD_HTTP_UNAUTHORIZED,
+				 "a token is needed; the address that perfcam printed has it");
 	case CAM_GUARD_FOREIGN:
-		return refuse(c, MHD_HTTP_FORBIDDEN, "another site may not ask");
+		return turn_away(s, c, url, MHD_HTTP_FORBIDDEN, "another site may not ask");
 	case CAM_GUARD_METHOD:
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+		return turn_away(s, c, url, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
 	}
 	return MHD_NO;
 }

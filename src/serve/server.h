@@ -25,6 +25,8 @@ struct cam_server_doors {
 	void (*release)(void *self, struct cam_source *source);
 	/* The recorder's status as JSON; NULL: there is none to ask. Negative errno: why not. */
 	int (*status)(void *self, struct cam_buf *json);
+	/* Another number when a window was added, replaced or removed; 0: not known, or just now. NULL: never. */
+	uint64_t (*stamp)(void *self);
 	/* Now, the local zone and users' names, for what is asked in words. */
 	struct cam_select_world (*world)(void *self);
 };

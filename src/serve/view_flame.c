@@ -128,12 +128,15 @@ static bool build_asked(const struct cam_server_doors *doors, const struct cam_r
 		return false;
 	}
 	if (cam_asked_selection(doors, source, q, own, a, &s)) {
+		const struct cam_selection *all[] = {&s};
 		cam_asked_deadline_begin(&deadline);
-		int err = build(source, &s, &shape, &deadline.progress, f);
+		if (!cam_asked_before(source, q, all, 1, a)) {
+			int err = build(source, &s, &shape, &deadline.progress, f);
+			built = !err;
+			if (err)
+				cam_asked_failed(a, err);
+		}
 		cam_selection_free(&s);
-		built = !err;
-		if (err)
-			cam_asked_failed(a, err);
 	}
 	cam_reshape_free(&shape.reshape);
 	doors->release(doors->self, source);
@@ -284,7 +287,9 @@ void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_requ
 	}
 	if (cam_asked_selection(doors, k.source, q, diff_own, a, &k.after)) {
 		if (cam_asked_selection(doors, k.source, &earlier, diff_own, a, &k.before)) {
-			send_comparison(&k, a);
+			const struct cam_selection *both[] = {&k.before, &k.after};
+			if (!cam_asked_before(k.source, q, both, 2, a))
+				send_comparison(&k, a);
 			cam_selection_free(&k.before);
 		}
 		cam_selection_free(&k.after);

@@ -123,14 +123,17 @@ void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_r
 		cam_asked_deadline_begin(&deadline);
 		o.progress = &deadline.progress;
 		o.paint = cam_request_value(q, "paint") ? &paint : NULL;
-		int err = cam_heatmap_build(source, &s, &o, &h);
-		cam_selection_free(&s);
-		if (err) {
-			cam_asked_failed(a, err);
-		} else {
-			send_heatmap(&h, a);
-			cam_heatmap_free(&h);
+		const struct cam_selection *all[] = {&s};
+		if (!cam_asked_before(source, q, all, 1, a)) {
+			int err = cam_heatmap_build(source, &s, &o, &h);
+			if (err) {
+				cam_asked_failed(a, err);
+			} else {
+				send_heatmap(&h, a);
+				cam_heatmap_free(&h);
+			}
 		}
+		cam_selection_free(&s);
 	}
 	cam_selection_free(&paint);
 	doors->release(doors->self, source);

@@ -109,6 +109,12 @@ void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_
 		return;
 	}
 	cam_asked_deadline_begin(&deadline);
+	const struct cam_selection span = {.clock = CAM_SELECT_WALL, .from_ns = from, .to_ns = to};
+	const struct cam_selection *all[] = {&span};
+	if (cam_asked_before(source, q, all, 1, a)) {
+		doors->release(doors->self, source);
+		return;
+	}
 	int err = cam_overview_build(source, from, to, bins, &deadline.progress, &o);
 	doors->release(doors->self, source);
 	if (err) {

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import struct
 import subprocess
 import urllib.parse
@@ -82,3 +83,34 @@ def make_store(store, text):
 def memory_mb(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) / 1024
+
+
+def read_metrics(text):
+    """The text format 0.0.4 of Prometheus, by its description: {(name, labels): value}. What breaks a rule of it raises."""
+    types, values, last = {}, {}, None
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name = line.split(" ", 3)[2]
+            assert name not in types and len(line.split(" ", 3)) == 4, line
+            last = name
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name == last and kind in ("counter", "gauge", "histogram"), line
+            types[name] = kind
+        else:
+            m = re.fullmatch(r'([a-z_:][a-z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?|\+Inf|NaN)', line)
+            assert m, line
+            base = re.sub(r"_(bucket|sum|count)$", "", m[1]) if types.get(last) == "histogram" else m[1]
+            assert base == last, (line, last)  # the lines of a metric stand together
+            assert types[base] != "counter" or base.endswith("_total"), line
+            labels = tuple(sorted(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', m[2] or "")))
+            assert (m[1], labels) not in values, line
+            values[m[1], labels] = float(m[3])
+    for (name, labels), value in values.items():
+        if name.endswith("_bucket") and dict(labels)["le"] == "+Inf":
+            rest = tuple(x for x in labels if x[0] != "le")
+            assert values[name[:-7] + "_count", rest] == value, (name, labels)
+            series = sorted((float(dict(k[1])["le"]), v) for k, v in values.items() if k[0] == name and tuple(x for x in k[1] if x[0] != "le") == rest)
+            assert all(a[1] <= b[1] for a, b in zip(series, series[1:])), series
+    return values

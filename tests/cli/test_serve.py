@@ -210,6 +210,96 @@ class Live(unittest.TestCase):
         self.assertLess(time.monotonic() - begun, 3)
 
 
+class Metrics(unittest.TestCase):
+    def test_what_is_counted(self):
+        own = served.Server(store)
+        self.addCleanup(own.stop)
+        known = own.json("/api/store")
+        own.ask("/api/flame?pid=x")
+        own.ask("/nothing/../of/that?name")
+        own.ask("/api/flame", Host="evil.example")
+        for _ in range(3):
+            own.ask("/api/flame")
+        status, headers, body = own.ask("/metrics")
+        self.assertEqual((status, headers["content-type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        m = served.read_metrics(body.decode())
+        for name in ("windows", "samples", "bytes"):
+            self.assertEqual(m["perfcam_store_" + name, ()], known[name])
+        self.assertEqual(m["perfcam_recorder_up", ()], 0)
+        self.assertAlmostEqual(m["perfcam_store_newest_timestamp_seconds", ()], float(known["to"]), places=2)
+        def requests(path, code):
+            return m.get(("perfcam_http_requests_total", (("code", str(code)), ("path", path))), 0)
+        self.assertEqual([requests("/api/flame", c) for c in (200, 400, 421)], [3, 1, 1])
+        self.assertEqual(requests("other", 404), 1)
+        self.assertEqual(m["perfcam_http_request_seconds_count", (("path", "/api/flame"),)], 5)
+        self.assertGreater(m["perfcam_server_cpu_seconds_total", ()], 0)
+        self.assertGreater(m["perfcam_server_peak_resident_bytes", ()], 1 << 20)
+        again = served.read_metrics(own.ask("/metrics")[2].decode())
+        self.assertEqual(again["perfcam_http_requests_total", (("code", "200"), ("path", "/metrics"))], 1)
+        if own.token:
+            self.assertEqual(own.ask("/metrics", Authorization=None)[0], 401)
+
+    def test_a_recorder_that_says_nonsense(self):
+        for said in (b"[1,2", b"{}", b'{"processes":[{"name":"a\\"b{} 1\\n"},7],"by_cause":[],"samples":-3}', b"\xff"):
+            odd = served.make_store(tempfile.mkdtemp(dir=folder), text)
+            with fake_recorder.FakeRecorder(odd, lambda *a, said=said: (0, said)) as r:
+                os.chmod(r.path, 0o666)
+                own = served.Server(odd)
+                m = served.read_metrics(own.ask("/metrics")[2].decode(errors="replace"))
+                own.stop()
+            self.assertEqual(m["perfcam_recorder_up", ()], said[:1] == b"{")
+
+    def test_health_is_looked_at(self):
+        gone = served.make_store(os.path.join(folder, "gone"), text)
+        own = served.Server(gone)
+        self.addCleanup(own.stop)
+        self.assertEqual(own.json("/healthz"), {"ok": True})
+        os.chmod(gone, 0)  # not for the server, who is nobody
+        if os.geteuid() == 0:
+            status, _, body = own.ask("/healthz", Authorization=None)
+            self.assertEqual((status, "error" in json.loads(body)), (503, True))
+        os.chmod(gone, 0o755)
+        self.assertEqual(own.ask("/healthz", Authorization=None)[0], 200)
+
+
+class Unchanged(unittest.TestCase):
+    """What is about sealed windows only need not be sent twice."""
+
+    def test_tags(self):
+        times = f"from=@{scene.START + 3}&to=@{scene.START + 9}"
+        own = served.Server(served.make_store(os.path.join(folder, "tags"), text))
+        self.addCleanup(own.stop)
+        paths = (f"/api/flame?{times}", f"/api/flame?{times}&comm=zstd", f"/api/heatmap?{times}", f"/api/timeline?{times}&bins=10",
+                 f"/api/diff?{times}&before-from=@{scene.START}&before-to=@{scene.START + 3}", "/api/flame")
+        self.assertNotIn("etag", own.ask(paths[0])[1])  # the store is too new: it might change in the same tick
+        time.sleep(2.1)
+        tags = {}
+        for path in paths:
+            status, headers, body = own.ask(path)
+            self.assertEqual((status, headers["cache-control"]), (200, "private, no-cache"), path)
+            tags[path] = headers["etag"]
+            for sent in (headers["etag"], 'W/"x", ' + headers["etag"] + " ", "W/" + headers["etag"]):
+                status, headers, body = own.ask(path, If_None_Match=sent)
+                self.assertEqual((status, body, headers["etag"]), (304, b"", tags[path]), (path, sent))
+            self.assertEqual(own.ask(path, If_None_Match='"0123456789abcdef"')[0], 200)
+        self.assertEqual(len(set(tags.values())), len(paths))
+        for path in ("/api/store", "/api/windows", "/api/flame?pid=x"):
+            headers = own.ask(path)[1]
+            self.assertEqual((headers["cache-control"], headers.get("etag")), ("no-store", None))
+        later, _ = scene.make(seed=6, seconds=5, cpus=2)
+        served.make_store(os.path.join(folder, "tags"), later.replace(f"= {scene.START}.".encode(), f"= {scene.START + 3600}.".encode()))
+        time.sleep(2.1)
+        for path in paths:
+            status, headers, _ = own.ask(path, If_None_Match=tags[path])
+            self.assertEqual(status, 200, path)
+            self.assertNotEqual(headers["etag"], tags[path])
+
+    def test_the_page_itself(self):
+        for path in ("/", "/assets/page.js"):
+            status, headers, _ = server.ask(path)
+            self.assertEqual(server.ask(path, If_None_Match=headers["etag"])[::2], (304, b""))
+
+
 class Documented(unittest.TestCase):
     """Each example of docs/http-api.md is run as it stands there, on another port; what it shows as its output comes."""
 

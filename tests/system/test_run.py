@@ -13,6 +13,7 @@ import threading
 import time
 
 import support
+import served
 
 
 class Run(support.Case):
@@ -68,6 +69,16 @@ class Run(support.Case):
             self.assertNotIn(b"windows\":[{", body)
         self.assertIn(self.ask("/api/windows?token=" + "x" * len(self.token), token=False)[0],
                       (401, 403))
+
+    def test_metrics(self):
+        def read():
+            return served.read_metrics(self.ask("/metrics")[1].decode())
+        first = read()
+        self.assertEqual(first["perfcam_recorder_up", ()], 1)
+        self.assertTrue(support.wait_until(lambda: read()["perfcam_recorder_samples_total", ()] > first["perfcam_recorder_samples_total", ()]))
+        causes = {dict(labels)["cause"] for name, labels in first if name == "perfcam_recorder_missed_samples_total"}
+        self.assertLessEqual({"idle", "shed", "disk_full"}, {c.replace("-", "_") for c in causes})
+        self.assertGreater(read()["perfcam_process_resident_bytes", (("process", "recorder"),)], 1 << 20)
 
     def test_it_answers_its_own_name_only(self):
         self.assertEqual(self.ask("/api/windows", host="evil.example")[0], 421)
@@ -140,6 +151,11 @@ class Run(support.Case):
             self.assertTrue(line)
             if line.startswith(b"data: ") and json.loads(line[6:])["to"]:  # it begins with nothing
                 told.append((time.monotonic(), json.loads(line[6:])))
+        c.close()
+        c.request("GET", "/api/flame?token=" + self.token)
+        r = c.getresponse()
+        r.read()
+        self.assertEqual((r.status, r.getheader("etag")), (200, None))  # it still changes
         c.close()
         self.assertLess(told[3][0] - told[0][0], 6)
         self.assertGreater(told[3][1]["samples"], told[0][1]["samples"])

@@ -44,12 +44,17 @@ static struct cam_select_world world(void *self)
 
 static struct cam_server_doors doors(int *err)
 {
-	return (struct cam_server_doors){err, make_source, release, NULL, world};
+	return (struct cam_server_doors){
+		.self = err, .windows = make_source, .release = release, .world = world};
 }
 
-static const char *const paths[] = {"/healthz",	    "/api/windows",  "/api/status", "/api/store",
-				    "/api/time",    "/api/timeline", "/api/flame",  "/api/diff",
-				    "/api/heatmap", "/api/counters", "/api/events"};
+static struct cam_shared shared;
+
+static const char *const paths[] = {"/healthz",	    "/metrics",	     "/api/grafana/flame",
+				    "/api/windows", "/api/status",   "/api/store",
+				    "/api/time",    "/api/timeline", "/api/flame",
+				    "/api/diff",    "/api/heatmap",  "/api/counters",
+				    "/api/events"};
 
 /* Whatever does not fit into memory is answered by its status, at the latest. */
 static void test_no_room_for_an_answer(void **state)
@@ -64,7 +69,7 @@ static void test_no_room_for_an_answer(void **state)
 		assert_int_equal(a.body.len, 0);
 		cam_buf_free(&a.body);
 		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-			struct cam_request q = {.path = paths[i]};
+			struct cam_request q = {.path = paths[i], .shared = &shared};
 			a = (struct cam_answer){.body = CAM_BUF(room)};
 			cam_route(&d, &q, &a);
 			assert_true(a.status >= 400 || a.body.len);
@@ -77,7 +82,8 @@ static void test_no_room_for_an_answer(void **state)
 static unsigned ask(const struct cam_server_doors *d, const char *path, const char *key,
 		    const char *value, char text[256])
 {
-	struct cam_request q = {.path = path, .params = {{key, value}}, .n_params = key != NULL};
+	struct cam_request q = {
+		.path = path, .shared = &shared, .params = {{key, value}}, .n_params = key != NULL};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
 	cam_route(d, &q, &a);
 	size_t n = a.body.len < 255 ? a.body.len : 255;

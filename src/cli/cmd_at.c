@@ -150,38 +150,11 @@ static void put_json(const struct cam_moment *m, const struct cam_selection *s, 
 	cam_out_str(out, "\n");
 }
 
-/* Nothing recorded then: what there is instead. */
-static int say_nothing(const struct at_arguments *a, const struct cam_seen *seen)
-{
-	struct cam_source *s = a->v.in.source;
-	const struct cam_window_info *first = NULL, *last = NULL, *w;
-	char from[48], to[48];
-	for (size_t i = 0, n = s->ops->count(s); i < n; i++) {
-		if (s->ops->info(s, i, &w) || w->realtime_ns == INT64_MIN)
-			continue;
-		if (!first || w->realtime_ns < first->realtime_ns)
-			first = w;
-		if (!last || w->realtime_ns > last->realtime_ns)
-			last = w;
-	}
-	if (seen->unplaced)
-		return cam_failed(
-			"%s: it has no wall times; boot+… may help, folded stacks have none",
-			a->v.in.name);
-	if (!first)
-		return cam_failed("%s: nothing was recorded then", a->v.in.name);
-	cam_show_realtime(first->realtime_ns, from, sizeof(from));
-	cam_show_realtime(last->realtime_ns + (int64_t)(last->end_ns - last->start_ns), to,
-			  sizeof(to));
-	return cam_failed("%s: nothing was recorded then; there is %s to %s, see perfcam ls",
-			  a->v.in.name, from, to);
-}
-
 static int show(struct at_arguments *a, const struct cam_moment *m)
 {
 	const struct cam_seen *seen = &m->processes.seen;
 	if (!seen->windows && !seen->dead_ns && !seen->unreadable)
-		return say_nothing(a, seen);
+		return cam_viewing_nothing(&a->v, seen);
 	struct cam_output *output = cam_output_open(a->v.out);
 	if (!output)
 		return CAM_EXIT_FAILED;

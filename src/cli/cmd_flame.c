@@ -3,6 +3,7 @@
 #include "cli/flame_series.h"
 #include "cli/flame_show.h"
 #include "cli/heading.h"
+#include "cli/output.h"
 #include "cli/picking.h"
 #include "cli/progress_bar.h"
 #include "cli/reading.h"
@@ -23,7 +24,7 @@ struct flame_arguments {
 	struct cam_filter_options filters;
 	struct cam_reshape_options shape;
 	struct cam_flame_look look;
-	const char *out, *weight, *color, *every;
+	const char *out, *weight, *color, *every, *argument;
 	unsigned top;
 	bool json, text, flamechart;
 };
@@ -51,10 +52,7 @@ static int show_nothing(const struct work *w, const struct cam_flame_show *how,
 		return status;
 	if (f->seen.samples && w->shape.focus.n)
 		return cam_failed("%s: no frame matches --focus", w->in.name);
-	if (f->seen.idle)
-		return cam_failed("%s: nothing but %llu idle samples: --idle shows them",
-				  w->in.name, (unsigned long long)f->seen.idle);
-	return cam_failed("%s: no samples in the selection", w->in.name);
+	return cam_picking_nothing(&w->in, &f->seen);
 }
 
 /* The samples as they are to be seen. */
@@ -175,7 +173,7 @@ static int show_series(struct work *w)
 		n += drawn;
 	}
 	if (!worst && !n)
-		return cam_failed("%s: no samples in the selection", w->in.name);
+		return cam_picking_nothing(&w->in, &(struct cam_seen){0});
 	return worst;
 }
 
@@ -194,6 +192,9 @@ static int check_output(const struct flame_arguments *a, struct cam_flame_show *
 		     : a->out		    ? CAM_FLAME_SVG
 					    : CAM_FLAME_TEXT;
 	show->json = a->json && !to_stdout && show->form != CAM_FLAME_JSON;
+	if (!to_stdout &&
+	    (cam_output_is_foreign(a->out) || cam_text_ends(cam_text_of(a->out), CAM_TEXT(".png"))))
+		return cam_usage("flame draws .svg and .html (.json, .txt), not '%s'", a->out);
 	if (show->form == CAM_FLAME_TEXT && !a->text && to_stdout && !show->terminal.is)
 		return cam_usage(
 			"a picture needs a file: -o X.svg or X.html (--text draws it here)");
@@ -229,7 +230,7 @@ static int flame(struct flame_arguments *a)
 	int status = check(a, &w), read_status = CAM_EXIT_OK;
 	cam_selection_init(&w.selection);
 	if (!status)
-		status = cam_picking_select(&a->range, &a->filters, &w.selection);
+		status = cam_picking_select_at(&a->range, a->argument, &a->filters, &w.selection);
 	if (!status)
 		read_status = cam_reading_open(&a->from, &w.in);
 	if (!status && (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE)) {
@@ -296,7 +297,8 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest)
-		return cam_usage("flame takes no argument '%s'; for a file use -i", argv[0]);
+	if (n_rest > 1)
+		return cam_usage("flame takes one time or window, not also '%s'", argv[1]);
+	a.argument = n_rest ? argv[0] : NULL;
 	return flame(&a);
 }

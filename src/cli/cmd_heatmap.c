@@ -27,7 +27,7 @@ struct heatmap_arguments {
 	struct cam_reading_options from;
 	struct cam_range_options range;
 	struct cam_filter_options filters;
-	const char *out, *mode, *step, *scale, *paint, *title, *colour, *theme;
+	const char *argument, *out, *mode, *step, *scale, *paint, *title, *colour, *theme;
 	unsigned rows, width;
 	bool json;
 	/* Made of them. */
@@ -79,6 +79,8 @@ static int find_form(struct heatmap_arguments *a)
 		a->form = FORM_PNG;
 	if (a->json && a->out && (name_ends(a->out, ".svg") || name_ends(a->out, ".png")))
 		return cam_usage("-o %s and --json exclude each other", a->out);
+	if (a->out && !a->json && (cam_output_is_foreign(a->out) || name_ends(a->out, ".html")))
+		return cam_usage("heatmap draws .svg and .png (.txt), not '%s'", a->out);
 	return CAM_EXIT_OK;
 }
 
@@ -188,7 +190,7 @@ static int refuse(const struct heatmap_arguments *a, const struct cam_reading *i
 				  "none; there is no heatmap of that",
 				  in->name);
 	if (err == -ENODATA)
-		return cam_failed("%s: no window of that time", in->name);
+		return cam_picking_nothing(in, &(struct cam_seen){0});
 	if (err == -E2BIG && a->step)
 		return cam_failed("--step %s: more than %u columns; take a larger step, a shorter "
 				  "time, or no step at all",
@@ -254,7 +256,7 @@ static int find_paint(struct heatmap_arguments *a)
 static int heatmap(struct heatmap_arguments *a)
 {
 	struct cam_selection s;
-	int status = cam_picking_select(&a->range, &a->filters, &s);
+	int status = cam_picking_select_at(&a->range, a->argument, &a->filters, &s);
 	if (!status)
 		status = find_paint(a);
 	else
@@ -309,8 +311,9 @@ int cam_cmd_heatmap(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest)
-		return cam_usage("heatmap takes no argument '%s'; for a file use -i", argv[0]);
+	if (n_rest > 1)
+		return cam_usage("heatmap takes one time or window, not also '%s'", argv[1]);
+	a.argument = n_rest ? argv[0] : NULL;
 	status = find_form(&a);
 	if (!status)
 		status = find_look(&a);

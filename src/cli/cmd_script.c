@@ -69,8 +69,9 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest)
-		return cam_usage("script takes no argument '%s'", argv[0]);
+	if (n_rest > 1)
+		return cam_usage("script takes one time or window, not also '%s'", argv[1]);
+	a.what.argument = n_rest ? argv[0] : NULL;
 	struct cam_perf_script_options o;
 	status = parse_fields(&a, &o);
 	if (status)

@@ -75,7 +75,7 @@ int cam_exporting_open(const struct cam_exporting_options *o, const char *events
 	*x = (struct cam_exporting){.out_name = o->out ? o->out : "standard output"};
 	if (events)
 		filters.event_type = (struct cam_option_list){.values = {events}, .n = 1};
-	int status = cam_picking_select(&o->range, &filters, &x->selection);
+	int status = cam_picking_select_at(&o->range, o->argument, &filters, &x->selection);
 	x->selection.with_idle = !filters.no_idle;
 	if (!status)
 		status = x->read_status = cam_reading_open(&from, &x->in);
@@ -94,6 +94,7 @@ int cam_exporting_open(const struct cam_exporting_options *o, const char *events
 }
 
 struct noting {
+	uint64_t windows;
 	struct cam_exporter *to;
 	int error;
 };
@@ -102,6 +103,7 @@ static int add_and_note(void *to, struct cam_window *w, const struct cam_row_fil
 {
 	struct noting *n = to;
 	int err = cam_exporter_add(n->to, w, rows);
+	n->windows++;
 	n->error = n->error ? n->error : err;
 	return err;
 }
@@ -117,7 +119,7 @@ int cam_exporting_write(struct cam_exporting *x, struct cam_exporter *e, const c
 	if (worst != CAM_EXIT_FAILED && !st.samples && st.folded)
 		return cam_failed("%s: folded stacks are counts; %s", x->in.name, what);
 	if (worst != CAM_EXIT_FAILED && !st.samples)
-		return cam_failed("%s: no samples in the selection", x->in.name);
+		return cam_picking_nothing(&x->in, &(struct cam_seen){.windows = noting.windows});
 	int err = worst == CAM_EXIT_FAILED ? 0 : cam_exporter_finish(e);
 	err = err ? err : cam_output_stream(x->output)->error;
 	if (err)

@@ -41,14 +41,14 @@ static const struct cam_verb verbs[] = {
 	 "[-s KEYS] [-g caller|callee] [--no-children] [-n] [-i FILE | --store DIR] [--last 60s …]",
 	 "Call chains as text, in the layout of perf report --stdio.", cam_cmd_report},
 	{"flame",
-	 "[-i FILE | --store DIR] [--last 60s | --from T | --at T] [--pid PID …] [-o X.svg|X.html]",
+	 "[T] [-i FILE | --store DIR] [--last 60s | --from T | --at T] [--pid PID …] [-o X.svg|X.html]",
 	 "Draws a flame graph of a file or a store: here, or as an interactive picture or page.",
 	 cam_cmd_flame},
 	{"script",
-	 "[-i FILE | --store DIR] [--last 60s …] [-F FIELDS] [--header] [--pid PID …] [-o OUT]",
+	 "[T] [-i FILE | --store DIR] [--last 60s …] [-F FIELDS] [--header] [--pid PID …] [-o OUT]",
 	 "Prints samples, one after the other, as perf script does.", cam_cmd_script},
 	{"heatmap",
-	 "[-i FILE | --store DIR] [--last 10m | --from T | --at T] [--mode cores] [-o X.svg|X.png]",
+	 "[T] [-i FILE | --store DIR] [--last 10m | --from T | --at T] [--mode cores] [-o X.svg|X.png]",
 	 "Shows when CPUs were busy: second by second, or CPU by CPU; here, or as a picture.",
 	 cam_cmd_heatmap},
 	{"diff", "A B [-o X.svg] [--normalise time|total|none] [--fail-above 5%] [--json]",
@@ -108,13 +108,21 @@ int main(int argc, char **argv)
 		return CAM_EXIT_USAGE;
 	}
 	const char *name = argv[1];
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+	char help[] = "--help";
+	bool asks = !strcmp(name, "help");
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || (asks && argc == 2)) {
 		print_usage();
 		return CAM_EXIT_OK;
 	}
 	if (!strcmp(name, "--version")) {
 		printf("perfcam %s\n", PERFCAM_VERSION);
 		return CAM_EXIT_OK;
+	}
+	/* "help flame" is "flame --help". */
+	if (asks) {
+		name = argv[1] = argv[2];
+		argv[2] = help;
+		argc = 3;
 	}
 	for (size_t i = 0; i < N_VERBS; i++) {
 		if (!strcmp(verbs[i].name, name))
@@ -123,5 +131,11 @@ int main(int argc, char **argv)
 	/* The recorder's own processes; not for people. */
 	if (!strcmp(name, "helper"))
 		return cam_cmd_helper(NULL, argc - 1, argv + 1);
+	const char *near = NULL;
+	for (size_t i = 0; i < N_VERBS && !near; i++)
+		near = cam_options_is_near(name, verbs[i].name) ? verbs[i].name : NULL;
+	if (near)
+		return cam_usage("unknown verb '%s': is it %s? perfcam --help lists them", name,
+				 near);
 	return cam_usage("unknown verb '%s'; perfcam --help lists them", name);
 }

@@ -81,6 +81,39 @@ static int store_number(const struct cam_option *o, const char *value)
 	return 0;
 }
 
+bool cam_options_is_near(const char *typed, const char *meant)
+{
+	size_t n = strlen(typed), m = strlen(meant), same = 0, tail = 0;
+	while (same < n && same < m && typed[same] == meant[same])
+		same++;
+	while (tail < n - same && tail < m - same && typed[n - 1 - tail] == meant[m - 1 - tail])
+		tail++;
+	size_t left = n - same - tail, right = m - same - tail;
+	bool swapped = left == 2 && right == 2 && typed[same] == meant[same + 1] &&
+		       typed[same + 1] == meant[same];
+	return m > 2 && ((left <= 1 && right <= 1) || swapped);
+}
+
+static int say_unknown(const struct cam_verb *verb, const struct cam_option *options,
+		       const char *arg)
+{
+	char name[64];
+	size_t n = arg[1] == '-' ? strcspn(arg + 2, "=") : sizeof(name);
+	if (n < sizeof(name)) {
+		memcpy(name, arg + 2, n);
+		name[n] = 0;
+		for (const struct cam_option *o = options; o->name; o++) {
+			if (cam_options_is_near(name, o->name))
+				return cam_usage(
+					"unknown option '%s': is it --%s? see perfcam %s --help",
+					arg, o->name, verb->name);
+		}
+		if (cam_options_is_near(name, "help"))
+			return cam_usage("unknown option '%s': is it --help?", arg);
+	}
+	return cam_usage("unknown option '%s'; see perfcam %s --help", arg, verb->name);
+}
+
 static int store_value(const struct cam_option *o, const char *value)
 {
 	struct cam_option_list *list;
@@ -157,8 +190,7 @@ int cam_options_parse(const struct cam_verb *verb, const struct cam_option *opti
 		const char *value;
 		const struct cam_option *o = find(options, arg, &value);
 		if (!o)
-			return cam_usage("unknown option '%s'; see perfcam %s --help", arg,
-					 verb->name);
+			return say_unknown(verb, options, arg);
 		if (takes_value(o) && !value) {
 			if (i + 1 == argc)
 				return cam_usage("--%s needs a value (%s)", o->name, o->value_name);

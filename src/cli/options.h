@@ -50,6 +50,9 @@ struct cam_verb {
 	int (*run)(const struct cam_verb *verb, int argc, char **argv);
 };
 
+/* Whether one is the other with a letter wrong, left out, added, or two swapped: what a tired hand types. */
+bool cam_options_is_near(const char *typed, const char *meant);
+
 /*
  * Moves what is not an option to argv[0..] and its number to *n_rest. 0; or the exit status, after
  * an error was said or (--help) the help was printed: then *done is true.

@@ -158,3 +158,15 @@ void cam_output_abandon(struct cam_output *o)
 	cam_compress_out_free(o->compress);
 	free(o);
 }
+
+bool cam_output_is_foreign(const char *path)
+{
+	static const char *const endings[] = {".pdf", ".jpg", ".jpeg", ".gif", ".webp",
+					      ".ps",  ".eps", ".bmp",  ".csv", ".xlsx"};
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(path), e = strlen(endings[i]);
+		if (n >= e && !strcasecmp(path + n - e, endings[i]))
+			return true;
+	}
+	return false;
+}

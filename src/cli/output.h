@@ -10,6 +10,8 @@ struct cam_output;
 
 /* NULL or "-": standard output. Says what is wrong and answers NULL. */
 struct cam_output *cam_output_open(const char *path);
+/* Whether its name says a kind of picture that nobody here draws: .pdf, .jpg, … */
+bool cam_output_is_foreign(const char *path);
 /* The same, always gzip whatever its name. */
 struct cam_output *cam_output_open_gzip(const char *path);
 struct cam_out *cam_output_stream(struct cam_output *o);

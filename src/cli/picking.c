@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/picking.h"
 
+#include "cli/place.h"
 #include "cli/say.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 int cam_picking_select(const struct cam_range_options *range,
 		       const struct cam_filter_options *filters, struct cam_selection *s)
@@ -16,6 +18,9 @@ int cam_picking_select_at(const struct cam_range_options *range, const char *arg
 {
 	char why[CAM_WHEN_WHY_BYTES];
 	cam_selection_init(s);
+	if (argument && !cam_text_ends(cam_text_of(argument), CAM_TEXT(".pcw")) &&
+	    access(argument, F_OK) == 0)
+		return cam_usage("'%s' is a file, not a time: say -i %s", argument, argument);
 	s->world = cam_filters_world();
 	s->when.world = s->world.time;
 	int status = cam_filters_apply(filters, s);
@@ -36,4 +41,39 @@ int cam_picking_settle(struct cam_selection *s, const struct cam_reading *in)
 	if (err == -EINVAL)
 		return cam_usage("%s", why);
 	return err ? cam_failed("%s: %s", in->name, why) : CAM_EXIT_OK;
+}
+
+/* When the first window begins and the last one ends; false: none knows wall time. */
+static bool span_of(struct cam_source *s, char *from, char *to, size_t room)
+{
+	const struct cam_window_info *w;
+	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	for (size_t i = 0, n = s->ops->count(s); i < n; i++) {
+		if (s->ops->info(s, i, &w) || w->realtime_ns == INT64_MIN)
+			continue;
+		int64_t end_ns = w->realtime_ns + (int64_t)(w->end_ns - w->start_ns);
+		first_ns = w->realtime_ns < first_ns ? w->realtime_ns : first_ns;
+		last_ns = end_ns > last_ns ? end_ns : last_ns;
+	}
+	if (first_ns > last_ns)
+		return false;
+	cam_show_realtime(first_ns, from, room);
+	cam_show_realtime(last_ns, to, room);
+	return true;
+}
+
+int cam_picking_nothing(const struct cam_reading *in, const struct cam_seen *seen)
+{
+	char from[48], to[48];
+	if (seen->idle)
+		return cam_failed("%s: nothing but %llu idle samples: --idle shows them", in->name,
+				  (unsigned long long)seen->idle);
+	if (seen->unplaced)
+		return cam_failed(
+			"%s: it has no wall times; boot+… may help, folded stacks have none",
+			in->name);
+	if (seen->windows || !span_of(in->source, from, to, sizeof(from)))
+		return cam_failed("%s: no samples in the selection", in->name);
+	return cam_failed("%s: nothing was recorded then; there is %s to %s, see perfcam ls",
+			  in->name, from, to);
 }

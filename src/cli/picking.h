@@ -8,6 +8,7 @@
 #include "cli/range.h"
 #include "cli/reading.h"
 #include "query/select.h"
+#include "query/views.h"
 
 /*
  * Times and filters into a selection that is initialised here and the caller frees, also after an
@@ -24,3 +25,6 @@ int cam_picking_select_at(const struct cam_range_options *range, const char *arg
  * Exit status, after saying what is wrong: FAILED where the windows do not know that moment.
  */
 int cam_picking_settle(struct cam_selection *s, const struct cam_reading *in);
+
+/* Says that the selection holds no samples, and what there is instead: an exit status. */
+int cam_picking_nothing(const struct cam_reading *in, const struct cam_seen *seen);

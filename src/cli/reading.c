@@ -49,7 +49,11 @@ static int open_file(const char *path)
 		if (!perf)
 			errno = EISDIR;
 	}
-	if (fd < 0)
+	if (fd < 0 && errno == EISDIR)
+		cam_failed(
+			"%s: a directory; one file of it is wanted (perfcam import takes them all)",
+			path);
+	else if (fd < 0)
 		cam_failed("%s: %s", path, strerror(errno));
 	return fd;
 }

@@ -35,10 +35,7 @@ int cam_viewing_close(struct cam_viewing *v, int status)
 
 int cam_viewing_nothing(const struct cam_viewing *v, const struct cam_seen *seen)
 {
-	if (seen->idle)
-		return cam_failed("%s: nothing but %llu idle samples: --idle shows them",
-				  v->in.name, (unsigned long long)seen->idle);
-	return cam_failed("%s: no samples in the selection", v->in.name);
+	return cam_picking_nothing(&v->in, seen);
 }
 
 int cam_viewing_failed(const struct cam_viewing *v, int err)

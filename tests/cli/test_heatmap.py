@@ -227,7 +227,7 @@ class Heatmap(support.Case):
             self.bad("heatmap", "-i", path, *args, code=2)
         self.bad("heatmap", "-i", "-", names="no times", stdin=b"a;b 3\na;c 4\n")
         self.bad("heatmap", "-i", path, "--mode", "cores", "--step", "1ms", names="--step")
-        self.bad("heatmap", "-i", path, "--from", "2020-01-01T00:00", "--to", "2020-01-02T00:00", names="no window")
+        self.bad("heatmap", "-i", path, "--from", "2020-01-01T00:00", "--to", "2020-01-02T00:00", names="nothing was recorded")
         self.bad("heatmap", "-i", path, "-o", self.path("x.svg"), "--json", code=2)
 
 

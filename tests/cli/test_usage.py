@@ -25,5 +25,26 @@ class Usage(unittest.TestCase):
         self.assertEqual(r.stderr.count(b"\n"), 1)
         self.assertIn(b"no-such-verb", r.stderr)
 
+    def said(self, *arguments):
+        r = tap.perfcam(*arguments)
+        self.assertEqual((r.returncode, r.stdout, r.stderr.count(b"\n")), (2, b"", 1), r.stderr)
+        return r.stderr.decode()
+
+    def test_what_was_most_likely_meant_is_said(self):
+        for arguments, meant in ((("flmae",), "is it flame?"), (("repot",), "is it report?"), (("heatmaps",), "is it heatmap?"),
+                                 (("flame", "--witdh=3"), "is it --width?"), (("top", "--hlep"), "is it --help?"),
+                                 (("flame", __file__, "--text"), "say -i " + __file__),
+                                 (("flame", "-i", "x", "-o", "x.png"), ".svg and .html"),
+                                 (("heatmap", "-i", "x", "-o", "x.pdf"), ".svg and .png"),
+                                 (("script", "03:14", "03:15"), "not also '03:15'")):
+            with self.subTest(arguments):
+                self.assertIn(meant, self.said(*arguments))
+        for far in ("frame-graph", "--at"):
+            self.assertNotIn("is it", self.said(far))
+
+    def test_help_of_a_verb(self):
+        self.assertEqual(tap.perfcam("help", "diff").stdout, tap.perfcam("diff", "--help").stdout)
+        self.assertIn("unknown verb", self.said("help", "me"))
+
 
 tap.main()

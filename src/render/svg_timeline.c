@@ -15,7 +15,7 @@
 
 static double x_of(const struct cam_overview *o, int64_t wall_ns)
 {
-	double part = (double)(wall_ns - o->from_ns) / ((double)o->step_ns * (double)o->n);
+	double part = ((double)wall_ns - (double)o->from_ns) / ((double)o->step_ns * (double)o->n);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
 	return LEFT + part * (WIDTH - LEFT);
 }

@@ -85,6 +85,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 		err = cam_recorder_load_rules(r);
 	if (err)
 		return err;
+	cam_recorder_open_logs(r);
 	e->kmsg_source = cam_intake_source(e->intake, "kmsg");
 	err = cam_kmsg_open(NULL, r->request->one_off, &e->kmsg);
 	if (err)
@@ -100,6 +101,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 
 void cam_recorder_close_events(struct cam_recorder *r)
 {
+	cam_recorder_close_logs(r);
 	cam_recorder_close_rules(r);
 	cam_kmsg_close(r->events.kmsg);
 	cam_intake_free(r->events.intake);
@@ -166,6 +168,7 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 		return;
 	if (r->events.kmsg)
 		poll_kmsg(r);
+	cam_recorder_poll_logs(r, now_ns);
 	cam_intake_report(r->events.intake, now_ns, last);
 	cam_recorder_poll_rules(r, now_ns);
 }

@@ -14,6 +14,8 @@
 #include "daemon/status.h"
 #include "events/intake.h"
 #include "events/kmsg.h"
+#include "events/log_tail.h"
+#include "events/log_time.h"
 #include "ingest/busiest.h"
 #include "ingest/live.h"
 
@@ -37,8 +39,18 @@ struct cam_mishap {
 	uint64_t said_ns; /* CLOCK_MONOTONIC */
 };
 
+struct cam_recorder_log {
+	struct cam_log_tail *tail;
+	enum cam_log_format format;
+	int source, error; /* of the last look; said once */
+	uint64_t skipped_bytes;
+};
+
 /* Where events come from; recorder_events.c. */
 struct cam_recorder_events {
+	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
+	size_t n_logs;
+	uint64_t logs_second;
 	struct cam_intake *intake;
 	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
 	int kmsg_source;
@@ -123,6 +135,11 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns);
 int cam_recorder_counter(void *recorder, const struct cam_counter *c);
 void cam_recorder_clocks(struct cam_recorder *r);
 void cam_recorder_budget(struct cam_recorder *r);
+
+/* recorder_logs.c */
+void cam_recorder_open_logs(struct cam_recorder *r);
+void cam_recorder_close_logs(struct cam_recorder *r);
+void cam_recorder_poll_logs(struct cam_recorder *r, uint64_t now_ns);
 
 /* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
 int cam_recorder_open_events(struct cam_recorder *r);

@@ -25,6 +25,7 @@
 #define CAM_SETTINGS_PIDS      64
 #define CAM_SETTINGS_CPUS      1024
 #define CAM_SETTINGS_RULES     32
+#define CAM_SETTINGS_LOGS      16
 #define CAM_SETTINGS_WHY_BYTES (PATH_MAX + 512)
 #define CAM_UID_ANY	       UINT32_MAX
 
@@ -55,6 +56,7 @@ enum cam_setting_id {
 	CAM_SET_MIN_FREE,
 	CAM_SET_MAX_PINNED,
 	CAM_SET_MAX_CPU,
+	CAM_SET_LOG,
 	CAM_SET_ALLOW_RUN,
 	CAM_SET_LISTEN,
 	CAM_SET_TOKEN,
@@ -104,6 +106,7 @@ struct cam_settings {
 	struct cam_amount min_free;
 	uint64_t max_pinned_bytes;
 	uint32_t max_cpu_ppm; /* all processes of perfcam; of the time of all CPUs together */
+	char logs[1024];      /* PATH[:FORMAT], with commas between them */
 	bool allow_run;	      /* rules may start programs: only from a file of root's */
 	/* Rules: from the file alone, in its order; a reload takes them over. */
 	struct cam_settings_rule rules[CAM_SETTINGS_RULES];

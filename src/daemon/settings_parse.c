@@ -249,6 +249,50 @@ int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why 
 	return 0;
 }
 
+bool cam_next_log(const char **s, char *path, size_t path_bytes, enum cam_log_format *format)
+{
+	*s += strspn(*s, ", \t");
+	size_t n = strcspn(*s, ",");
+	struct cam_text one = {*s, n};
+	if (!n)
+		return false;
+	*s += n;
+	while (one.n && (one.p[one.n - 1] == ' ' || one.p[one.n - 1] == '\t'))
+		one.n--;
+	*format = CAM_LOG_AUTO;
+	/* A path may hold a colon: only a name that is one is a format. */
+	const char *colon = memrchr(one.p, ':', one.n);
+	if (colon &&
+	    cam_log_format_parse((struct cam_text){colon + 1, one.n - (size_t)(colon + 1 - one.p)},
+				 format))
+		one.n = (size_t)(colon - one.p);
+	snprintf(path, path_bytes, "%.*s", (int)one.n, one.p);
+	return true;
+}
+
+int cam_parse_logs(const char *s, char *out, size_t out_bytes, struct cam_why why)
+{
+	const char *rest = s;
+	char path[PATH_MAX];
+	enum cam_log_format format;
+	unsigned n = 0;
+	for (; cam_next_log(&rest, path, sizeof(path), &format); n++) {
+		if (path[0] != '/')
+			return wrong(why, "a log file's whole path; try /var/log/syslog, or "
+					  "/var/log/app.log:klog");
+		if (format == CAM_LOG_DMESG)
+			return wrong(
+				why,
+				"dmesg's stamps are of the kernel's log, which is read anyway");
+	}
+	if (!n || n > CAM_SETTINGS_LOGS)
+		return wrong(why, "at most 16 log files");
+	if (strlen(s) >= out_bytes)
+		return wrong(why, "too long a list");
+	memcpy(out, s, strlen(s) + 1);
+	return 0;
+}
+
 int cam_parse_host(const char *s, char *out, size_t out_bytes, struct cam_why why)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

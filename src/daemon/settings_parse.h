@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "daemon/settings.h"
+#include "events/log_time.h"
 
 struct cam_why {
 	char *room;
@@ -28,6 +29,10 @@ int cam_parse_user(const char *s, uint32_t *uid, struct cam_why why);
 /* A path below the root of cgroups; also the one of its directory, /sys/fs/cgroup/… */
 int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why why);
 /* "perfcam.example.org", with a port or not: as browsers send it. */
+/* "/var/log/syslog,/var/log/x:klog": checked, and as it is. */
+int cam_parse_logs(const char *s, char *out, size_t out_bytes, struct cam_why why);
+/* The next of such a list: its path, terminated, and its format; *s is moved on. False: there is none. */
+bool cam_next_log(const char **s, char *path, size_t path_bytes, enum cam_log_format *format);
 int cam_parse_host(const char *s, char *out, size_t out_bytes, struct cam_why why);
 int cam_parse_listen(const char *s, char *address, size_t address_bytes, uint16_t *port,
 		     struct cam_why why);

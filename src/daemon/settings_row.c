@@ -76,6 +76,11 @@ static const struct cam_setting_row rows[] = {
 	[CAM_SET_MAX_CPU] = {SHOW("max-cpu", "1%", "1%",
 				  "of the host's CPU time, above which it sheds; none: no limit"),
 			     FOR(CAM_FOR_RECORD), LIVE, PLAIN(PERCENT, max_cpu_ppm), LIMIT},
+	[CAM_SET_LOG] =
+		{SHOW("log", "PATH[,PATH]", "",
+		      "log files whose new lines are events; PATH:FORMAT says how their times are "
+		      "written (auto, iso, syslog, epoch, nginx, klog)"),
+		 FOR(CAM_FOR_RECORD), PLAIN(LOGS, logs)},
 	[CAM_SET_ALLOW_RUN] = {SHOW("allow-run", "no", "no",
 				    "rules may start programs (only in a file of root's)"),
 			       FLAG, LIVE, PLAIN(BOOL, allow_run)},

@@ -18,6 +18,7 @@ enum cam_setting_kind {
 	CAM_KIND_PERCENT,
 	CAM_KIND_LISTEN,
 	CAM_KIND_HOST,
+	CAM_KIND_LOGS,
 };
 
 struct cam_setting_row {

@@ -128,6 +128,41 @@ class Events(support.Case):
         self.assertEqual(len(told), 1)
         self.assertEqual((told[0]["source"], told[0]["severity"]), ("perfcam", 4))
 
+    def test_log_files_are_followed(self):
+        """Lines of a log with their own times, over a rotation; not those of a link put in its place."""
+        mark = self.mark("log")
+        log, secret = os.path.join(self.dir, "app.log"), os.path.join(self.dir, "secret")
+        link = os.path.join(self.dir, "link.log")
+        for path, text in ((log, f"{mark} old\n"), (secret, f"{mark} hidden\n")):
+            with open(path, "w") as f:
+                f.write(text)
+        os.symlink(secret, link)
+        r = self.recorder("--log", f"{log},{link}").ready()
+        time.sleep(1)
+        then = time.time() - 0.5
+        with open(log, "a") as f:
+            f.write(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(then)) + f"{then % 1:.3f}"[1:] +
+                    f"Z ERROR {mark} one password=x\n\tat stack({mark})\n{mark} no time\n")
+        time.sleep(1)
+        os.rename(log, log + ".1")
+        with open(log, "w") as f:
+            f.write(f"{int(time.time())} [warn] {mark} two\n")
+        with open(secret, "a") as f:
+            f.write(f"{mark} hidden, too\n")
+        time.sleep(1.8)
+        self.assertEqual(r.stop(), 0)
+        self.assertIn("symbolic link", r.said())
+        listed = perfcam("events", "--json", "--store", self.store, "--match", mark)
+        events = {e["text"]: e for e in json.loads(listed.stdout)["events"]}
+        self.assertEqual(set(events), {f"ERROR {mark} one password=[redacted]", f"{mark} no time", f"[warn] {mark} two"})
+        one, untimed = events[f"ERROR {mark} one password=[redacted]"], events[f"{mark} no time"]
+        self.assertEqual({e["source"] for e in events.values()}, {"log:app.log"})
+        self.assertLess(abs(one["time_ns"] - then * 1e9), 2e6)
+        self.assertLess(one["uncertainty_ns"], 2_000_000)
+        self.assertLess(abs(untimed["time_ns"] / 1e9 - then - 0.5), 1.2)
+        self.assertGreaterEqual(untimed["uncertainty_ns"], 10**9)
+        self.assertEqual([one["severity"], events[f"[warn] {mark} two"]["severity"]], [3, 4])
+
     def test_a_flood_costs_no_sample(self):
         mark = self.mark("flood")
         r = self.recorder("--max-cpu", "none").ready()

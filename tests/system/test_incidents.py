@@ -28,9 +28,10 @@ class Incidents(support.Case):
         rows = judge.judge(out, quiet=QUIET)
         for line in judge.table(rows):
             support.note(line)
-        for row in rows:
-            if row["processes"]:
-                self.assertEqual(row["rank"], 1, row)
+        culprits = [r for r in rows if r["processes"]]
+        self.assertEqual([r["rank"] for r in culprits], [1, 1], culprits)
+        # A minute of history is little to call something unusual by: one of them must be.
+        self.assertGreaterEqual(judge.first(culprits), 1, culprits)
         quiet = [r for r in rows if r["kind"] == "quiet"]
         self.assertGreaterEqual(len(quiet), 5)
         self.assertLessEqual(judge.alarms(quiet), ALARMS, quiet)

@@ -39,7 +39,7 @@ test:
 	@tools/run-tests
 
 test-long:
-	@tools/setup build test package
+	@tools/setup build test package long
 	@tools/run-tests --long
 
 # CASES: parts of the names of the cases to run, by default all

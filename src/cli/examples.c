@@ -22,6 +22,7 @@ static const struct {
 	{"top", "  perfcam top --last 60s                       processes, busiest first\n"
 		"  perfcam top --by function -i perf.data       of a file\n"},
 	{"search", "  perfcam search tcp_sendmsg --last 12h        when did it run\n"},
+	{"moments", "  perfcam moments --last 12h                    the most unusual seconds\n"},
 	{"why", "  perfcam why 03:14:07                          what was different then\n"},
 	{"capsule", "  perfcam capsule 03:14:07 -o incident.html     one file for the ticket\n"},
 	{"report",

@@ -30,6 +30,8 @@ static const struct cam_verb verbs[] = {
 	{"capsule", "TIME|EVENT [--around 5s] [-i FILE | --store DIR] [--pid PID …] -o X.html",
 	 "All of that moment in one HTML file for a ticket: sentences, heatmaps, flame graphs, events.",
 	 cam_cmd_capsule},
+	{"moments", "[--last 12h …] [-i FILE | --store DIR] [-n N] [--json]",
+	 "The most unusual seconds of the store, without any event to look for.", cam_cmd_moments},
 	{"top",
 	 "[--by WHAT | --sort KEYS] [-i FILE | --store DIR] [--last 60s …] [--pid PID …] [-n N] [-f]",
 	 "A table by process, thread, function, module, cgroup or core; live with --follow.",

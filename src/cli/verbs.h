@@ -16,6 +16,7 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_mark(const struct cam_verb *verb, int argc, char **argv);
+int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_pin(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_snapshot(const struct cam_verb *verb, int argc, char **argv);
 int cam_cmd_status(const struct cam_verb *verb, int argc, char **argv);

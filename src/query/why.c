@@ -119,70 +119,10 @@ static int group_candidates(struct build *b)
 	return err;
 }
 
-static double share_of(const struct build *b, double samples, unsigned seconds)
-{
-	if (!b->h.cpus || !b->h.period_ns)
-		return -1;
-	return samples * (double)b->h.period_ns / 1e9 / seconds / b->h.cpus;
-}
-
-static enum cam_why_kind kind_of(const struct group *g)
-{
-	if (g->lead.stopped)
-		return CAM_WHY_STOPPED;
-	if (g->name)
-		return CAM_WHY_MORE_PROCESS;
-	return g->lead.entity == CAM_WHY_CGROUP ? CAM_WHY_MORE_CGROUP : CAM_WHY_MORE_FUNCTION;
-}
-
 /* A process's own numbers are told, where they are telling; else those of its function. */
 static const struct cam_why_candidate *shown(const struct group *g)
 {
 	return g->process.score > 0 && (g->process_rare || !g->rare) ? &g->process : &g->lead;
-}
-
-static void fill_numbers(const struct build *b, const struct group *g, struct cam_why_finding *f)
-{
-	const struct cam_why_candidate *c = shown(g);
-	uint64_t second;
-	cam_why_axis_boot(&b->h.axis, c->at, &second);
-	*f = (struct cam_why_finding){
-		.kind = kind_of(g),
-		.process = {NULL, g->name},
-		.pid = CAM_PID_NONE,
-		.cpu = CAM_CPU_NONE,
-		.samples = c->x,
-		.expected = c->law.mean,
-		.share = share_of(b, c->x, c->length),
-		.baseline = share_of(b, c->law.mean, c->length),
-		.before = c->before,
-		.days = c->days,
-		.score = g->lead.score,
-		.p = g->p,
-		.significant = g->rare,
-		.episodes = c->episodes,
-		.wall_ns = b->h.axis.wall_ns[c->at],
-		.clock_ns = second * 1000000000u,
-		.length_ns = c->length * 1000000000ull,
-		.span_ns = c->length * 1000000000ull,
-	};
-	if (c->entity == CAM_WHY_CGROUP)
-		f->cgroup = (struct cam_text){NULL, c->of};
-	if (c->entity == CAM_WHY_PROCESS)
-		f->pid = b->h.processes[c->of].pid;
-}
-
-/* A function by itself heads its own path. */
-static void head_path(const struct build *b, uint32_t function, struct cam_why_finding *f)
-{
-	uint32_t name = b->h.functions[function].name;
-	if (f->n_path && f->path[0].n == name)
-		return;
-	size_t n = f->n_path < CAM_WHY_PATH ? f->n_path : CAM_WHY_PATH - 1;
-	memmove(&f->path[1], &f->path[0], n * sizeof(f->path[0]));
-	f->path[0] = (struct cam_text){NULL, name};
-	f->n_path = n + 1;
-	f->path_samples = f->explained;
 }
 
 /* 1: it is a finding; 0: nothing is left of it. */
@@ -190,10 +130,7 @@ static int make_finding(struct build *b, const struct group *g, struct cam_why_f
 {
 	const struct cam_why_candidate *c = shown(g);
 	struct cam_why_which w = which_of(c);
-	fill_numbers(b, g, f);
-	if (c->stopped)
-		return 1;
-	if (!g->name) {
+	if (!g->name && !c->stopped) {
 		/* What better findings have explained is no news. */
 		struct cam_why_candidate rest = *c;
 		uint32_t name, claimed;
@@ -203,17 +140,11 @@ static int make_finding(struct build *b, const struct group *g, struct cam_why_f
 		if (err || rest.score <= 0 || (g->rare && !cam_why_judge_is_rare(&b->judge, &rest)))
 			return err;
 	}
-	struct cam_text name = f->process, cgroup = f->cgroup;
-	int err = cam_why_explain(&b->e, &w, f);
-	if (err)
-		return err;
-	if (g->name)
-		f->process = name;
-	else if (c->entity == CAM_WHY_FUNCTION)
-		head_path(b, c->of, f);
-	if (c->entity == CAM_WHY_CGROUP)
-		f->cgroup = cgroup;
-	return 1;
+	int err = cam_why_describe(&b->e, c, g->name, f);
+	f->score = g->lead.score;
+	f->p = g->p;
+	f->significant = g->rare;
+	return err ? err : 1;
 }
 
 /* Rare ones first; among both, surges before stops; then by score. Stops that are not rare say nothing. */
@@ -273,10 +204,10 @@ static void find_waits(struct build *b)
 	}
 }
 
-static void count_seconds(struct build *b)
+void cam_why_count_seconds(const struct cam_why_history *h, const struct cam_why_judge *judge,
+			   struct cam_why *w)
 {
-	const struct cam_why_axis *a = &b->h.axis;
-	struct cam_why *w = b->out;
+	const struct cam_why_axis *a = &h->axis;
 	for (uint32_t t = 0; t < a->n; t++) {
 		bool seen = a->flags[t] & CAM_WHY_SEEN;
 		w->asked_s += !!(a->flags[t] & CAM_WHY_ASKED);
@@ -289,15 +220,13 @@ static void count_seconds(struct build *b)
 	}
 	/* A second more than each boot has lies between boots. */
 	w->unobserved_s -= w->unobserved_s < a->n_boots ? w->unobserved_s : a->n_boots;
-	w->cpus = b->h.cpus;
-	w->period_ns = b->h.period_ns;
-	w->left_out = b->h.left_out;
-	uint64_t observed = w->asked_s - w->asked_unobserved_s;
-	w->busy = observed ? share_of(b, (double)b->rows.n, (unsigned)w->asked_s) : -1;
-	w->moments = b->judge.surges.apart;
-	w->threshold = cam_why_judge_threshold(&b->judge, false);
-	w->stop_threshold = cam_why_judge_threshold(&b->judge, true);
-	w->coarse = cam_why_judge_is_coarse(&b->judge);
+	w->cpus = h->cpus;
+	w->period_ns = h->period_ns;
+	w->left_out = h->left_out;
+	w->moments = judge->surges.apart;
+	w->threshold = cam_why_judge_threshold(judge, false);
+	w->stop_threshold = cam_why_judge_threshold(judge, true);
+	w->coarse = cam_why_judge_is_coarse(judge);
 }
 
 static void finish_text(const struct build *b, struct cam_text *t)
@@ -365,7 +294,10 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 	if (err)
 		return err;
 	find_waits(b);
-	count_seconds(b);
+	cam_why_count_seconds(&b->h, &b->judge, b->out);
+	b->out->busy = b->out->asked_s > b->out->asked_unobserved_s
+			       ? cam_why_share(&b->h, (double)b->rows.n, (unsigned)b->out->asked_s)
+			       : -1;
 	finish_texts(b);
 	b->out->seen = b->rows.seen;
 	b->out->strings = b->rows.strings;

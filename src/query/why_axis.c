@@ -129,7 +129,8 @@ void cam_why_axis_settle(struct cam_why_axis *a)
 	bool usual = shed > covered / 2;
 	for (uint32_t i = 0; i < a->n; i++) {
 		uint64_t missing = (uint64_t)a->lost[i] + (usual ? 0 : a->shed[i]);
-		if (a->covered_ms[i] >= WHOLE_MS && !much(a, i, missing))
+		/* Without a single sample, idle ones included, nobody looked: files of other tools do not say. */
+		if (a->covered_ms[i] >= WHOLE_MS && a->due[i] && !much(a, i, missing))
 			a->flags[i] |= CAM_WHY_SEEN;
 		else
 			a->flags[i] &= (uint8_t)~CAM_WHY_FUNCTIONS;

@@ -347,6 +347,71 @@ int cam_why_explain(const struct cam_why_explaining *e, const struct cam_why_whi
 	return err;
 }
 
+double cam_why_share(const struct cam_why_history *h, double samples, unsigned seconds)
+{
+	if (!h->cpus || !h->period_ns || !seconds)
+		return -1;
+	return samples * (double)h->period_ns / 1e9 / seconds / h->cpus;
+}
+
+static enum cam_why_kind kind_of(const struct cam_why_candidate *c, uint32_t name)
+{
+	if (c->stopped)
+		return CAM_WHY_STOPPED;
+	if (name)
+		return CAM_WHY_MORE_PROCESS;
+	return c->entity == CAM_WHY_CGROUP ? CAM_WHY_MORE_CGROUP : CAM_WHY_MORE_FUNCTION;
+}
+
+/* A function by itself heads its own path. */
+static void head_path(const struct cam_why_explaining *e, uint32_t function,
+		      struct cam_why_finding *f)
+{
+	uint32_t name = e->h->functions[function].name;
+	if (f->n_path && f->path[0].n == name)
+		return;
+	size_t n = f->n_path < CAM_WHY_PATH ? f->n_path : CAM_WHY_PATH - 1;
+	memmove(&f->path[1], &f->path[0], n * sizeof(f->path[0]));
+	f->path[0] = (struct cam_text){NULL, name};
+	f->n_path = n + 1;
+	f->path_samples = f->explained;
+}
+
+int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_candidate *c,
+		     uint32_t name, struct cam_why_finding *f)
+{
+	struct cam_why_which w = {c->entity, c->of, c->at, c->length};
+	uint64_t second;
+	cam_why_axis_boot(&e->h->axis, c->at, &second);
+	*f = (struct cam_why_finding){
+		.kind = kind_of(c, name),
+		.process = {NULL, name},
+		.pid = c->entity == CAM_WHY_PROCESS ? e->h->processes[c->of].pid : CAM_PID_NONE,
+		.cpu = CAM_CPU_NONE,
+		.samples = c->x,
+		.expected = c->law.mean,
+		.share = cam_why_share(e->h, c->x, c->length),
+		.baseline = cam_why_share(e->h, c->law.mean, c->length),
+		.before = c->before,
+		.days = c->days,
+		.episodes = c->episodes,
+		.wall_ns = e->h->axis.wall_ns[c->at],
+		.clock_ns = second * CAM_NS_PER_SEC,
+		.length_ns = c->length * CAM_NS_PER_SEC,
+		.span_ns = c->length * CAM_NS_PER_SEC,
+	};
+	if (c->stopped)
+		return 0;
+	int err = cam_why_explain(e, &w, f);
+	if (name)
+		f->process = (struct cam_text){NULL, name};
+	else if (c->entity == CAM_WHY_FUNCTION)
+		head_path(e, c->of, f);
+	if (c->entity == CAM_WHY_CGROUP)
+		f->cgroup = (struct cam_text){NULL, c->of};
+	return err;
+}
+
 /* Whether the rest of the machine had room meanwhile. */
 static bool others_free(const struct cam_why_explaining *e, uint64_t from_ns, uint64_t to_ns)
 {

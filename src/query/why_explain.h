@@ -31,5 +31,13 @@ int cam_why_owner(const struct cam_why_explaining *e, const struct cam_why_which
 /* Fills process, path, core, kernel and times of a finding. Texts are strings of names, by id in .n. -ENOMEM. */
 int cam_why_explain(const struct cam_why_explaining *e, const struct cam_why_which *w,
 		    struct cam_why_finding *f);
+/* Of the machine's CPU time in so many seconds; < 0: not known. */
+double cam_why_share(const struct cam_why_history *h, double samples, unsigned seconds);
+/*
+ * A whole finding of a candidate: its numbers, and what its samples say. name: whose it is (a string); 0: nobody's.
+ * Score, p and significance as the candidate's alone: 0. -ENOMEM.
+ */
+int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_candidate *c,
+		     uint32_t name, struct cam_why_finding *f);
 /* The cores that one process had to itself. The same of texts. */
 int cam_why_full_cores(const struct cam_why_explaining *e, struct cam_why *out);

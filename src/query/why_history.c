@@ -562,7 +562,7 @@ static int run(struct build *b, struct cam_source *source)
 	b->near_tasks = m.tasks;
 	if (!err)
 		err = plan_windows(b, source);
-	if (!err && !b->o->whole)
+	if (!err)
 		err = mark(b, source, b->o->asked, CAM_WHY_ASKED, &m);
 	if (err)
 		return err;
@@ -577,7 +577,8 @@ static int run(struct build *b, struct cam_source *source)
 	if (!b->h->period_ns && b->busiest)
 		b->h->period_ns = CAM_NS_PER_SEC / b->busiest;
 	cam_why_axis_settle(&b->h->axis);
-	spread_asked(&b->h->axis);
+	if (!b->o->keep_near)
+		spread_asked(&b->h->axis);
 	return err;
 }
 

@@ -63,7 +63,7 @@ struct cam_why_history_options {
 	const struct cam_selection *asked;    /* settled; its filters hold for the history, too */
 	const struct cam_selection *baseline; /* settled; NULL: everything */
 	uint64_t samples;		      /* to read for functions, at most */
-	bool whole; /* all that is asked for is history: nothing is singled out */
+	bool keep_near;			      /* what is asked about is history as well */
 	const struct cam_progress *progress;
 };
 

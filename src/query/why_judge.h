@@ -8,6 +8,7 @@
  * whole, and each chance counts twice.
  */
 #pragma once
+#include "query/view_why.h"
 #include "query/why_scan.h"
 
 #define CAM_WHY_RARE	  0.03 /* of moments: what is more common is not reported */
@@ -35,3 +36,6 @@ double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop);
 /* Too few moments to call anything rare: then it must be well above all of them. */
 bool cam_why_judge_is_coarse(const struct cam_why_judge *j);
 bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_candidate *c);
+/* What an answer says of its history. */
+void cam_why_count_seconds(const struct cam_why_history *h, const struct cam_why_judge *judge,
+			   struct cam_why *w);

@@ -123,8 +123,13 @@ static void note(struct scan *s, struct series *k, uint32_t t, unsigned length, 
 		 struct cam_why_law law, double score)
 {
 	float *board = k->board[length - 1];
+	struct cam_why_best *best = &(k->best.stopped ? s->out->stop : s->out->surge)[t];
 	if ((float)score > board[t])
 		board[t] = (float)score;
+	if ((float)score > best->score)
+		*best = (struct cam_why_best){
+			(float)score, (float)law.mean,	       x,
+			k->best.of,   (uint8_t)k->best.entity, (uint8_t)length};
 	if (score > k->best.score && asked(s, t, length)) {
 		k->best.score = score;
 		k->best.at = t;
@@ -542,7 +547,9 @@ static int make_room(struct scan *s)
 	s->most = calloc(n, sizeof(*s->most));
 	s->sums = calloc(n, sizeof(*s->sums));
 	s->order = calloc(s->h->n_processes + 1, sizeof(*s->order));
-	bool good = s->own && s->most && s->sums && s->order;
+	s->out->surge = calloc(n, sizeof(*s->out->surge));
+	s->out->stop = calloc(n, sizeof(*s->out->stop));
+	bool good = s->own && s->most && s->sums && s->order && s->out->surge && s->out->stop;
 	for (unsigned i = 0; i < CAM_WHY_LENGTHS; i++) {
 		s->out->by_process[i] = calloc(n, sizeof(float));
 		s->out->by_function[i] = calloc(n, sizeof(float));
@@ -587,6 +594,8 @@ void cam_why_scan_free(struct cam_why_scan *s)
 		free(s->by_function[i]);
 		free(s->stopped[i]);
 	}
+	free(s->surge);
+	free(s->stop);
 	free(s->candidates);
 	*s = (struct cam_why_scan){0};
 }

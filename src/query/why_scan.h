@@ -33,10 +33,18 @@ struct cam_why_candidate {
 	double days; /* the same within 10 minutes of that time on other days; < 0: not known */
 };
 
+/* The most unusual of all sums that begin in a second. */
+struct cam_why_best {
+	float score, mean;
+	uint32_t x, of;
+	uint8_t entity, length;
+};
+
 struct cam_why_scan {
 	/* By length - 1 and second: the best of all sums that begin there. */
 	float *by_process[CAM_WHY_LENGTHS], *by_function[CAM_WHY_LENGTHS],
 		*stopped[CAM_WHY_LENGTHS];
+	struct cam_why_best *surge, *stop; /* by second */
 	struct cam_why_candidate *candidates;
 	size_t n_candidates, cap_candidates;
 };

@@ -206,3 +206,16 @@ void cam_json_why(struct cam_json *j, const struct cam_why *w, const struct cam_
 	cam_json_seen(j, &w->seen);
 	cam_json_close(j, '}');
 }
+
+void cam_json_moments(struct cam_json *j, const struct cam_why *w,
+		      const struct cam_text_why_options *o)
+{
+	cam_json_open(j, "moments", '[');
+	for (size_t i = 0; i < w->n_findings; i++)
+		put_finding(j, w, i, o);
+	cam_json_close(j, ']');
+	put_history(j, w);
+	cam_json_open(j, "seen", '{');
+	cam_json_seen(j, &w->seen);
+	cam_json_close(j, '}');
+}

@@ -24,5 +24,8 @@ void cam_text_why_core(const struct cam_why_core *c, const struct cam_text_why_o
 /* All of it. The stream's error, or 0. */
 int cam_text_why_write(const struct cam_why *w, const struct cam_text_why_options *o,
 		       struct cam_out *out);
+/* Moments, one a line, and what they are against. The same. */
+int cam_text_moments_write(const struct cam_why *w, const struct cam_text_why_options *o,
+			   struct cam_out *out);
 /* "process", "cgroup", "function", "stopped". */
 const char *cam_why_kind_key(enum cam_why_kind kind);

@@ -59,6 +59,125 @@ class Why(Case):
         self.assertIn("mem_cgroup_nr_lru_pages ← memory_stat_show", text)
         self.assertIn("CPU 17 was kept busy for 1.", text)
 
+    def first_of(self, load, at, *args):
+        out = self.why(self.store_of(load), at, *args)
+        self.assertEqual(out["answer"], "unusual", f"seed {self.drawn}: {out['closest'][:1]}")
+        return out["findings"][0]
+
+    def test_one_that_stopped(self):
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        load.silence(b"steady", 201.4, 2.5)
+        out = self.why(self.store_of(load), 203)
+        stopped = [f for f in out["findings"] if f["kind"] == "stopped"]
+        self.assertEqual([f["process"] for f in stopped], ["steady"], f"seed {self.drawn}")
+        first = stopped[0]
+        self.assertGreater(first["expected"], 30)
+        self.assertLess(first["samples"] * 4, first["expected"])
+        self.assertRegex(first["sentence"], r"^steady (did not run|all but stopped) for \d s from ")
+
+    def test_a_service_that_does_more_of_the_same(self):
+        """The same stacks as ever, on one core, for 3 s: three times its usual level."""
+        load = why_synth.Load(self.seed(), 420)
+        load.burst(b"redis-server", 1200, 250.5, 3, load.text(why_synth.stack(b"redis-server", 0, True)), cpu=5)
+        first = self.first_of(load, 251)
+        self.assertEqual((first["kind"], first["process"], first["cpu"]), ("process", "redis-server", 5),
+                         f"seed {self.drawn}")
+
+    def test_many_short_processes_of_one_name(self):
+        load = why_synth.Load(self.seed(), 420)
+        text = load.text(why_synth.frames_of((b"copy_page_range", b"dup_mm", b"copy_process", b"kernel_clone")))
+        for i in range(100):
+            load.burst(b"true", 50000 + i, 150 + i * 0.02, 0.02, text)
+        first = self.first_of(load, 151)
+        self.assertEqual((first["process"], first["pid"], first["function"]), ("true", None, "copy_page_range"),
+                         f"seed {self.drawn}")
+        self.assertGreater(first["processes"], 20)
+
+    def test_a_function_of_many_processes(self):
+        load = why_synth.Load(self.seed(), 420)
+        text = load.text(why_synth.frames_of((b"shrink_lruvec", b"try_to_free_pages", b"__alloc_pages")))
+        for i in range(160):
+            name, pid = load.rng.choice(((b"nginx", 1000), (b"postgres", 1100), (b"java", 1300), (b"node", 1400)))
+            load.burst(name, pid, 150 + load.rng.random() * 1.5, 0.01, text)
+        first = self.first_of(load, 151)
+        self.assertEqual((first["kind"], first["process"]), ("function", None), f"seed {self.drawn}")
+        self.assertIn(first["function"], ("shrink_lruvec", "try_to_free_pages", "__alloc_pages"))
+
+    def test_unobserved_time_is_no_history(self):
+        """Half a minute without a sample: nobody stopped, and it is said."""
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        load.gap(300, 30)
+        store = self.store_of(load)
+        for at in (297, 332):
+            out = self.why(store, at)
+            self.assertEqual([f for f in out["findings"] if f["kind"] == "stopped"], [], f"seed {self.drawn}")
+        self.assertEqual(out["asked_unobserved_seconds"], 3)
+        self.assertGreaterEqual(out["history"]["unobserved_seconds"], 30)
+        self.assertIn("not observed", out["history"]["sentence"])
+        self.assertEqual(self.why(store, 315)["answer"], "not_observed")
+
+    def test_names_are_bytes(self):
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        name, function = b"evil\x1b[2J'$(id)", b"f\xe2\x80\xae<b>'\x07"
+        load.burst(name, 40000, 150, 2, load.text(why_synth.frames_of((function, b"main"), b"/bin/e")), cpu=3)
+        store = self.store_of(load)
+        text = self.good("why", why_synth.boot(151), "--store", store)
+        self.check_terminal(text)
+        self.assertIn(b"(pid 40000)", text)
+        self.assertNotIn(b"\x1b", text)
+        first = self.why(store, 151)["findings"][0]
+        self.assertEqual(first["pid"], 40000)
+        words = shlex.split(first["command"])
+        self.assertEqual(words[words.index("--pid") + 1], "40000")
+
+    def test_a_quiet_moment_has_evidence(self):
+        load = why_synth.Load(self.seed(), 600, cpus=32)
+        store = self.store_of(load)
+        alarms, rng = 0, random.Random(self.drawn)
+        for _ in range(15):
+            out = self.why(store, rng.uniform(10, 590))
+            alarms += out["answer"] != "nothing_unusual"
+            self.assertGreaterEqual(out["history"]["seconds"], 595)
+            self.assertTrue(all(not f["significant"] for f in out["closest"]))
+        # 3 % each are meant to be; with more than 4 of 15 something is wrong (chance: 1 in 1,000).
+        self.assertLessEqual(alarms, 4, f"seed {self.drawn}")
+
+    def test_a_baseline_is_what_it_is_compared_with(self):
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        load.burst(b"kubelet", 1500, 100, 100, load.text(why_synth.frames_of(PATH)), cpu=2)
+        store = self.store_of(load)
+        base = f"from={why_synth.boot(105)} to={why_synth.boot(195)}"
+        self.assertEqual(self.why(store, 150, "--baseline", base)["history"]["seconds"], 90)
+        # Compared with itself it is nothing; with the time without it, it is.
+        self.assertNotIn("kubelet", [f["process"] for f in self.why(store, 150, "--baseline", base)["findings"]])
+        base = f"from={why_synth.boot(220)} to={why_synth.boot(400)}"
+        self.assertEqual(self.why(store, 150, "--baseline", base)["findings"][0]["process"], "kubelet")
+
+    def test_what_cannot_be_asked(self):
+        load = why_synth.Load(self.seed(), 60, cpus=4, jobs=False)
+        store = self.store_of(load)
+        self.good("why", "--store", store, code=2)
+        self.good("why", "--store", store, why_synth.boot(5000), code=1)
+        self.good("why", "--store", store, "--last", "1h", code=1)
+        self.good("why", "--store", store, why_synth.boot(30), "--baseline", "comm=nginx", code=2)
+        self.good("why", "--store", store, "ev-zz", code=2)
+        out = self.why(store, 30)
+        self.assertTrue(out["history"]["coarse"])
+        self.assertIn("short history", out["history"]["sentence"])
+
+    def test_moments_are_found_without_an_event(self):
+        load = why_synth.Load(self.seed(), 500)
+        load.burst(b"kubelet", 1500, 200.3, 1.9, load.text(why_synth.frames_of(PATH)), cpu=17)
+        load.burst(b"etl", 40000, 400.1, 1.2, load.text(why_synth.stack(b"etl", 0, False)), cpu=3)
+        store = self.store_of(load)
+        out = json.loads(self.good("moments", "--store", store, "--json"))
+        found = [(m["process"], round(m["clock_ns"] / 1e9 - 1000), m["cpu"]) for m in out["moments"][:2]]
+        self.assertEqual(sorted(found), [("etl", 400, 3), ("kubelet", 200, 17)], f"seed {self.drawn}")
+        self.assertLessEqual(len(out["moments"]), 20)
+        text = self.good("moments", "--store", store, "-n", "1").decode()
+        self.assertEqual(sum("CPU" in line for line in text.splitlines()), 1)
+        self.check_terminal(text.encode())
+
     def the_command_shows_it(self, command):
         words = shlex.split(command)
         self.assertEqual(words[0], "perfcam")

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+#include "cli/heading.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "cli/viewing.h"
+#include "query/moments.h"
+#include "render/json_why.h"
+
+#include <errno.h>
+
+#define MOMENTS 15u
+
+struct moments_arguments {
+	struct cam_viewing v;
+	unsigned limit;
+};
+
+static int show(const struct moments_arguments *a, const struct cam_why *w)
+{
+	struct cam_time_world world = cam_range_world();
+	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
+	struct cam_output *output = cam_output_open(a->v.out);
+	if (!output)
+		return CAM_EXIT_FAILED;
+	struct cam_out *out = cam_output_stream(output);
+	if (a->v.json) {
+		struct cam_json j = {out, false};
+		cam_json_open(&j, NULL, '{');
+		cam_json_moments(&j, w, &o);
+		cam_json_close(&j, '}');
+		cam_out_str(out, "\n");
+	} else {
+		cam_text_moments_write(w, &o, out);
+	}
+	int status = cam_output_commit(output);
+	return status ? status : cam_heading_judge(&w->seen);
+}
+
+int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
+{
+	static const char examples[] =
+		"Examples:\n"
+		"  perfcam moments                                of all that is kept\n"
+		"  perfcam moments --last 12h -n 5 --json\n"
+		"  perfcam moments --comm kubelet                 of one process, against itself";
+	struct moments_arguments a = {0};
+	const struct cam_option options[] = {
+		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "moments (default: 15)"},
+		CAM_VIEWING_OPTIONS(a.v),
+		CAM_OPTION_TITLE(examples),
+		{0},
+	};
+	int n_rest;
+	bool done;
+	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
+	if (done)
+		return status;
+	if (n_rest)
+		return cam_usage("moments takes no argument: a time is --at, --from or --last");
+	status = cam_viewing_open(&a.v, NULL);
+	if (status)
+		return status;
+	struct cam_why_options o = {.limit = a.limit ? a.limit : MOMENTS,
+				    .progress = &a.v.bar.progress};
+	struct cam_why w;
+	int err = cam_moments_build(a.v.in.source, &a.v.selection, &o, &w);
+	cam_progress_bar_end(&a.v.bar);
+	if (err == -ENODATA)
+		status = cam_failed("%s: nothing with times was recorded then; see perfcam ls",
+				    a.v.in.name);
+	else if (err)
+		status = cam_viewing_failed(&a.v, err);
+	if (err)
+		return cam_viewing_close(&a.v, status);
+	status = show(&a, &w);
+	cam_why_free(&w);
+	return cam_viewing_close(&a.v, status);
+}

@@ -40,8 +40,9 @@
 #define KERNEL_RENEWALS	  3u			/* …but some may follow each other */
 #define MAX_BACKOFF_NS	  (30 * CAM_NS_PER_SEC)
 #define KALLSYMS_TICKET	  UINT32_MAX
-#define KILLED		  SIGKILL /* as waitpid() tells it */
-#define CHECK_S		  2u	  /* each second a part of what is held is looked at */
+#define KILLED		  SIGKILL		 /* as waitpid() tells it */
+#define REST_NS		  (300 * CAM_NS_PER_SEC) /* a new one reads the kernel's symbols: 45 ms */
+#define CHECK_S		  2u /* each second a part of what is held is looked at */
 
 static uint64_t now_ns(void)
 {
@@ -339,6 +340,7 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 	int err = cam_crew_start(c, &c->symboliser);
 	if (err)
 		return err;
+	c->symboliser_asked = true;
 	if (in->type == CAM_ERRAND_NAMES && in->file == CAM_FILE_KERNEL)
 		return send_kernel_names(c, in);
 	if (in->type == CAM_ERRAND_NAMES && in->format == CAM_FORMAT_ELF && h)
@@ -567,7 +569,20 @@ static bool waits_for_kernel(const struct cam_crew *c)
 	return false;
 }
 
-static void look_after_helpers(struct cam_crew *c)
+/* Who has nothing to do for minutes keeps no memory: the next errand starts another. */
+static void let_rest(struct cam_crew *c, uint64_t now)
+{
+	if (c->symboliser_asked || c->n_under_way > c->n_with_opener || !c->symboliser.helper.pid) {
+		c->symboliser_asked = false;
+		c->symboliser_used_ns = now;
+	}
+	if (now - c->symboliser_used_ns < REST_NS)
+		return;
+	lose_worker(c, &c->symboliser, -ECANCELED, 0);
+	c->symboliser_rests++;
+}
+
+static void look_after_helpers(struct cam_crew *c, uint64_t now)
 {
 	struct cam_crew_worker *workers[] = {&c->opener, &c->symboliser};
 	for (size_t i = 0; i < 2; i++) {
@@ -576,6 +591,7 @@ static void look_after_helpers(struct cam_crew *c)
 			lose_worker(c, workers[i], -EIO, status);
 	}
 	cam_crew_start(c, &c->opener);
+	let_rest(c, now);
 }
 
 void cam_crew_tick(struct cam_crew *c, uint64_t now)
@@ -598,7 +614,7 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 		ask_kallsyms(c);
 	bool another_second = now / CAM_NS_PER_SEC != c->looked_s;
 	if (another_second || c->look_now)
-		look_after_helpers(c);
+		look_after_helpers(c, now);
 	if (another_second)
 		check_files(c);
 	c->looked_s = now / CAM_NS_PER_SEC;
@@ -669,7 +685,7 @@ struct cam_crew_stats cam_crew_stats(const struct cam_crew *c)
 {
 	struct cam_crew_stats s = c->stats;
 	s.opener_starts = c->opener.starts;
-	s.symboliser_starts = c->symboliser.starts;
+	s.symboliser_starts = c->symboliser.starts - c->symboliser_rests;
 	s.opener_pid = (int)c->opener.helper.pid;
 	s.symboliser_pid = (int)c->symboliser.helper.pid;
 	s.held_files = c->holds.count;

@@ -3,7 +3,7 @@
  * The recorder's helper processes, opener and symboliser, as one who runs errands (door G).
  *
  * Ingest thread. Every errand is answered once: by its helper, or, when the helper died or took too
- * long, here, with an error. A helper that dies is started again, less and less often if it keeps
+ * long, here, with an error. A symboliser that has nothing to do for five minutes is sent away, with its memory. A helper that dies is started again, less and less often if it keeps
  * dying; the file it was working on is given to another once more, without DWARF, and then to none. Descriptors of
  * profiled files, and of debug files that the symboliser asks for, are held here, by ingest's numbers.
  */
@@ -15,7 +15,7 @@ typedef void cam_tidings_fn(void *arg, const struct cam_tidings *t);
 
 struct cam_crew_stats {
 	uint64_t answered, failed, timed_out;
-	uint32_t opener_starts, symboliser_starts;
+	uint32_t opener_starts, symboliser_starts; /* but for those after a rest */
 	uint32_t under_way;
 	uint32_t with_opener; /* of these: samples wait for the answer */
 	uint32_t held_files;

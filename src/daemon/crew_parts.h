@@ -39,6 +39,9 @@ struct cam_crew {
 	void *arg;
 	int epoll_fd;
 	struct cam_crew_worker opener, symboliser;
+	bool symboliser_asked; /* since helpers were looked at */
+	uint64_t symboliser_used_ns;
+	uint32_t symboliser_rests; /* how often it was sent away, having nothing to do */
 	struct cam_crew_errand under_way[CAM_CREW_UNDER_WAY];
 	size_t top, n_under_way, n_with_opener;
 	uint64_t order;

@@ -392,6 +392,32 @@ static void a_symboliser_that_leaves_blames_no_file(void **state)
 	assert_int_equal(cam_crew_stats(f->crew).symbols_only_files, 0);
 }
 
+static void a_symboliser_without_work_is_sent_away(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t minute = 60 * CAM_NS_PER_SEC;
+	assert_int_equal(ask_file(f, 1, CAM_FILE_FIRST), 0);
+	wait_for(f, 1);
+	assert_int_equal(ask_names(f, 2, CAM_FILE_FIRST, 16), 0);
+	wait_for(f, 2);
+	uint64_t now = now_ns() + CAM_NS_PER_SEC;
+	cam_crew_tick(f->crew, now);
+	cam_crew_tick(f->crew, now + 4 * minute);
+	assert_int_not_equal(cam_crew_stats(f->crew).symboliser_pid, 0);
+	/* The opener's work does not keep it. */
+	assert_int_equal(ask_thread(f, 3, 7), 0);
+	wait_for(f, 3);
+	cam_crew_tick(f->crew, now + 6 * minute);
+	assert_int_equal(cam_crew_stats(f->crew).symboliser_pid, 0);
+	assert_int_not_equal(cam_crew_stats(f->crew).opener_pid, 0);
+	/* Nobody died, nobody is blamed; and the next one does the work. */
+	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), 0);
+	assert_string_equal(wait_for(f, 4)->text, "with a file");
+	struct cam_crew_stats s = cam_crew_stats(f->crew);
+	assert_int_equal(s.symboliser_starts, 1);
+	assert_int_equal(s.failed + s.poisoned_files + s.symbols_only_files, 0);
+}
+
 /* Names wait until it was looked for, and come once, with it or without. */
 static void a_debug_file_is_looked_for_and_goes_along(void **state)
 {
@@ -491,6 +517,7 @@ int main(int argc, char **argv)
 		TEST(unchanged_symbols_do_not_wait_for_changed_ones),
 		TEST(a_file_that_kills_is_given_to_nobody_again),
 		TEST(a_symboliser_that_leaves_blames_no_file),
+		TEST(a_symboliser_without_work_is_sent_away),
 		TEST(a_debug_file_is_looked_for_and_goes_along),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),

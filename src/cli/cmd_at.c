@@ -194,10 +194,13 @@ int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv)
 	status = cam_viewing_open(&a.v, n_rest ? argv[0] : NULL);
 	if (status)
 		return status;
-	struct cam_moment_options o = {
-		.weight = a.v.weigh, .rows = a.limit ? a.limit : ROWS, .max_events = MAX_EVENTS};
+	struct cam_moment_options o = {.weight = a.v.weigh,
+				       .rows = a.limit ? a.limit : ROWS,
+				       .max_events = MAX_EVENTS,
+				       .progress = &a.v.bar.progress};
 	struct cam_moment m;
 	int err = cam_moment_build(a.v.in.source, &a.v.selection, &o, &m);
+	cam_progress_bar_end(&a.v.bar);
 	if (err)
 		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));
 	/* A file is called by the name it was given. */

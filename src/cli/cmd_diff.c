@@ -2,6 +2,7 @@
 #include "cli/exporting.h"
 #include "cli/flame_show.h"
 #include "cli/heading.h"
+#include "cli/progress_bar.h"
 #include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
@@ -379,7 +380,12 @@ static int compare(const struct diff_arguments *a, enum sort sort, struct side s
 	struct cam_diff d;
 	const struct cam_diff_input in[2] = {{sides[0].x.in.source, &sides[0].x.selection},
 					     {sides[1].x.in.source, &sides[1].x.selection}};
-	int err = cam_diff_build(&in[0], &in[1], &a->query, &d);
+	struct cam_progress_bar bar;
+	struct cam_diff_options query = a->query;
+	cam_progress_bar_init(&bar);
+	query.progress = &bar.progress;
+	int err = cam_diff_build(&in[0], &in[1], &query, &d);
+	cam_progress_bar_end(&bar);
 	if (err == -ENODATA)
 		return cam_failed("nothing to compare: no samples in %s or in %s", sides[0].name,
 				  sides[1].name);

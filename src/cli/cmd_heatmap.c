@@ -3,6 +3,7 @@
 #include "cli/heading.h"
 #include "cli/output.h"
 #include "cli/picking.h"
+#include "cli/progress_bar.h"
 #include "cli/reading.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
@@ -223,7 +224,11 @@ static int build_and_draw(struct heatmap_arguments *a, struct cam_reading *in,
 	a->query.rows = a->rows;
 	a->query.max_columns = columns_of(a);
 	a->query.paint = a->paint ? &a->painted : NULL;
+	struct cam_progress_bar bar;
+	cam_progress_bar_init(&bar);
+	a->query.progress = &bar.progress;
 	int err = cam_heatmap_build(in->source, s, &a->query, &h);
+	cam_progress_bar_end(&bar);
 	if (err)
 		return refuse(a, in, err);
 	struct cam_tracks tracks = {0};

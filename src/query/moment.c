@@ -292,6 +292,8 @@ static int build_tables(struct cam_source *source, const struct cam_selection *s
 					    .n_keys = 2,
 					    .limit = 3,
 					    .weight = o->weight};
+	by_process.progress = by_function.progress = by_core.progress = by_what.progress =
+		o->progress;
 	int err = cam_table_build(source, s, &by_process, &m->processes);
 	if (!err)
 		err = cam_table_build(source, s, &by_function, &m->functions);
@@ -327,6 +329,7 @@ static int build_coverage(struct cam_source *source, const struct cam_selection 
 	struct cam_table_options by_core = {
 		.keys = {CAM_KEY_CPU}, .n_keys = 1, .limit = 1, .weight = o->weight};
 	struct cam_table t;
+	by_core.progress = o->progress;
 	int err = cam_table_build(source, &all, &by_core, &t);
 	if (err)
 		return err;

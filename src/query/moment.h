@@ -6,8 +6,9 @@
 
 struct cam_moment_options {
 	enum cam_weight weight;
-	size_t rows;	   /* of each table */
-	size_t max_events; /* to give; the rest is counted */
+	size_t rows;			     /* of each table */
+	size_t max_events;		     /* to give; the rest is counted */
+	const struct cam_progress *progress; /* NULL: nobody asks; told of each table anew */
 };
 
 /*

@@ -50,6 +50,7 @@ void cam_perf_spaces_free(struct cam_perf_spaces *s)
 	free(s->threads);
 	free(s->objects);
 	free(s->known);
+	free(s->exited);
 	cam_index_free(&s->thread_index);
 	cam_index_free(&s->object_index);
 	cam_index_free(&s->known_index);
@@ -145,15 +146,35 @@ const struct cam_perf_map *cam_perf_space_find(const struct cam_perf_space *spac
 /* One space of a process that has exited goes; false: there is none. */
 static bool forget_exited(struct cam_perf_spaces *s)
 {
-	for (size_t tried = 0; tried < s->n_threads; tried++) {
-		struct cam_perf_thread *t = &s->threads[s->next_exited++ % s->n_threads];
+	while (s->first_exited < s->n_exited) {
+		struct cam_perf_thread *t = &s->threads[s->exited[s->first_exited++]];
+		t->listed = false;
 		if (t->exited && t->space) {
 			release(s, t->space);
 			t->space = NULL;
 			return true;
 		}
 	}
+	s->first_exited = s->n_exited = 0;
 	return false;
+}
+
+/* Where there is no room its space stays to the end. */
+static void list_exited(struct cam_perf_spaces *s, struct cam_perf_thread *t)
+{
+	if (t->listed || !t->space)
+		return;
+	if (s->n_exited == s->cap_exited && s->first_exited >= s->cap_exited / 2) {
+		s->n_exited -= s->first_exited;
+		memmove(s->exited, s->exited + s->first_exited, s->n_exited * sizeof(*s->exited));
+		s->first_exited = 0;
+	}
+	/* Each thread is in it once; as many may be gone at its front. */
+	if (cam_vec_reserve(&s->exited, &s->cap_exited, s->n_exited + 1, sizeof(*s->exited),
+			    2 * CAM_PERF_MAX_THREADS))
+		return;
+	s->exited[s->n_exited++] = (uint32_t)(t - s->threads);
+	t->listed = true;
 }
 
 static int reserve_maps(struct cam_perf_spaces *s, struct cam_perf_space *space, size_t need)
@@ -210,6 +231,8 @@ static int own_space(struct cam_perf_spaces *s, struct cam_perf_thread *leader,
 	}
 	release(s, shared);
 	leader->space = own;
+	if (leader->exited)
+		list_exited(s, leader);
 	*out = own;
 	return 0;
 }
@@ -217,7 +240,14 @@ static int own_space(struct cam_perf_spaces *s, struct cam_perf_thread *leader,
 /* Invariant 1. */
 static int insert(struct cam_perf_spaces *s, struct cam_perf_space *space, struct cam_perf_map map)
 {
+	/* Of one that has exited, making room may take this very space. */
+	space->refs++;
 	int err = reserve_maps(s, space, space->n + 2);
+	if (space->refs == 1) {
+		release(s, space);
+		return err ? err : -E2BIG;
+	}
+	space->refs--;
 	if (err)
 		return err;
 	struct cam_perf_map *maps = space->maps;
@@ -339,8 +369,8 @@ static int describe_kernel(struct cam_perf_spaces *s, const struct cam_perf_mapp
 	struct cam_text path = m->path, landmark = {m->path.p, 0};
 	const char *close = path.n ? memchr(path.p, ']', path.n) : NULL;
 	*o = (struct cam_perf_object){.kind = CAM_MODULE_KERNEL, .identity = true};
-	if (cam_text_starts(path, CAM_TEXT("[kernel.kallsyms]")) ||
-	    cam_text_starts(path, CAM_TEXT("[guest.kernel.kallsyms"))) {
+	if (close && (cam_text_starts(path, CAM_TEXT("[kernel.kallsyms]")) ||
+		      cam_text_starts(path, CAM_TEXT("[guest.kernel.kallsyms")))) {
 		size_t n = (size_t)(close + 1 - path.p);
 		landmark = (struct cam_text){path.p + n, path.n - n};
 		path.n = n;
@@ -473,7 +503,7 @@ static struct cam_perf_thread *renew(struct cam_perf_spaces *s, int32_t pid, int
 	if (!t)
 		return NULL;
 	release(s, t->space);
-	*t = (struct cam_perf_thread){.tid = tid, .pid = pid};
+	*t = (struct cam_perf_thread){.tid = tid, .pid = pid, .listed = t->listed};
 	forget_comm(s, t);
 	return t;
 }
@@ -511,6 +541,8 @@ int cam_perf_spaces_fork(struct cam_perf_spaces *s, int32_t pid, int32_t tid, in
 void cam_perf_spaces_exit(struct cam_perf_spaces *s, int32_t pid, int32_t tid)
 {
 	struct cam_perf_thread *t = find_thread(s, tid);
-	if (t && pid == tid)
-		t->exited = true;
+	if (!t || pid != tid)
+		return;
+	t->exited = true;
+	list_exited(s, t);
 }

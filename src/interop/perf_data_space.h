@@ -55,6 +55,7 @@ struct cam_perf_thread {
 	struct cam_str_id comm;	      /* ":TID" where nobody said */
 	bool named;		      /* somebody did */
 	bool exited;		      /* a leader: its space may go */
+	bool listed;		      /* among those of `exited` */
 	struct cam_perf_space *space; /* of the process: only in the row of its leader */
 };
 
@@ -76,8 +77,9 @@ struct cam_perf_spaces {
 	struct cam_tables texts; /* only its strings are used */
 	uint32_t next_number;
 	size_t map_bytes;
-	size_t next_exited; /* where the search for one to forget goes on */
-	uint64_t refused;   /* mappings, threads: too many */
+	uint32_t *exited; /* rows of threads whose space may go, the longest dead first */
+	size_t first_exited, n_exited, cap_exited;
+	uint64_t refused; /* mappings, threads: too many */
 };
 
 /* A mapping as a record has it. */

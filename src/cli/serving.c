@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "cli/range.h"
 #include "cli/say.h"
-#include "daemon/control.h"
+#include "daemon/control_wire.h"
 #include "daemon/privilege.h"
 #include "helper/helper.h"
 #include "store/store.h"
@@ -91,7 +91,7 @@ static int take_answer(struct cam_serving *s, int64_t until_ms, uint8_t *room, s
  * comes before the one to this question, and is dropped: so none is about an earlier one. What is owed for
  * long will not come: a recorder that could not send one does not try again.
  */
-static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
+static int ask_recorder(struct cam_serving *s, struct cam_text question, struct cam_buf *json)
 {
 	size_t n = 0;
 	int64_t until = now_ms() + STATUS_MS;
@@ -100,7 +100,7 @@ static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
 		return cam_buf_error(json);
 	while (recv(s->status_fd, room, CAM_CONTROL_MAX_BYTES, MSG_DONTWAIT) > 0)
 		s->owed -= s->owed > 0;
-	if (send(s->status_fd, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+	if (send(s->status_fd, question.p, question.n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return -errno;
 	if (now_ms() - s->asked_ms > FORGIVEN_MS)
 		s->owed = 0;
@@ -115,25 +115,69 @@ static int ask_recorder(struct cam_serving *s, struct cam_buf *json)
 }
 
 /* Whoever comes while another one asks waits no longer than for an answer. */
-static int take_turn_to_ask(struct cam_serving *s)
+static int ask_in_turn(struct cam_serving *s, struct cam_text question, struct cam_buf *json)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += STATUS_MS / 1000;
-	return -pthread_mutex_clocklock(&s->asking, CLOCK_MONOTONIC, &until);
+	int err = -pthread_mutex_clocklock(&s->asking, CLOCK_MONOTONIC, &until);
+	if (err)
+		return err;
+	err = ask_recorder(s, question, json);
+	pthread_mutex_unlock(&s->asking);
+	return err;
+}
+
+/* The same words as at door H, through the socket of `run`. */
+static int change_by_pair(struct cam_serving *s, enum cam_control_verb verb,
+			  const struct cam_control_request *q, struct cam_buf *words)
+{
+	struct cam_buf packet = CAM_BUF(CAM_CONTROL_MAX_BYTES), reply = packet;
+	struct cam_text text;
+	int status = 0;
+	cam_control_put_request(&packet, verb, q);
+	int err = cam_buf_error(&packet);
+	if (!err)
+		err = ask_in_turn(s, (struct cam_text){(const char *)packet.data, packet.len},
+				  &reply);
+	if (!err)
+		err = cam_control_get_reply((struct cam_text){(const char *)reply.data, reply.len},
+					    &status, &text);
+	if (err)
+		err = -ENOTCONN;
+	else if (status)
+		cam_buf_put(words, text.p, text.n);
+	cam_buf_free(&packet);
+	cam_buf_free(&reply);
+	return err ? err : status;
+}
+
+static int change(void *self, const struct cam_server_change *c, struct cam_buf *words)
+{
+	static const enum cam_control_verb verbs[] = {[CAM_SERVER_MARK] = CAM_CONTROL_MARK,
+						      [CAM_SERVER_PIN] = CAM_CONTROL_PIN,
+						      [CAM_SERVER_UNPIN] = CAM_CONTROL_UNPIN};
+	struct cam_serving *s = self;
+	const struct cam_control_request q = {
+		.from_ns = c->from_ns == INT64_MIN ? CAM_CONTROL_NOW : c->from_ns,
+		.to_ns = c->to_ns,
+		.text = c->text,
+	};
+	char path[512];
+	if (s->status_fd >= 0)
+		return change_by_pair(s, verbs[c->what], &q, words);
+	int err = cam_control_ask(s->settings->store, s->settings->control, verbs[c->what], &q,
+				  words, path, sizeof(path));
+	if (err == -EACCES)
+		cam_buf_printf(words, "it does not listen to this server's user");
+	return err > 0 ? -err : err && err != -EACCES ? -ENOTCONN : err;
 }
 
 static int get_status(void *self, struct cam_buf *json)
 {
 	struct cam_serving *s = self;
-	if (s->status_fd >= 0) {
-		int asked = take_turn_to_ask(s);
-		if (asked)
-			return asked;
-		asked = ask_recorder(s, json);
-		pthread_mutex_unlock(&s->asking);
-		return asked;
-	}
+	if (s->status_fd >= 0)
+		return ask_in_turn(s, CAM_TEXT("?"), json);
 	char path[512];
 	const struct cam_control_request q = {.from_ns = CAM_CONTROL_NOW};
 	int err = cam_control_ask(s->settings->store, s->settings->control, CAM_CONTROL_STATUS, &q,
@@ -260,6 +304,7 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 			  .windows = open_windows,
 			  .release = release_windows,
 			  .status = get_status,
+			  .change = change,
 			  .stamp = stamp,
 			  .world = world},
 	};

@@ -189,10 +189,10 @@ static void take_child(struct cam_recorder *r)
 	r->command_ended = r->stopping = true;
 }
 
-/* The server's question; an answer that does not fit its socket is its loss. */
+/* The server's question: "?", or one of door H. An answer that does not fit its socket is its loss. */
 static void take_question(struct cam_recorder *r)
 {
-	char word[8];
+	char word[CAM_CONTROL_TEXT_MAX + 64];
 	ssize_t n = recv(r->request->status_fd, word, sizeof(word), MSG_DONTWAIT);
 	if (n == 0 || (n < 0 && errno != EAGAIN)) {
 		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->request->status_fd, NULL);
@@ -201,10 +201,13 @@ static void take_question(struct cam_recorder *r)
 	if (n <= 0)
 		return;
 	struct cam_buf json = CAM_BUF(CAM_CONTROL_MAX_BYTES);
-	cam_recorder_status(r, &json);
+	if (n == 1)
+		cam_recorder_status(r, &json);
+	else
+		cam_recorder_server_asks(r, (struct cam_text){word, (size_t)n}, &json);
 	if (!cam_buf_error(&json) &&
 	    send(r->request->status_fd, json.data, json.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		cam_recorder_mishap(r, "the server did not take the status: %s", strerror(errno));
+		cam_recorder_mishap(r, "the server did not take its answer: %s", strerror(errno));
 	cam_buf_free(&json);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What others ask of the running recorder: marks, pins, a snapshot, a reload. */
+#include "daemon/control_wire.h"
 #include "daemon/log.h"
 #include "daemon/moment.h"
 #include "daemon/recorder_parts.h"
@@ -78,6 +79,21 @@ static int take_unpin(void *self, const struct cam_control_request *q, struct ca
 	struct cam_recorder *r = self;
 	struct cam_store *s = cam_keeper_store(r->keeper);
 	return s ? cam_store_unpin(s, q->from_ns, q->to_ns) : no_store(r, reply);
+}
+
+void cam_recorder_server_asks(struct cam_recorder *r, struct cam_text packet, struct cam_buf *reply)
+{
+	struct cam_control_request q = {0};
+	enum cam_control_verb verb;
+	struct cam_buf words = CAM_BUF(CAM_CONTROL_REPLY_MAX);
+	int err = cam_control_get_request(packet, &verb, &q);
+	if (!err)
+		err = verb == CAM_CONTROL_MARK	  ? take_mark(r, &q, &words)
+		      : verb == CAM_CONTROL_PIN	  ? take_pin(r, &q, &words)
+		      : verb == CAM_CONTROL_UNPIN ? take_unpin(r, &q, &words)
+						  : -EOPNOTSUPP;
+	cam_control_put_reply(reply, err, (struct cam_text){(const char *)words.data, words.len});
+	cam_buf_free(&words);
 }
 
 /* Somebody has staged better names for a window. */

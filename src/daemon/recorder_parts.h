@@ -160,6 +160,9 @@ void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h);
 void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns);
 
 /* recorder_control.c */
+/* What the server of `run` hands on: a mark or a pin, in the bytes of control_wire.h, as its reply is. */
+void cam_recorder_server_asks(struct cam_recorder *r, struct cam_text packet,
+			      struct cam_buf *reply);
 /* r->control stays NULL where it cannot be had (said). */
 void cam_recorder_open_control(struct cam_recorder *r);
 void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);

@@ -223,6 +223,9 @@ static const struct {
 	{"/api/heatmap", cam_answer_heatmap},
 	{"/api/counters", cam_answer_counters},
 	{"/api/events", cam_answer_events},
+	{"/api/mark", cam_answer_mark},
+	{"/api/pin", cam_answer_pin},
+	{"/api/unpin", cam_answer_unpin},
 };
 
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
@@ -250,6 +253,12 @@ const char *cam_route_name(unsigned number)
 	       : number == 1	       ? "page"
 	       : number - 2 < N_ROUTES ? routes[number - 2].path
 				       : NULL;
+}
+
+bool cam_route_changes(const char *path)
+{
+	return !strcmp(path, "/api/mark") || !strcmp(path, "/api/pin") ||
+	       !strcmp(path, "/api/unpin");
 }
 
 bool cam_route_is_apart(const char *path)

@@ -27,7 +27,9 @@ struct cam_shared {
 struct cam_request {
 	const char *path;
 	struct cam_shared *shared;
-	bool head;	     /* the body is not wanted */
+	bool head;	  /* the body is not wanted */
+	const char *type; /* of the body; NULL: not said */
+	struct cam_text body;
 	const char *has_tag; /* If-None-Match; NULL: not sent */
 	struct cam_param params[CAM_PARAMS_MAX];
 	size_t n_params;
@@ -51,6 +53,8 @@ void cam_route(const struct cam_server_doors *doors, const struct cam_request *q
 /* The number of a path, for the tally: 0: there is no such path. NULL: no such number. */
 unsigned cam_route_number(const char *path);
 const char *cam_route_name(unsigned number);
+/* Whether a path changes something: it takes POST. */
+bool cam_route_changes(const char *path);
 /* Whether a path has places of its own: it takes none of those that questions have, and may take long. */
 bool cam_route_is_apart(const char *path);
 

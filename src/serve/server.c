@@ -29,6 +29,7 @@
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: base/expression.h */
+#define BODY_BYTES	 (16u << 10)
 #define STREAM_TIMEOUT_S 60u
 #define STREAM_BYTES	 (32u << 10)
 #define RUNNING		 4u
@@ -133,10 +134,11 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 	return queued;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *words)
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *words,
+			      const char *allow)
 {
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
-	const char *extra[1][2] = {{"Allow", "GET, HEAD"}};
+	const char *extra[1][2] = {{"Allow", allow}};
 	cam_answer_error(&a, status, words);
 	if (status == MHD_HTTP_UNAUTHORIZED)
 		extra[0][0] = "WWW-Authenticate", extra[0][1] = "Bearer";
@@ -178,7 +180,7 @@ static enum MHD_Result turn_away(struct cam_server *s, struct MHD_Connection *c,
 				 unsigned status, const char *words)
 {
 	cam_tally_add(&s->shared.tally, cam_route_number(url), status, 0);
-	return refuse(c, status, words);
+	return refuse(c, status, words, cam_route_changes(url) ? "POST" : "GET, HEAD");
 }
 
 static enum MHD_Result send_route(struct MHD_Connection *c, struct cam_answer *a)
@@ -199,12 +201,14 @@ static enum MHD_Result send_route(struct MHD_Connection *c, struct cam_answer *a
 }
 
 static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url,
-			    bool head)
+			    const char *method, const struct cam_buf *body)
 {
 	struct cam_request q = {
 		.path = url,
 		.shared = &s->shared,
-		.head = head,
+		.head = !strcmp(method, MHD_HTTP_METHOD_HEAD),
+		.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type"),
+		.body = {body ? (const char *)body->data : "", body ? body->len : 0},
 		.has_tag = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
 	};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
@@ -212,6 +216,8 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	uint64_t begun = now_ns();
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return turn_away(s, c, url, MHD_HTTP_BAD_REQUEST, "too many parameters");
+	if (body && cam_buf_error(body))
+		return turn_away(s, c, url, MHD_HTTP_CONTENT_TOO_LARGE, "that is too long");
 	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
 	if (!apart && !take_turn(s))
 		return turn_away(s, c, url, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -245,23 +251,52 @@ static bool headers_agree(struct MHD_Connection *c)
 	return !check.disagree;
 }
 
+/* Of a request without a body that is wanted. */
+static const char no_body;
+
+static void forget(void *arg, struct MHD_Connection *c, void **seen,
+		   enum MHD_RequestTerminationCode why)
+{
+	(void)arg;
+	(void)c;
+	(void)why;
+	if (!*seen || *seen == &no_body)
+		return;
+	cam_buf_free(*seen);
+	free(*seen);
+	*seen = NULL;
+}
+
+/* Replying on the first call of a request closes the connection. */
+static enum MHD_Result begin_request(struct MHD_Connection *c, const char *url, const char *method,
+				     void **seen)
+{
+	if (!headers_agree(c))
+		return refuse(c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear", "");
+	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0 || !cam_route_changes(url)) {
+		*seen = (void *)(uintptr_t)&no_body;
+		return MHD_YES;
+	}
+	struct cam_buf *body = malloc(sizeof(*body));
+	if (!body)
+		return MHD_NO;
+	*body = CAM_BUF(BODY_BYTES);
+	*seen = body;
+	return MHD_YES;
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **seen)
 {
 	struct cam_server *s = arg;
 	(void)version;
-	(void)upload;
-	/* Replying on the first call of a request closes the connection. */
-	static const char mark;
-	if (!*seen) {
-		if (!headers_agree(c))
-			return refuse(c, MHD_HTTP_BAD_REQUEST,
-				      "where this request ends is not clear");
-		*seen = (void *)(uintptr_t)&mark;
-		return MHD_YES;
-	}
+	if (!*seen)
+		return begin_request(c, url, method, seen);
+	struct cam_buf *body = *seen == &no_body ? NULL : *seen;
 	if (*upload_bytes) {
+		if (body)
+			cam_buf_put(body, upload, *upload_bytes);
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
@@ -276,11 +311,12 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		.sec_fetch_site = HEADER("Sec-Fetch-Site"),
 		.sec_fetch_mode = HEADER("Sec-Fetch-Mode"),
 		.origin = HEADER("Origin"),
+		.changes = cam_route_changes(url),
 	};
 #undef HEADER
 	switch (cam_guard_look(&s->guard, &h)) {
 	case CAM_GUARD_PASS:
-		return work(s, c, url, !strcmp(method, MHD_HTTP_METHOD_HEAD));
+		return work(s, c, url, method, body);
 	case CAM_GUARD_ENTER:
 		return enter(s, c);
 	case CAM_GUARD_NOT_OURS:
@@ -291,7 +327,12 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 	case CAM_GUARD_FOREIGN:
 		return turn_away(s, c, url, MHD_HTTP_FORBIDDEN, "another site may not ask");
 	case CAM_GUARD_METHOD:
-		return turn_away(s, c, url, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+		return turn_away(s, c, url, MHD_HTTP_METHOD_NOT_ALLOWED,
+				 h.changes ? "only POST" : "only GET and HEAD");
+	case CAM_GUARD_NO_CHANGE:
+		return turn_away(s, c, url, MHD_HTTP_FORBIDDEN,
+				 "changes need a token, or any user of this machine could make "
+				 "them: --token FILE");
 	}
 	return MHD_NO;
 }
@@ -372,7 +413,8 @@ int cam_server_start(struct cam_server *s)
 		MAX_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, MAX_PER_ADDRESS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_THREAD_STACK_SIZE,
-		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+		forget, NULL, MHD_OPTION_END);
 	if (!s->daemon)
 		return errno ? -errno : -EIO;
 	s->fd = -1; /* the daemon's now */

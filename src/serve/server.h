@@ -3,8 +3,8 @@
  * The HTTP server: guards, then routes. docs/http-api.md is door F.
  *
  * Sides: cli starts it (in a process without privileges); whoever speaks HTTP on the address asks.
- * Handed over: the page, JSON, binary columns. Nothing can be changed through it; only GET and HEAD are
- * answered.
+ * Handed over: the page, JSON, binary columns. It changes nothing itself; what is to be marked or pinned it
+ * hands to the recorder.
  * Thread: each connection has its own; `doors` are called on several at a time.
  * Refusals: those of guard.h (421, 401, 403, 405). A parameter that is not understood: 400, saying why.
  * Unknown path: 404. Too many questions at a time: 503, with Retry-After. Too many connections: closed. A
@@ -18,11 +18,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cam_server_change {
+	enum { CAM_SERVER_MARK, CAM_SERVER_PIN, CAM_SERVER_UNPIN } what;
+	int64_t from_ns, to_ns; /* wall clock; of a mark from_ns only, INT64_MIN: now */
+	struct cam_text text;	/* of a mark; why something is pinned */
+};
+
 struct cam_server_doors {
 	void *self;
 	/* The windows as they are now; released after each request. */
 	int (*windows)(void *self, struct cam_source **out);
 	void (*release)(void *self, struct cam_source *source);
+	/*
+	 * Asks the recorder to change something. `words`: what it says to it. -ENOTCONN: there is none to ask;
+	 * any other errno is its refusal. NULL: there is never one.
+	 */
+	int (*change)(void *self, const struct cam_server_change *c, struct cam_buf *words);
 	/* The recorder's status as JSON; NULL: there is none to ask. Negative errno: why not. */
 	int (*status)(void *self, struct cam_buf *json);
 	/* Another number when a window was added, replaced or removed; 0: not known, or just now. NULL: never. */

@@ -18,6 +18,12 @@ void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_r
 			struct cam_answer *a);
 void cam_answer_export(const struct cam_server_doors *doors, const struct cam_request *q,
 		       struct cam_answer *a);
+void cam_answer_mark(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a);
+void cam_answer_pin(const struct cam_server_doors *doors, const struct cam_request *q,
+		    struct cam_answer *a);
+void cam_answer_unpin(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a);
 void cam_answer_metrics(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a);
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,

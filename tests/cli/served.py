@@ -41,8 +41,8 @@ class Server:
         c.endheaders(body)
         return c, c.getresponse()
 
-    def ask(self, path, method="GET", **headers):
-        c, r = self.begin(path, method, **headers)
+    def ask(self, path, method="GET", body=None, **headers):
+        c, r = self.begin(path, method, body, **headers)
         body = r.read()
         c.close()
         return r.status, {k.lower(): v for k, v in r.getheaders()}, body

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The server by itself: who may ask, what is refused and how, and that it lives on."""
+import errno
 import http.client
 import json
 import os
@@ -300,19 +301,102 @@ class Unchanged(unittest.TestCase):
             self.assertEqual(server.ask(path, If_None_Match=headers["etag"])[::2], (304, b""))
 
 
+class Changes(unittest.TestCase):
+    """Marks and pins: handed to the recorder, by whoever has the token."""
+
+    def setUp(self):
+        token = os.path.join(folder, "change-token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        self.options = ("--token", token)
+        self.store = served.make_store(tempfile.mkdtemp(dir=folder), text)
+        self.own = served.Server(self.store, *self.options)
+        self.addCleanup(self.own.stop)
+
+    def post(self, path, what, **headers):
+        status, _, body = self.own.ask(path, "POST", what if isinstance(what, bytes) else json.dumps(what).encode(),
+                                       **{"Content_Type": "application/json", **headers})
+        return status, json.loads(body)
+
+    def test_what_the_recorder_hears(self):
+        with fake_recorder.FakeRecorder(self.store, lambda *a: (0, b"")) as r:
+            os.chmod(r.path, 0o666)
+            self.assertEqual(self.post("/api/mark", {"text": "deploy 42 \u00e9\n\"x\""}), (200, {"time": None}))
+            self.assertEqual(self.post("/api/mark", {"text": "x" * 4096, "at": f"@{scene.START}.25"}), (200, {"time": f"{scene.START}.250000000"}))
+            self.assertEqual(self.post("/api/pin", {"from": f"@{scene.START}", "to": f"@{scene.START + 9}", "note": "why"}, Origin=f"http://127.0.0.1:{self.own.port}",
+                                       Sec_Fetch_Site="same-origin"), (200, {"from": f"{scene.START}.000000000", "to": f"{scene.START + 9}.000000000"}))
+            self.assertEqual(self.post("/api/unpin", {"from": f"@{scene.START}", "to": f"@{scene.START + 9}"})[0], 200)
+            ns = scene.START * 10**9
+            self.assertEqual([a[:2] + a[3:] for a in r.asked], [
+                (fake_recorder.MARK, fake_recorder.NOW, "deploy 42 \u00e9\n\"x\"".encode()), (fake_recorder.MARK, ns + 250000000, b"x" * 4096),
+                (fake_recorder.PIN, ns, b"why"), (fake_recorder.UNPIN, ns, b"")])
+            self.assertEqual([a[2] for a in r.asked[2:]], [ns + 9 * 10**9] * 2)
+
+    def test_what_is_refused(self):
+        good = {"text": "x"}
+        with fake_recorder.FakeRecorder(self.store, lambda *a: (0, b"")) as r:
+            os.chmod(r.path, 0o666)
+            for status, path, what, headers in (
+                    (401, "/api/mark", good, {"Authorization": None}), (403, "/api/mark", good, {"Origin": "http://evil.example"}),
+                    (403, "/api/mark", good, {"Sec_Fetch_Site": "cross-site"}), (403, "/api/mark", good, {"Sec_Fetch_Site": "same-site"}),
+                    (421, "/api/mark", good, {"Host": "evil.example"}), (415, "/api/mark", good, {"Content_Type": "text/plain"}),
+                    (415, "/api/mark", good, {"Content_Type": None}), (415, "/api/mark", good, {"Content_Type": "application/jsonp"}),
+                    (400, "/api/mark", b"text=x", {}), (400, "/api/mark", b"", {}), (400, "/api/mark", [], {}), (400, "/api/mark", {}, {}),
+                    (400, "/api/mark", {"text": 7}, {}), (400, "/api/mark", {"text": "x" * 4097}, {}), (400, "/api/mark", {"text": "x", "at": "never"}, {}),
+                    (413, "/api/mark", {"text": "x" * 20000}, {}), (400, "/api/pin", {"from": "@5"}, {}), (400, "/api/pin", {"from": "@9", "to": "@5"}, {}),
+                    (400, "/api/pin", {"from": "@5", "to": "@9", "note": "x" * 64}, {}), (400, "/api/mark?x=1", good, {}), (405, "/api/store", good, {})):
+                got, body = self.post(path, what, **headers)
+                self.assertEqual(got, status, (path, what if len(str(what)) < 99 else "long", headers, body))
+                self.assertTrue(body["error"])
+            status, headers, _ = self.own.ask("/api/mark")
+            self.assertEqual((status, headers["allow"]), (405, "POST"))
+            self.assertEqual(self.own.ask("/api/store", "POST")[1]["allow"], "GET, HEAD")
+            self.assertEqual(r.asked, [])
+
+    def test_without_a_token_nothing_is_changed(self):
+        if os.geteuid() == 0:
+            own = served.Server(self.store, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+        else:
+            own = served.Server(self.store)
+        self.addCleanup(own.stop)
+        status, _, body = own.ask("/api/mark", "POST", b'{"text": "x"}', Content_Type="application/json")
+        self.assertEqual(status, 403)
+        self.assertIn("--token", json.loads(body)["error"])
+
+    def test_what_the_recorder_says(self):
+        self.assertEqual(self.post("/api/mark", {"text": "x"})[0], 503)
+        for number, status in ((errno.EDQUOT, 409), (errno.ENOENT, 404), (errno.EROFS, 409)):
+            with fake_recorder.FakeRecorder(self.store, lambda *a, number=number: (number, b"the pins' budget is used up")) as r:
+                os.chmod(r.path, 0o666)
+                got, body = self.post("/api/pin", {"from": "@5", "to": "@9"})
+            self.assertEqual(got, status)
+            self.assertIn("the pins' budget is used up", body["error"])
+
+
 class Documented(unittest.TestCase):
     """Each example of docs/http-api.md is run as it stands there, on another port; what it shows as its output comes."""
 
     def test_examples(self):
         own = served.Server(store, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if os.geteuid() == 0 else ())
         self.addCleanup(own.stop)
+        token = os.path.join(folder, "example-token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        told = served.make_store(tempfile.mkdtemp(dir=folder), text)
+        changing = served.Server(told, "--token", token)
+        self.addCleanup(changing.stop)
+        r = fake_recorder.FakeRecorder(told, lambda *a: (0, b""))
+        os.chmod(r.path, 0o666)
+        self.addCleanup(r.socket.close)
         with open(os.path.join(support.SOURCE, "docs", "http-api.md"), encoding="utf-8") as f:
             blocks = re.findall(r"^```(sh|python)\n(.*?)^```$", f.read(), re.M | re.S)
         self.assertGreater(len(blocks), 1)
         for language, block in blocks:
-            block = block.replace("127.0.0.1:9797", f"127.0.0.1:{own.port}")
+            block = block.replace("127.0.0.1:9797", f"127.0.0.1:{(changing if 'TOKEN' in block else own).port}")
             program = ("sh", "-e", "-c", block) if language == "sh" else (sys.executable, "-c", block)
-            r = subprocess.run(program, cwd=self.scratch(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
+            r = subprocess.run(program, cwd=self.scratch(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False, env={**os.environ, "TOKEN": changing.token})
             self.assertEqual(r.returncode, 0, (block, r.stderr))
             got = r.stdout.decode()
             for line in re.findall(r"^# (.*)$", block, re.M):

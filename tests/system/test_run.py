@@ -80,6 +80,25 @@ class Run(support.Case):
         self.assertLessEqual({"idle", "shed", "disk_full"}, {c.replace("-", "_") for c in causes})
         self.assertGreater(read()["perfcam_process_resident_bytes", (("process", "recorder"),)], 1 << 20)
 
+    def test_marks_and_pins_go_to_the_recorder(self):
+        def post(path, what):
+            c = http.client.HTTPConnection(self.host, timeout=20)
+            c.request("POST", path, json.dumps(what), {"Authorization": "Bearer " + self.token, "Content-Type": "application/json"})
+            r = c.getresponse()
+            body = r.read()
+            c.close()
+            return r.status, json.loads(body)
+        self.assertEqual(post("/api/mark", {"text": "deploy 42"})[0], 200)
+        self.assertTrue(support.wait_until(lambda: any(e["text"] == "deploy 42" and e["source"] == "mark" for e in json.loads(self.ask("/api/events")[1])["events"]), 10))
+        now = int(time.time())
+        self.assertEqual(post("/api/pin", {"from": f"@{now - 2}", "to": f"@{now + 60}", "note": "by the page"})[0], 200)
+        def pins():
+            return json.loads(support.perfcam("pin", "--json", "--store", self.store, "--control", self.store + ".control").stdout)
+        self.assertEqual([p["note"] for p in pins()], ["by the page"])
+        self.assertEqual(post("/api/unpin", {"from": f"@{now - 2}", "to": f"@{now + 50}"})[0], 404)
+        self.assertEqual(post("/api/unpin", {"from": f"@{now - 2}", "to": f"@{now + 60}"})[0], 200)
+        self.assertEqual(pins(), [])
+
     def test_it_answers_its_own_name_only(self):
         self.assertEqual(self.ask("/api/windows", host="evil.example")[0], 421)
         self.assertEqual(self.ask("/api/windows", method="POST")[0], 405)

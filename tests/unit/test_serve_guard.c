@@ -225,13 +225,42 @@ static void test_where_a_request_ends(void **state)
 	assert_true(cam_guard_headers_agree(&seen, "X", 1, NULL, 0));
 }
 
+/* What changes something takes POST alone, and only where there is a token. */
+static void test_changes(void **state)
+{
+	(void)state;
+	struct cam_guard_headers h = plain;
+	h.path = "/api/mark";
+	h.changes = true;
+	assert_int_equal(look(NULL, h), CAM_GUARD_METHOD);
+	h.method = "POST";
+	assert_int_equal(look(NULL, h), CAM_GUARD_NO_CHANGE);
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_NO_TOKEN);
+	h.authorization = "Bearer " TOKEN;
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_PASS);
+	h.origin = "http://evil.example";
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
+	h.origin = "http://127.0.0.1:9797";
+	h.sec_fetch_site = "same-site";
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
+	h.sec_fetch_site = "same-origin";
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_PASS);
+	h.changes = false;
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_METHOD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hosts),	       cmocka_unit_test(test_an_address_of_its_own),
-		cmocka_unit_test(test_behind_a_proxy), cmocka_unit_test(test_tokens),
-		cmocka_unit_test(test_entering),       cmocka_unit_test(test_other_sites),
-		cmocka_unit_test(test_methods),	       cmocka_unit_test(test_where_a_request_ends),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_an_address_of_its_own),
+		cmocka_unit_test(test_behind_a_proxy),
+		cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_entering),
+		cmocka_unit_test(test_other_sites),
+		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_where_a_request_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LOOKED_AT 80u /* functions and cgroups whose owner is asked for */
+#define MAX_LOOKED_AT 80u  /* functions and cgroups whose owner is asked for */
+#define SHARED_LEAST  30.0 /* samples above what is expected, of many processes */
+#define SHARED_SCORE  10.0
 #define MAX_EVENTS    20u
 #define WAITED_SHARE  0.1 /* of the time: a thread that waited so much is named */
 
@@ -81,6 +83,12 @@ static struct group *find_group(struct build *b, uint32_t name, bool stopped)
 	return NULL;
 }
 
+/* What is nobody's is told where it is more than a little of everybody's. */
+static bool is_much(const struct cam_why_candidate *c)
+{
+	return c->x - c->law.mean >= SHARED_LEAST || c->score >= SHARED_SCORE;
+}
+
 /* Candidates come best first, so the first of a group leads it. */
 static int group_candidates(struct build *b)
 {
@@ -104,7 +112,7 @@ static int group_candidates(struct build *b)
 			continue;
 		struct group *g = find_group(b, name, c->stopped);
 		double p = cam_why_judge_p(&b->judge, c);
-		bool rare = cam_why_judge_is_rare(&b->judge, c);
+		bool rare = cam_why_judge_is_rare(&b->judge, c) && (name || is_much(c));
 		if (!g) {
 			g = &b->groups[b->n_groups++];
 			*g = (struct group){.lead = *c, .name = name, .p = p, .rare = rare};

@@ -130,12 +130,12 @@ static bool few(const struct cam_why_null *null, double share)
 	return 1 / (1 + (double)null->apart) > share;
 }
 
-static double threshold_of(const struct cam_why_null *null, double share)
+static double threshold_of(const struct cam_why_null *null, double share, double least)
 {
 	double at = quantile(null, share), enough = 2 * quantile(null, MOST_ARE);
 	if (few(null, share)) {
 		at = null->n ? null->best[0] * COARSE_MARGIN : 0;
-		at = at > COARSE_LEAST ? at : COARSE_LEAST;
+		at = at > least ? at : least;
 		at = at < COARSE_MOST ? at : COARSE_MOST;
 	}
 	enough = enough > ENOUGH ? enough : ENOUGH;
@@ -144,13 +144,14 @@ static double threshold_of(const struct cam_why_null *null, double share)
 
 static double stop_threshold(const struct cam_why_judge *j)
 {
-	return fmax(STOP_LEAST, threshold_of(&j->stops, CAM_WHY_RARE_STOP));
+	return fmax(STOP_LEAST, threshold_of(&j->stops, CAM_WHY_RARE_STOP, STOP_LEAST));
 }
 
 double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
 {
 	return stop ? stop_threshold(j)
-		    : threshold_of(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);
+		    : threshold_of(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE,
+				   COARSE_LEAST);
 }
 
 bool cam_why_judge_is_coarse(const struct cam_why_judge *j)
@@ -163,5 +164,5 @@ bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_c
 	double share = j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE;
 	if (c->stopped)
 		return c->score > stop_threshold(j);
-	return c->score > threshold_of(null_of(j, c), share);
+	return c->score > threshold_of(null_of(j, c), share, COARSE_LEAST);
 }

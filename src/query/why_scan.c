@@ -28,6 +28,7 @@
 
 #define GUARD	      6u
 #define YOUNG_SECONDS 60u
+#define LEAST_HISTORY 20u /* sums */
 #define LONG_HISTORY  1200u
 #define MAX_FOUND     (1u << 20)
 #define STEADY_MEAN   8.0
@@ -87,7 +88,7 @@ static int fill_counts(struct scan *s, const uint32_t *v, uint32_t from, uint32_
 	return err;
 }
 
-/* The law of the counts without the sums that begin in [out_from, out_to). */
+/* The law of the counts without the sums that begin in [out_from, out_to); dispersion 0: too few are left. */
 static struct cam_why_law law_without(struct scan *s, const uint32_t *v, uint32_t from, uint32_t to,
 				      uint8_t need, unsigned length, uint32_t out_from,
 				      uint32_t out_to)
@@ -97,7 +98,9 @@ static struct cam_why_law law_without(struct scan *s, const uint32_t *v, uint32_
 	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
 		if (valid(s, need, t, length))
 			cam_why_counts_remove(&s->counts, sum_at(v, t, length));
-	struct cam_why_law law = cam_why_counts_law(&s->counts, length);
+	struct cam_why_law law = {0};
+	if (s->counts.n >= LEAST_HISTORY)
+		law = cam_why_counts_law(&s->counts, length);
 	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
 		if (valid(s, need, t, length))
 			cam_why_counts_add(&s->counts, sum_at(v, t, length));
@@ -160,7 +163,7 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 				continue;
 			struct cam_why_law own = law_without(s, k->v, k->from, k->to, k->need,
 							     length, from, t + length + GUARD);
-			score = cam_why_surge(x, own);
+			score = own.dispersion > 0 ? cam_why_surge(x, own) : 0;
 			if (score > 0)
 				note(s, k, t, length, x, own, score);
 			continue;
@@ -194,7 +197,7 @@ static int score_stops(struct scan *s, struct series *k, unsigned length)
 			law = law_without(s, k->v, k->from, k->to, k->need, length,
 					  t > GUARD + length ? t - GUARD - length : 0,
 					  t + length + GUARD);
-		if (x <= law.mean / 4 && law.mean - x >= STOPPED_LEAST &&
+		if (law.dispersion > 0 && x <= law.mean / 4 && law.mean - x >= STOPPED_LEAST &&
 		    law.mean >= STEADY_MEAN * length)
 			note(s, k, t, length, x, law, cam_why_score(x, law));
 	}
@@ -342,7 +345,7 @@ static void score_young(struct scan *s, struct series *k, unsigned length, uint3
 					  k->from > GUARD + length ? k->from - GUARD - length : 0,
 					  k->to + GUARD);
 		have = true;
-		double score = cam_why_surge(x, law);
+		double score = law.dispersion > 0 ? cam_why_surge(x, law) : 0;
 		if (score > 0)
 			note(s, k, t, length, x, law, score);
 	}

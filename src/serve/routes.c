@@ -226,6 +226,8 @@ static const struct {
 	{"/api/mark", cam_answer_mark},
 	{"/api/pin", cam_answer_pin},
 	{"/api/unpin", cam_answer_unpin},
+	{"/api/why", cam_answer_why},
+	{"/api/moments", cam_answer_moments},
 };
 
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))

@@ -32,5 +32,9 @@ void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_
 			 struct cam_answer *a);
 void cam_answer_events(const struct cam_server_doors *doors, const struct cam_request *q,
 		       struct cam_answer *a);
+void cam_answer_why(const struct cam_server_doors *doors, const struct cam_request *q,
+		    struct cam_answer *a);
+void cam_answer_moments(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
 void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
 		     struct cam_answer *a);

@@ -54,7 +54,7 @@ static const char *const paths[] = {"/healthz",	    "/metrics",	     "/api/grafa
 				    "/api/windows", "/api/status",   "/api/store",
 				    "/api/time",    "/api/timeline", "/api/flame",
 				    "/api/diff",    "/api/heatmap",  "/api/counters",
-				    "/api/events"};
+				    "/api/events",  "/api/why",	     "/api/moments"};
 
 /* Whatever does not fit into memory is answered by its status, at the latest. */
 static void test_no_room_for_an_answer(void **state)
@@ -127,12 +127,30 @@ static void test_errors_in_words(void **state)
 	assert_non_null(strstr(text, "less time"));
 }
 
+/* Times are needed, and not too long; 4 s are no history in which anything is unusual. */
+static void test_why(void **state)
+{
+	(void)state;
+	int err = 0;
+	const struct cam_server_doors d = doors(&err);
+	char text[256];
+	assert_int_equal(ask(&d, "/api/why", NULL, NULL, text), 413);
+	assert_non_null(strstr(text, "10 minutes"));
+	assert_int_equal(ask(&d, "/api/why", "at", "@5", text), 404);
+	assert_int_equal(ask(&d, "/api/why", "limit", "0", text), 400);
+	assert_int_equal(ask(&d, "/api/why", "at", "@1776222848", text), 200);
+	assert_non_null(strstr(text, "{\"answer\":\"not"));
+	assert_int_equal(ask(&d, "/api/moments", NULL, NULL, text), 200);
+	assert_non_null(strstr(text, "\"moments\":[]"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_room_for_an_answer),
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_errors_in_words),
+		cmocka_unit_test(test_why),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

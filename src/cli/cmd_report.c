@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "cli/heading.h"
+#include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
@@ -15,6 +16,7 @@
 #define LEAST_NODE 500u /* thousandths of a per cent: perf's 0.5 % */
 
 struct report_arguments {
+	struct cam_reshape_options frames;
 	struct cam_viewing v;
 	const char *graph, *limit, *sort;
 	unsigned max_stack;
@@ -192,6 +194,12 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		 "no entries (and chains) below it"},
 		{"max-stack", 0, CAM_OPTION_COUNT, &a.max_stack, "N",
 		 "at most N frames of a chain"},
+		{"hide", 0, CAM_OPTION_LIST, &a.frames.hide, "RE",
+		 "without frames that match: their callers have it"},
+		{"frames", 0, CAM_OPTION_TEXT, &a.frames.frames, "user|kernel",
+		 "only frames of that kind"},
+		{"collapse-recursion", 0, CAM_OPTION_FLAG, &a.frames.recursion, NULL,
+		 "a function that calls itself is one frame"},
 		CAM_VIEWING_OPTIONS(a.v),
 		CAM_OPTION_TITLE(examples),
 		{0},
@@ -205,16 +213,24 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		return cam_usage(
 			"report takes one time or window, not also '%s'; for a file use -i",
 			argv[1]);
-	status = check(&a);
+	struct cam_reshape shape;
+	struct cam_flame_options unused = {0};
+	status = cam_reshaping_resolve(&a.frames, &shape, &unused);
+	if (!status)
+		status = check(&a);
 	if (!status)
 		status = cam_viewing_open(&a.v, n_rest ? argv[0] : NULL);
-	if (status)
+	if (status) {
+		cam_reshape_free(&shape);
 		return status;
+	}
 	struct cam_report r;
+	a.report.shape = &shape;
 	a.report.weight = a.v.weigh;
 	a.report.progress = &a.v.bar.progress;
 	int err = cam_report_build(a.v.in.source, &a.v.selection, &a.report, &r);
 	cam_progress_bar_end(&a.v.bar);
+	cam_reshape_free(&shape);
 	if (err)
 		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));
 	status = show(&a, &r);

@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "query/frames.h"
+#include "query/reshape.h"
 
 /* What a node is: a frame, or with this bit a group. */
 #define CAM_CALL_GROUP (1u << 31)
@@ -34,6 +35,11 @@ struct cam_call_tree {
 	size_t n_entries, cap_entries;
 	struct cam_index entry_index;
 	bool by_symbol, by_dso; /* what tells entries apart */
+	/* Which frames are left out: hide, frames and recursion are looked at; NULL: none. Borrowed. */
+	const struct cam_reshape *shape;
+	uint8_t *verdicts; /* of frames: what hide says of them */
+	size_t cap_verdicts;
+	struct cam_buf name;
 	/* Of the window being added. */
 	uint32_t *placed, *stamps;
 	size_t n_placed;

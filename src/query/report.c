@@ -237,6 +237,7 @@ int cam_report_build(struct cam_source *source, const struct cam_selection *s,
 		by_dso |= o->keys[i] == CAM_KEY_DSO;
 	}
 	int err = cam_call_tree_init(&t, by_symbol, by_dso);
+	t.shape = o->shape;
 	if (!err)
 		err = cam_groups_run(&g, source, s, &how);
 	if (!err)

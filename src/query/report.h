@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "query/flame.h"
+#include "query/reshape.h"
 #include "query/view_report.h"
 
 enum cam_report_chains {
@@ -26,6 +27,7 @@ struct cam_report_options {
 	uint32_t least_entry, least_node;
 	uint32_t max_depth; /* frames of a chain; 0: all */
 	enum cam_weight weight;
+	const struct cam_reshape *shape; /* its hide, frames and recursion; NULL: all frames */
 	const struct cam_progress *progress;
 };
 

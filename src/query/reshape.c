@@ -87,17 +87,24 @@ static struct cam_text name_of(const struct cam_flame *f, uint32_t frame)
 	return (struct cam_text){f->text + f->frames[frame].name_at, f->frames[frame].name_n};
 }
 
-static bool matches(struct pass *p, const struct cam_select_expressions *e, struct cam_text name)
+int cam_reshape_match(const struct cam_select_expressions *e, struct cam_text name,
+		      struct cam_buf *room)
 {
 	/* A zero byte ends what an expression can look at. */
-	cam_buf_clear(&p->name);
-	cam_buf_put(&p->name, name.p, name.n);
-	cam_buf_put_u8(&p->name, 0);
-	int code = cam_buf_error(&p->name) ? REG_ESPACE : REG_NOMATCH;
+	cam_buf_clear(room);
+	cam_buf_put(room, name.p, name.n);
+	cam_buf_put_u8(room, 0);
+	int code = cam_buf_error(room) ? REG_ESPACE : REG_NOMATCH;
 	for (size_t i = 0; i < e->n && code == REG_NOMATCH; i++)
-		code = regexec(&e->v[i], (const char *)p->name.data, 0, NULL, 0);
-	p->no_memory = p->no_memory || code == REG_ESPACE;
-	return !code;
+		code = regexec(&e->v[i], (const char *)room->data, 0, NULL, 0);
+	return code == REG_ESPACE ? -ENOMEM : !code;
+}
+
+static bool matches(struct pass *p, const struct cam_select_expressions *e, struct cam_text name)
+{
+	int found = cam_reshape_match(e, name, &p->name);
+	p->no_memory = p->no_memory || found < 0;
+	return found > 0;
 }
 
 /* Asked once a frame, however many nodes it has. */

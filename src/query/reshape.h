@@ -15,6 +15,7 @@
  * is hidden or above the focus. Expressions are POSIX extended, tried on a frame's name, unanchored.
  */
 #pragma once
+#include "base/buf.h"
 #include "query/chart.h"
 #include "query/select.h"
 #include "query/views.h"
@@ -49,6 +50,10 @@ enum cam_reshape_filter {
 int cam_reshape_add(struct cam_reshape *r, enum cam_reshape_filter filter, struct cam_text value,
 		    char *why, size_t why_bytes);
 void cam_reshape_free(struct cam_reshape *r);
+
+/* Whether a name matches any of them; room: for a copy of it. -ENOMEM. */
+int cam_reshape_match(const struct cam_select_expressions *e, struct cam_text name,
+		      struct cam_buf *room);
 
 /* Whether anything is asked for at all. */
 bool cam_reshape_is_any(const struct cam_reshape *r);

@@ -123,6 +123,42 @@ class Report(Case):
         only = entries_of(self.report("--comm", "wl", "--no-children").decode())
         self.assertTrue(all(e[1].startswith("wl ") for e in only))
 
+    def expected(self, path, keep, collapse=False):
+        """{symbol: (self, total)} in samples, from the single samples: what is not kept is its caller's."""
+        sums = collections.defaultdict(lambda: [0, 0])
+        for line in self.good("export", "json", "-i", path).decode().splitlines():
+            sample = json.loads(line)
+            if sample["comm"] == "swapper":
+                continue
+            frames, kernel = [], False
+            for f in reversed(sample["stack"]):
+                kernel = kernel if f.get("kind") == "inlined" else f.get("kind") == "kernel"
+                name = f.get("name") or "[unknown]"
+                if keep(name, kernel) and not (collapse and frames[-1:] == [name]):
+                    frames.append(name)
+            frames = frames or ["[hidden]" if sample["stack"] else "[unknown]"]
+            sums[frames[-1]][0] += 1
+            for name in set(frames):
+                sums[name][1] += 1
+        return dict(sums)
+
+    def test_frames_that_are_left_out(self):
+        path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
+        cases = ((("--hide", "^(do_|__)"), lambda name, kernel: not re.match("do_|__", name), False),
+                 (("--frames", "kernel"), lambda name, kernel: kernel, False),
+                 (("--frames", "user"), lambda name, kernel: not kernel, False),
+                 (("--hide", "."), lambda name, kernel: False, False),
+                 (("--collapse-recursion",), lambda name, kernel: True, True))
+        for options, keep, collapse in cases:
+            with self.subTest(options):
+                out = json.loads(self.good("report", "-i", path, "-s", "sym", "-g", "none", "--weight", "samples", "--json",
+                                           "--percent-limit", "0", *options))
+                got = {e["symbol"]: [e["self"]["weight"], e["total"]["weight"]] for e in out["entries"]}
+                want = {name: list(v) for name, v in self.expected(path, keep, collapse).items()}
+                named = {name for name in want if not name.startswith("[") or name == "[hidden]"}
+                self.assertTrue(named)
+                self.assertEqual({n: got.get(n) for n in named}, {n: want[n] for n in named})
+
     def test_what_is_wrong_is_said(self):
         path = directory("shell.stacks.gz")
         self.bad("report", "-i", path, "-g", "sideways", code=2, names="sideways")

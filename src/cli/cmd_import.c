@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/import_events.h"
 #include "cli/perf_name.h"
 #include "cli/place.h"
 #include "cli/range.h"
@@ -81,17 +82,43 @@ static int check_told(const char *at, int n_files, struct cam_told *told)
 	return at ? cam_range_moment("--at", at, &told->began_ns) : CAM_EXIT_OK;
 }
 
+static int show(const struct cam_imported *sum, const char *path, bool json, int status)
+{
+	struct cam_out out;
+	cam_out_to_fd(&out, 1);
+	if (json) {
+		struct cam_json j = {&out, false};
+		cam_json_open(&j, NULL, '{');
+		cam_json_u64(&j, "samples", sum->samples);
+		cam_json_u64(&j, "windows", sum->windows);
+		cam_json_close(&j, '}');
+		cam_out_str(&out, "\n");
+	} else {
+		cam_out_printf(&out, "%llu samples in %u windows, in ",
+			       (unsigned long long)sum->samples, sum->windows);
+		cam_out_printable(&out, cam_text_of(path));
+		cam_out_str(&out, "\n");
+	}
+	int err = cam_out_finish(&out);
+	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
+}
+
 int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 {
 	const char *given = NULL, *at = NULL;
+	struct cam_import_events events = {0};
 	bool json = false;
 	struct cam_told told = {0};
 	const struct cam_option options[] = {
 		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},
 		CAM_TOLD_OPTIONS(told),
+		{"events", 0, CAM_OPTION_TEXT, &events.file, "FILE",
+		 "a saved log (dmesg, syslog, …): its lines become events of the windows of that time"},
+		{"boot", 0, CAM_OPTION_TEXT, &events.boot, "ID",
+		 "with --events and a dmesg: the boot it is of (default: the newest one of the store)"},
 		{"at", 0, CAM_OPTION_TEXT, &at, "T",
-		 "files without a wall clock: when the first sample was taken"},
+		 "files without a wall clock: when the first sample was taken; a dmesg: when that boot began"},
 		{"tz", 0, CAM_OPTION_TEXT, &told.zone, "ZONE",
 		 "the zone of the time in a file's name: Europe/Berlin, +02:00, UTC (default: this one)"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
@@ -102,11 +129,17 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_files, &done);
 	if (done)
 		return status;
-	if (!n_files)
+	if (!n_files && !events.file)
 		return cam_usage("import needs a file; see perfcam import --help");
-	status = check_told(at, n_files, &told);
+	if (n_files && events.file)
+		return cam_usage("--events adds to what is stored: import '%s' first", argv[0]);
+	if (events.boot && !events.file)
+		return cam_usage("--boot is for --events");
+	status = check_told(at, events.file ? 1 : n_files, &told);
 	if (status)
 		return status;
+	events.began_ns = at ? told.began_ns : INT64_MIN;
+	events.json = json;
 	char path[PATH_MAX];
 	struct cam_io *io = NULL;
 	struct cam_store *store = NULL;
@@ -125,6 +158,12 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 			return cam_failed("store %s: process %d is writing to it", path, holder);
 		return cam_failed("store %s: %s", path, cam_errno_words(err));
 	}
+	if (events.file) {
+		status = cam_import_events(&events, io, store, path);
+		cam_store_close(store);
+		cam_io_posix_close(io);
+		return status;
+	}
 	struct cam_imported sum = {0};
 	status = import_given(store, n_files, argv, &told, &sum);
 	unsigned waiting = cam_store_counts(store)->unsealed;
@@ -133,21 +172,5 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 			 path, waiting);
 	cam_store_close(store);
 	cam_io_posix_close(io);
-	struct cam_out out;
-	cam_out_to_fd(&out, 1);
-	if (json) {
-		struct cam_json j = {&out, false};
-		cam_json_open(&j, NULL, '{');
-		cam_json_u64(&j, "samples", sum.samples);
-		cam_json_u64(&j, "windows", sum.windows);
-		cam_json_close(&j, '}');
-		cam_out_str(&out, "\n");
-	} else {
-		cam_out_printf(&out, "%llu samples in %u windows, in ",
-			       (unsigned long long)sum.samples, sum.windows);
-		cam_out_printable(&out, cam_text_of(path));
-		cam_out_str(&out, "\n");
-	}
-	err = cam_out_finish(&out);
-	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
+	return show(&sum, path, json, status);
 }

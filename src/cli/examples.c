@@ -14,8 +14,10 @@ static const struct {
 	{"run",
 	 "  perfcam run --keep 12h --max-bytes 2G        records, keeps 12 hours, serves the page\n"},
 	{"serve", "  perfcam serve --listen 127.0.0.1:7117        the store's page and API\n"},
-	{"import", "  perfcam import perf.data                     into the store\n"
-		   "  perfcam import --store ./s perf-web1-*.data  a series of the bash loop\n"},
+	{"import",
+	 "  perfcam import perf.data                     into the store\n"
+	 "  perfcam import --store ./s perf-web1-*.data  a series of the bash loop\n"
+	 "  perfcam import --events dmesg.txt            the kernel's log, saved afterwards\n"},
 	{"ls", "  perfcam ls --last 1h                         windows, what was lost and why\n"},
 	{"at", "  perfcam at 03:14:07                          what ran then\n"
 	       "  perfcam at -90s --around 2s                  a minute and a half ago\n"},

@@ -173,8 +173,22 @@ static bool read_iso(struct reading *r, int64_t *ns)
 
 static bool read_syslog(struct reading *r, int64_t *ns)
 {
-	return take_month(r) && take_char(r, ' ') && take_digits(r, 2, true, &r->utc.day) &&
-	       take_char(r, ' ') && take_clock(r) && settle(r, ns);
+	int year;
+	/* "Wed Apr": a weekday is no month. */
+	if (r->rest.n > 4 && r->rest.p[3] == ' ' && isupper((unsigned char)r->rest.p[4])) {
+		r->rest.p += 4;
+		r->rest.n -= 4;
+	}
+	if (!take_month(r) || !take_char(r, ' ') || !take_digits(r, 2, true, &r->utc.day) ||
+	    !take_char(r, ' ') || !take_clock(r))
+		return false;
+	struct reading at = *r;
+	if (take_char(r, ' ') && take_digits(r, 4, false, &year) && r->rest.n &&
+	    r->rest.p[0] == ']')
+		r->utc.year = year;
+	else
+		*r = at;
+	return settle(r, ns);
 }
 
 static bool read_nginx(struct reading *r, int64_t *ns)
@@ -261,8 +275,7 @@ static bool read_as(struct cam_text rest, enum cam_log_format f, const struct ca
 	static const char letters[] = "EWIF";
 	static const enum cam_severity levels[] = {CAM_SEVERITY_ERR, CAM_SEVERITY_WARNING,
 						   CAM_SEVERITY_INFO, CAM_SEVERITY_CRIT};
-	bool bracket = (f == CAM_LOG_ISO || f == CAM_LOG_DMESG || f == CAM_LOG_EPOCH) &&
-		       take_char(&r, '[');
+	bool bracket = f != CAM_LOG_NGINX && f != CAM_LOG_KLOG && take_char(&r, '[');
 	const char *letter = NULL;
 	if (f == CAM_LOG_KLOG &&
 	    (!r.rest.n || !r.rest.p[0] || !(letter = strchr(letters, r.rest.p[0])) ||

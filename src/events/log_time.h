@@ -4,7 +4,8 @@
  *
  *	iso	2026-04-15T03:14:07.25Z, 2026-04-15 03:14:07,250 +02:00, also in [ ] or " "; and in the first
  *		bytes of a line of JSON
- *	syslog	Apr 15 03:14:07 host …, and <34>1 2026-04-15T03:14:07Z … (RFC 3164 and 5424), with its severity
+ *	syslog	Apr 15 03:14:07 host …, and <34>1 2026-04-15T03:14:07Z … (RFC 3164 and 5424), with its severity;
+ *		[Wed Apr 15 03:14:07 2026] … as dmesg -T has it
  *	epoch	1776222847, 1776222847.25, 1776222847250 (ms)
  *	nginx	2026/04/15 03:14:07 [error] …, and … [15/Apr/2026:03:14:07 +0200] … of access logs
  *	klog	E0415 03:14:07.250123 12345 file.go:7] …

@@ -52,6 +52,34 @@ class Events(Case):
             self.assertEqual(self.texts("--event", event[3:11], "--around", "1s"), [text])
         self.check_fails("events", "--event", "ev-", "--store", self.store, code=2)
 
+    def test_a_saved_log_becomes_events_once(self):
+        log = self.path("app.log", (
+            b"2026-04-15T03:12:27.500Z ERROR disk is slow token=abc\n"
+            b"Apr 15 03:12:40 web1 kernel: EXT4-fs error (device sda1): oops\n"
+            b"2026/04/15 03:13:00 [warn] \xff\x1b[2Jbytes\n"
+            b"no time at all\n"
+            b"2026-04-15T09:00:00Z of another time\n"
+            b"[  123.456789] of another boot's clock\n"))
+        added = json.loads(self.good("import", "--events", log, "--store", self.store, "--json"))
+        self.assertEqual(added, {"lines": 6, "added": 3, "known": 0, "outside": 2, "untimed": 1, "suppressed": 0})
+        again = self.good("import", "--events", log, "--store", self.store).decode()
+        self.assertTrue(again.startswith("0 events added of 6 lines; 3 were there already; 2 are of times"), again)
+        events = {e["text"]: e for e in self.events("--source", "log:app.log")["events"]}
+        self.assertEqual(len(events), 3)
+        slow = events["ERROR disk is slow token=[redacted]"]
+        self.assertEqual(slow["severity"], 3)
+        self.assertLess(abs(slow["time_ns"] - (END - 100) * 10**9 - 500_000_000), 200_000_000)
+        self.assertEqual(events["web1 kernel: EXT4-fs error (device sda1): oops"]["kind"], "fs-error")
+        # A dmesg by when its boot began: 123 s later is 03:11:00.
+        self.assertEqual(json.loads(self.good("import", "--events", log, "--at", "2026-04-15T03:08:57Z", "--store",
+                                              self.store, "--json"))["added"], 1)
+        self.check_terminal(self.good("events", "--store", self.store))
+        self.good("verify", "--store", self.store)
+        for args in (("--events", log, "--boot", "12345678"), ("--events", log + ".absent")):
+            self.check_fails("import", *args, "--store", self.store, code=1)
+        for args in (("--events", log, "perf.data"), ("--boot", "1", "perf.data")):
+            self.check_fails("import", *args, "--store", self.store, code=2)
+
     def test_hostile_text_is_only_text(self):
         out = self.good("events", "--store", self.store)
         self.check_terminal(out)

@@ -217,11 +217,20 @@ static bool find_tracks(struct cam_reading *in, const struct cam_heatmap *h,
 	return !cam_tracks_build(in->source, from, to, bins, NULL, tracks);
 }
 
+/* Two rows a line, and some lines around them: as many as fit a low terminal. 0: the usual ones. */
+static unsigned rows_of(const struct heatmap_arguments *a)
+{
+	unsigned lines = a->form == FORM_TEXT && !a->out && a->terminal.is ? a->terminal.rows : 0;
+	if (!lines || lines >= 34 || a->query.mode != CAM_HEAT_SUBSECOND)
+		return 0;
+	return lines >= 22 ? 25 : 10;
+}
+
 static int build_and_draw(struct heatmap_arguments *a, struct cam_reading *in,
 			  const struct cam_selection *s)
 {
 	struct cam_heatmap h;
-	a->query.rows = a->rows;
+	a->query.rows = a->rows ? a->rows : rows_of(a);
 	a->query.max_columns = columns_of(a);
 	a->query.paint = a->paint ? &a->painted : NULL;
 	struct cam_progress_bar bar;
@@ -292,7 +301,7 @@ int cam_cmd_heatmap(const struct cam_verb *verb, int argc, char **argv)
 		{"mode", 0, CAM_OPTION_TEXT, &a.mode, "subsecond|cores",
 		 "rows are parts of a second (default), or CPUs"},
 		{"rows", 0, CAM_OPTION_COUNT, &a.rows, "N",
-		 "parts of a second: 10 to 100 (default: 50)"},
+		 "parts of a second: 10 to 100 (default: 50, in a low terminal 25 or 10)"},
 		{"step", 0, CAM_OPTION_TEXT, &a.step, "100ms",
 		 "width of a cell of --mode cores (default: as fits)"},
 		{"scale", 0, CAM_OPTION_TEXT, &a.scale, "linear|log|sparse",

@@ -110,7 +110,7 @@ static void put_row(const struct listing *l, const struct cam_window_info *w,
 	show_share(busy, !w->imported, a->samples, a->due);
 	show_share(idle, !w->imported, a->by_cause[CAM_CAUSE_IDLE], a->due);
 	show_share(seen, !w->imported || a->lost, a->observed, a->due);
-	cam_out_printf(l->out, "%-25s %8s %9" PRIu64 " %5s %5s %5s %7" PRIu64 " %9s %6u", start,
+	cam_out_printf(l->out, "%-25s %6s %7" PRIu64 " %5s %5s %5s %5" PRIu64 " %8s %6u", start,
 		       span, w->samples, busy, idle, seen, w->lost, size, w->events);
 	const char *state = w->pinned ? "pinned" : w->sealed ? "" : "open";
 	if (*state || !unnamed)
@@ -283,7 +283,7 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	if (json)
 		cam_json_open(&j, NULL, '[');
 	else
-		cam_out_printf(&out, "%-25s %8s %9s %5s %5s %5s %7s %9s %6s%s\n", "START", "LENGTH",
+		cam_out_printf(&out, "%-25s %6s %7s %5s %5s %5s %5s %8s %6s%s\n", "START", "LENGTH",
 			       "SAMPLES", "BUSY%", "IDLE%", "SEEN%", "LOST", "SIZE", "EVENTS",
 			       l.names ? "        WINDOW" : "");
 	list_all(&l, in.source);

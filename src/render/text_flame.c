@@ -412,6 +412,9 @@ static void put_foot(struct drawing *d, uint32_t left_out, uint32_t cut)
 static uint32_t lines_around(const struct drawing *d)
 {
 	uint32_t n = 2 + 70 / d->columns + 1 + 150 / d->columns + 1;
+	/* What is lost is said once more, on stderr. */
+	if (d->f->seen.lost || d->f->seen.damaged)
+		n += 80 / d->columns + 1;
 	for (unsigned i = 0; i < CAM_VIEW_NOTES; i++) {
 		if (d->f->notes >> i & 1)
 			n += (uint32_t)(strlen(cam_view_note_words(i)) + 6) / d->columns + 1;

@@ -83,6 +83,30 @@ static size_t width_of(const struct layout *l, size_t k, const struct cam_value 
 	return number[0] ? strlen(number) : n ? n : 1;
 }
 
+/* Columns that the numbers before the texts take: put_numbers(). */
+static size_t numbers_width(const struct layout *l)
+{
+	return 9u + (l->t->by_frames ? 9u : 0u) + (l->t->cpu_known ? 12u : 0u) +
+	       (l->host ? 9u : 0u) + (l->o->samples ? 11u : 0u);
+}
+
+/* The last text has what is left of the screen; the others give it up where that is too little. */
+static void make_fit(struct layout *l)
+{
+	size_t n = l->t->n_keys, used = numbers_width(l) + 2 * n + LEAST_ROOM;
+	for (size_t k = 0; k + 1 < n; k++)
+		used += l->widths[k];
+	while (used > l->o->columns) {
+		size_t widest = 0;
+		for (size_t k = 1; k + 1 < n; k++)
+			widest = l->widths[k] > l->widths[widest] ? k : widest;
+		if (n < 2 || l->widths[widest] <= LEAST_ROOM)
+			return;
+		l->widths[widest]--;
+		used--;
+	}
+}
+
 static void lay_out(struct layout *l)
 {
 	const struct cam_table *t = l->t;
@@ -97,6 +121,8 @@ static void lay_out(struct layout *l)
 	}
 	l->host_ns = t->seen.observed_ns * t->seen.cpus;
 	l->host = t->cpu_known && l->host_ns;
+	if (l->o->columns)
+		make_fit(l);
 }
 
 static size_t put_numbers(const struct layout *l, const struct cam_table_row *r,

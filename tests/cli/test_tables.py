@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`top` and `at`: tables of fixtures, counted again from perf's own text by a reader that knows nothing of perfcam."""
 import collections
+import fcntl
 import json
 import os
 import pty
 import random
 import re
 import signal
+import struct
+import termios
 import time
 
 import support
@@ -177,6 +180,43 @@ class Tables(Case):
         os.close(master)
         self.assertTrue(text.startswith(b"\x1b[H\x1b[J"), text[:100])
         self.assertEqual(text.count(b"\x1b[H"), 2)
+
+    def screen(self, lines, columns, *args):
+        """What a terminal of that size is given, as lines without their colours; what goes to stderr is part of it."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            try:
+                fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+                os.environ.update(TZ="UTC", LC_ALL="C.UTF-8", TERM="xterm")
+                os.execv(tap.BIN, [tap.BIN, *args])
+            finally:
+                os._exit(1)
+        out = b""
+        try:
+            while chunk := os.read(fd, 65536):
+                out += chunk
+        except OSError:
+            pass
+        os.close(fd)
+        os.waitpid(pid, 0)
+        return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", out.decode()).replace("\r", "").rstrip("\n").split("\n")
+
+    def test_rows_fit_the_screen(self):
+        path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
+        for columns in (80, 100, 200):
+            for view in (("top", "--by", "function"), ("top", "--sort", "comm,dso,sym"), ("top",)):
+                rows = [line for line in self.screen(24, columns, *view, "-i", path) if re.match(r" +[0-9.]+\s%", line)]
+                self.assertGreater(len(rows), 5)
+                self.assertLessEqual(max(map(len, rows)), columns, (columns, view))
+
+    def test_pictures_fit_a_low_screen(self):
+        path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
+        for lines in (16, 24, 50):
+            for view in ("heatmap", "flame"):
+                shown = self.screen(lines, 80, view, "-i", path)
+                needed = sum(-(-max(len(line), 1) // 80) for line in shown)
+                self.assertLess(needed, lines, (view, lines, shown))
+                self.assertGreater(needed, lines // 3, (view, lines))
 
     def test_hostile_names(self):
         """What would steer a terminal comes out as text, and JSON has the bytes."""

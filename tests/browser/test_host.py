@@ -160,6 +160,27 @@ class Page(unittest.TestCase):
         self.assertIn("waited to run", v.panel())
         self.check_quiet(v)
 
+    def test_what_was_different_is_said_and_shown(self):
+        """The headline names process, core and function; sentences lead to their places."""
+        low = facts["incident"]
+        v = open_page(WHOLE + f"&a={low - 1}~{low + 4}")
+        v.settle(lambda: "held CPU" in v.panel())
+        self.assertRegex(v.page.evaluate("document.querySelector('.headline').innerText"), rf"^kubelet held CPU {facts['cpu']} for 1\.\d+ s in\s+mem_cgroup_nr_lru_pages$")
+        said = v.page.evaluate("[...document.querySelectorAll('.sentence')].map(s => s.innerText.replace(/\\s+/g, ' '))")
+        self.assertIn("kubelet (990) used", said[0])
+        self.assertIn(f"CPU {facts['cpu']} had nothing else", said[1])
+        self.assertIn("mem_cgroup_nr_lru_pages", said[2])
+        self.assertIn("ksoftirqd/3", said[3])
+        v.page.evaluate("document.querySelectorAll('.sentence')[1].click()")
+        v.settle(lambda: (v.selected() or (0, 0, None))[2] == {facts["cpu"]})
+        self.assertAlmostEqual(v.selected()[0], low, delta=0.05)
+        self.assertAlmostEqual(v.selected()[1], low + 1.9, delta=0.05)
+        self.assertEqual(v.query()["mode"], ["cores"])
+        quiet = open_page(WHOLE + f"&a={low - 20}~{low - 15}")
+        quiet.settle(lambda: "Nothing unusual" in quiet.panel() or "expected" in quiet.panel())
+        self.assertNotIn("kubelet", quiet.page.evaluate("document.querySelector('.headline').innerText"))
+        self.check_quiet(v)
+
     def test_who_ran_in_a_cell(self):
         v = open_page(WHOLE + "&mode=cores")
         x, y, w, h = v.box("#heat")

@@ -115,7 +115,7 @@ class Page(unittest.TestCase):
         v.settle(lambda: v.selected() is not None and "kubelet" in v.panel())
         self.assertEqual(v.selected()[2], {facts["cpu"]})
         v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
-        self.assertRegex(v.panel(), r"kubelet ran most: \d+(\.\d)? % of the samples")
+        self.assertRegex(v.panel(), rf"kubelet held CPU {facts['cpu']} for 1\.9\d? s in mem_cgroup_nr_lru_pages")
         self.assertIn(f"CPU {facts['cpu']}", v.page.evaluate("document.querySelector('.selection').innerText"))
         self.check_quiet(v)
 

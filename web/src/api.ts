@@ -4,6 +4,7 @@ import { decodeColumns, type Answer } from "./columns";
 import type { Part, State } from "./state";
 import { selectionQuery, treeQuery } from "./state";
 import type { Happening, Happenings } from "./happening";
+import type { Why } from "./why";
 import { readTracks, type Tracks } from "./tracks";
 import { processes, readTree, type Tree } from "./tree";
 
@@ -160,6 +161,19 @@ export class Server {
 	tracks(kind: "tracks" | "host", from: number, to: number, bins: number): Promise<Tracks> {
 		const q = new URLSearchParams({ from: "@" + from / 1000, to: "@" + to / 1000, bins: String(bins) });
 		return this.ask(kind, "/api/counters?" + q, async (r) => readTracks(decodeColumns(await r.arrayBuffer())));
+	}
+
+	why(s: State, part: Part): Promise<Why> {
+		return this.ask("why", "/api/why?" + selectionQuery(s, part), async (r) => await r.json() as Why);
+	}
+
+	/* Tells when something was added to the store; null: nobody does. */
+	live(grown: () => void): EventSource | null {
+		if (typeof EventSource === "undefined")
+			return null;
+		const stream = new EventSource("/api/live");
+		stream.addEventListener("store", grown);
+		return stream;
 	}
 
 	/* Who ran most in a cell: names and shares. */

@@ -4,63 +4,57 @@
  * it, writes the URL (a step of history for what one does once, none for what one does by degrees) and
  * asks for what is not there yet. Answers are for the state they were asked for: an older one is dropped.
  */
+import { Around, type AroundHost, type AroundKind } from "./around";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
 import { fillEmpty } from "./empty";
 import { FlameView } from "./flame_view";
-import { clock, count, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
+import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
 import { drawFunnel } from "./funnel";
-import { AROUND, isCalled, merge, shortText, type Happening } from "./happening";
+import { AROUND, shortText } from "./happening";
 import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
 import { openMenu, type Item } from "./menu";
-import { escapeExpression, Panel } from "./panel";
-import { baseline, BELOW, GROUPS, readState, ROWS, writeState, type Base, type Below, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { coverage, escapeExpression, Panel } from "./panel";
+import { baseline, GROUPS, readState, ROWS, writeState, type Base, type Colour, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
-import type { Tracks } from "./tracks";
 import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type Match, type Tree } from "./tree";
 
-type Kind = "heat" | "flame" | "timeline" | "events" | "tracks" | "host";
+type Kind = "heat" | "flame" | "timeline" | AroundKind;
 
 const LIVE_MS = 2000;
 const RETRY_MS = 5000;
-const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
-const MOST_EVENTS = 2000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
-export class App {
-	private state: State = readState(location.search);
-	private server = new Server();
-	private store: StoreFacts | null = null;
-	private tree: Tree | null = null;
+export class App implements AroundHost {
+	state: State = readState(location.search);
+	server = new Server();
+	store: StoreFacts | null = null;
+	tree: Tree | null = null;
 	private heatData: Heat | null = null;
 	private match: Match | null = null;
 	private theme: Theme = readTheme();
 	private tip = new Tip();
-	private asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "" };
+	asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "" };
 	private problems = new Map<Kind | "store", unknown>();
-	private events: Happening[] = [];
-	private eventsAll = 0;
-	private eventsAt = 0; /* when all of them were asked for */
-	private tracks: Tracks | null = null;
 
-	private timeline = new TimelineView({
+	timeline: TimelineView = new TimelineView({
 		theme: () => this.theme, zone: () => this.zone(),
-		setSpan: (from, to, final) => this.setSpan(from, to, final), openEvent: (e) => this.openEvent(e),
+		setSpan: (from, to, final) => this.setSpan(from, to, final), openEvent: (e) => this.around.openEvent(e),
 	}, this.tip);
-	private heat = new HeatView({
+	heat: HeatView = new HeatView({
 		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
 		select: (part, final, second) => this.select(part, final, second),
 		dragsBaseline: () => this.dragsBaseline,
-		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.openEvent(e),
+		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.around.openEvent(e),
 		busiest: (part) => this.server.busiest(this.state, part).then((v) =>
 			v.length ? v.map((p) => `${p.name} ${percent(p.share)}`).join(" · ") : null, () => null),
 	}, this.tip);
-	private track = new TrackView({ theme: () => this.theme, zone: () => this.zone(), axis: () => this.heat.axis() }, this.tip);
-	private flame = new FlameView({
-		theme: () => this.theme, icicle: () => this.state.icicle,
+	track = new TrackView({ theme: () => this.theme, zone: () => this.zone(), axis: () => this.heat.axis() }, this.tip);
+	flame = new FlameView({
+		theme: () => this.theme, icicle: () => this.state.icicle, colour: () => this.state.colour,
 		zoomed: (path) => this.change({ zoom: path }, true),
 		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
 		menu: (node, x, y) => this.frameMenu(node, x, y),
@@ -72,11 +66,15 @@ export class App {
 		el("div", { class: "bar" }, el("span", { class: "quiet" }, "callers ▲   "), this.sandwichName, el("span", { class: "quiet" }, "   ▼ callees")), this.callees.layers.root);
 	private dragsBaseline = false;
 	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
-	private panel = new Panel({
+	panel = new Panel({
 		addFilter: (name, value) => this.addFilter(name, value),
 		setOnly: (only) => this.change({ only }, true),
-		openEvent: (e) => this.openEvent(e), stepEvent: (by) => this.stepEvent(by),
+		openEvent: (e) => this.around.openEvent(e), stepEvent: (by) => this.around.stepEvent(by),
+		goTo: (place) => this.around.goToPlace(place), point: (place) => this.around.showPlaces(place),
+		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
 	});
+
+	private around: Around = new Around(this);
 
 	private stage = el("main", { class: "stage", "aria-busy": "true" });
 	private banner = el("div", { class: "banner", role: "alert", hidden: true });
@@ -88,6 +86,7 @@ export class App {
 	private spanWords = el("span", { class: "soft cut grow" });
 	private keptWords = el("span", { class: "quiet cut grow" });
 	private selectionBar = el("div", { class: "bar selection" });
+	private observed = el("span", { class: "legend wide" });
 	private kinds = el("span", { class: "legend" });
 	private changes = el("span", { class: "legend" });
 	private matched = el("span", { class: "soft" });
@@ -112,8 +111,8 @@ export class App {
 			.map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private groups = el("select", { "aria-label": "Group by", onchange: () => this.change({ by: this.groups.value as Group, zoom: [] }, true) },
 		...GROUPS.map((g) => el("option", { value: g }, g === "comm" ? "process name" : g))) as HTMLSelectElement;
-	private below = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)", onchange: () => this.change({ below: this.below.value as Below }, false) }) as HTMLSelectElement;
-	private belowLabel = el("label", { class: "legend wide", hidden: true }, "Below ", this.below);
+	private colours = el("select", { "aria-label": "Colour by", title: "Colour frames by", onchange: () => this.change({ colour: this.colours.value as Colour }, false) },
+		...([["kind", "kind"], ["module", "module"], ["name", "name"]] as const).map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private painter = el("button", { type: "button", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
 	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }, { value: "sandwich", label: "Sandwich" }],
 		(v) => this.change({ tab: v as Tab }, true), true);
@@ -138,7 +137,30 @@ export class App {
 		matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.setTheme(null));
 		this.refresh();
 		void this.poll();
+		document.addEventListener("visibilitychange", () => this.listen());
 	}
+
+	/* To what is being recorded, while somebody looks: a browser has few connections to one host. */
+	private listen(): void {
+		const wanted = this.store?.recording && !document.hidden;
+		if (wanted && !this.stream)
+			this.stream = this.server.live(() => this.pollNow());
+		if (!wanted && this.stream) {
+			this.stream.close();
+			this.stream = null;
+		}
+	}
+	private stream: EventSource | null = null;
+
+	/* Something was added: no need to wait for the next look. */
+	private pollNow(): void {
+		if (this.waiting) {
+			clearTimeout(this.waiting);
+			this.waiting = 0;
+			void this.poll();
+		}
+	}
+	private waiting = 0;
 
 	private build(): void {
 		const brand = el("div", { class: "brand" }, el("img", { src: "/assets/icon.svg", width: 20, height: 20, alt: "" }), "perfcam");
@@ -162,9 +184,9 @@ export class App {
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels[0],
-			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.belowLabel, this.scales.root, this.heat.legend, this.drags.root),
+			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
 			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.selectionBar,
-			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("span", { class: "grow" }),
+			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwichBox,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
@@ -174,12 +196,12 @@ export class App {
 		this.setTheme(localStorage.getItem("theme"));
 	}
 
-	private zone(): Zone {
+	zone(): Zone {
 		return { utc: this.state.utc };
 	}
 
 	/* What is shown: the span of the link, or the newest. */
-	private span(): { from: number; to: number } {
+	span(): { from: number; to: number } {
 		if (this.timeless())
 			return { from: NaN, to: NaN };
 		if (this.state.span)
@@ -190,16 +212,16 @@ export class App {
 	}
 
 	/* Files may hold no times, or none that can be told from the wall clock's. */
-	private timeless(): boolean {
+	timeless(): boolean {
 		return this.store !== null && this.store.windows > 0 && !isFinite(this.store.from);
 	}
 
 	/* What the flame graph is of: the selection, or all of the span. */
-	private part(): Part {
+	part(): Part {
 		return this.state.a ?? { ...this.span(), cpus: null };
 	}
 
-	private change(by: Partial<State>, step: boolean): void {
+	change(by: Partial<State>, step: boolean): void {
 		Object.assign(this.state, by);
 		const query = writeState(this.state);
 		const url = location.pathname + (query ? "?" + query : "");
@@ -236,7 +258,7 @@ export class App {
 	/* A half of the sandwich: a click on a frame takes that function between the halves. */
 	private half(id: string, label: string, icicle: boolean): FlameView {
 		const view: FlameView = new FlameView({
-			theme: () => this.theme, icicle: () => icicle, zoomed: () => undefined, walked: (words) => this.say(words),
+			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed: () => undefined, walked: (words) => this.say(words),
 			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => this.frameMenu(node, x, y, view.shownTree()!),
 		}, this.tip, id, label);
 		return view;
@@ -305,8 +327,8 @@ export class App {
 		this.rows.value = String(s.rows);
 		this.rowsLabel.hidden = s.mode !== "sub";
 		this.panel.showOnly(s.only);
-		this.showEvents();
-		this.showTracks();
+		this.around.showEvents();
+		this.around.showTracks();
 		this.zoneButton.textContent = s.utc ? "UTC" : "Local";
 		if (document.activeElement !== this.search)
 			this.search.value = s.search;
@@ -317,8 +339,9 @@ export class App {
 		this.heat.showSelection(s.a, this.shownBaseline());
 		this.bases.value = s.base;
 		this.groups.value = s.by;
+		this.colours.value = s.colour;
 		this.drags.show(this.dragsBaseline ? "b" : "a");
-		this.kinds.hidden = this.comparing();
+		this.kinds.hidden = this.comparing() || s.colour !== "kind";
 		this.changes.hidden = !this.comparing();
 		this.painter.classList.toggle("framed", s.paint);
 		this.painter.setAttribute("aria-pressed", String(s.paint));
@@ -333,7 +356,7 @@ export class App {
 	}
 
 	private async load(): Promise<void> {
-		await Promise.all([this.loadHeat(), this.loadFlame(), this.loadTracks(), this.loadHost()]);
+		await Promise.all([this.loadHeat(), this.loadFlame(), this.around.loadTracks(), this.around.loadHost(), this.around.loadWhy()]);
 	}
 
 	private async loadHeat(): Promise<void> {
@@ -352,7 +375,7 @@ export class App {
 			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
 			this.heat.showSelection(this.state.a, this.shownBaseline());
 			this.showSpan();
-			this.showTracks();
+			this.around.showTracks();
 		});
 	}
 
@@ -384,106 +407,14 @@ export class App {
 		});
 	}
 
-	/* All that happened, as far as it is kept; what is new since, more often. */
-	private async loadEvents(): Promise<void> {
-		const store = this.store!, all = Date.now() - this.eventsAt > EVENTS_MS || !store.recording;
-		const key = `${store.from} ${store.to}`;
-		if (key === this.asked.events || !isFinite(store.from))
-			return;
-		this.asked.events = key;
-		await this.answering("events", async () => {
-			const to = Math.max(store.to, store.recording ? store.now : 0) + 1000;
-			const got = await this.server.events({ from: all ? store.from - 1000 : store.to - 2 * EVENTS_MS, to }, MOST_EVENTS);
-			const had = this.events.length;
-			this.events = all ? got.list : merge(this.events, got.list);
-			this.eventsAll = all ? got.all : this.eventsAll + this.events.length - had;
-			if (all)
-				this.eventsAt = Date.now();
-			await this.findEvent();
-			this.showEvents();
-			this.showSelectionBar();
-		});
-	}
-
-	/* A link may name an event alone: then it says what is shown. */
-	private async findEvent(): Promise<void> {
-		const id = this.state.event;
-		if (!id || this.state.a)
-			return;
-		const known = this.events.find((e) => isCalled(e, id)) ?? (await this.server.events({ event: id }, 50)).list.find((e) => isCalled(e, id));
-		if (!known)
-			return;
-		if (!this.events.includes(known))
-			this.events = merge(this.events, [known]);
-		this.openEvent(known, false);
-	}
-
-	private openEvent(e: Happening, step = true): void {
-		const { from, to } = this.span(), inside = e.time - AROUND >= from && e.time + AROUND <= to;
-		const half = Math.max(30e3, (to - from) / 2);
-		this.change({ event: e.id, a: { from: e.time - AROUND, to: e.time + AROUND, cpus: null }, zoom: [],
-			span: inside ? { from, to } : { from: e.time - half, to: e.time + half } }, step);
-		this.say(`${e.source}: ${e.text}`);
-	}
-
-	/* The one before or behind what is selected, or the span. */
-	private stepEvent(by: number): void {
-		const { from, to } = this.part(), at = (from + to) / 2, chosen = this.state.event;
-		const before = this.events.filter((e) => e.id !== chosen && e.time < at), after = this.events.filter((e) => e.id !== chosen && e.time >= at);
-		const e = by < 0 ? before[before.length - 1] : after[0];
-		if (e)
-			this.openEvent(e);
-		else
-			this.say(by < 0 ? "no event before this" : "no event behind this");
-	}
-
-	private showEvents(): void {
-		const chosen = this.state.a ? this.state.event : "";
-		this.timeline.showEvents(this.events, chosen);
-		this.heat.showEvents(this.events, chosen);
-		if (isFinite(this.span().from))
-			this.panel.showEvents(this.events, this.eventsAll, this.span(), chosen, this.zone());
-	}
-
-	/* Counted by the host: under the heatmap, and of the selection in the panel. */
-	private async loadTracks(): Promise<void> {
-		const span = this.span(), bins = Math.min(1000, this.heat.room());
-		const key = JSON.stringify([span, bins]);
-		if (this.timeless() || key === this.asked.tracks)
-			return;
-		this.asked.tracks = key;
-		await this.answering("tracks", async () => {
-			this.tracks = await this.server.tracks("tracks", span.from, span.to, bins);
-			this.showTracks();
-		});
-	}
-
-	private async loadHost(): Promise<void> {
-		const { from, to } = this.part(), key = JSON.stringify([from, to]);
-		if (this.timeless() || key === this.asked.host)
-			return;
-		this.asked.host = key;
-		await this.answering("host", async () => this.panel.showHost(await this.server.tracks("host", from, to, 1)));
-	}
-
-	private showTracks(): void {
-		const known = TrackView.known(this.tracks);
-		this.track.layers.root.hidden = this.belowLabel.hidden = !known.length;
-		if (known.length !== this.below.options.length)
-			fill(this.below, ...known.map((c) => el("option", { value: c.key }, c.label)));
-		this.below.value = this.state.below;
-		this.track.show(this.tracks, this.state.below);
-	}
-
-	private nextTrack(): void {
-		const known = TrackView.known(this.tracks).map((c) => c.key), at = known.indexOf(this.state.below);
-		const next = BELOW.find((b) => b === known[(at + 1) % known.length]);
-		if (next)
-			this.change({ below: next }, false);
+	/* The same question for a terminal. */
+	private command(): string {
+		const { from, to, cpus } = this.part();
+		return `perfcam why --from @${(from / 1000).toFixed(3)} --to @${(to / 1000).toFixed(3)}` + (cpus ? ` --cpu ${cpuList(cpus)}` : "");
 	}
 
 	/* Errors of one picture are said, and leave the others alone. */
-	private async answering(kind: Kind, work: () => Promise<void>): Promise<void> {
+	async answering(kind: Kind, work: () => Promise<void>): Promise<void> {
 		this.showBusy(1);
 		try {
 			await work();
@@ -527,6 +458,7 @@ export class App {
 	/* The store grows while it is looked at. */
 	private async poll(): Promise<void> {
 		let wait = LIVE_MS;
+		this.waiting = 0;
 		this.showBusy(1);
 		try {
 			const first = !this.store;
@@ -536,7 +468,8 @@ export class App {
 			this.problems.delete("store");
 			this.showProblem();
 			this.showStore();
-			void this.loadEvents();
+			this.listen();
+			void this.around.loadEvents();
 			if (first || again || this.store.to !== before) {
 				await this.loadTimeline();
 				if (first || again || !this.state.span || this.timeless())
@@ -550,7 +483,7 @@ export class App {
 			wait = RETRY_MS;
 		}
 		this.showBusy(-1);
-		setTimeout(() => void this.poll(), wait);
+		this.waiting = window.setTimeout(() => void this.poll(), wait);
 	}
 
 	private showStore(): void {
@@ -589,19 +522,20 @@ export class App {
 	}
 
 	private partName(p: Part): string {
-		const around = p === this.state.a && this.events.find((e) => e.id === this.state.event);
+		const around = p === this.state.a && this.around.events.find((e) => e.id === this.state.event);
 		if (around && Math.abs(around.time - (p.from + p.to) / 2) < 1)
 			return `${shortText(around)} ± ${duration((p.to - p.from) / 2)}`;
 		const what = duration(p.to - p.from);
 		return p.cpus ? `${cpuNames(p.cpus)}, ${what}` : what;
 	}
 
-	private showSelectionBar(): void {
+	showSelectionBar(): void {
 		const s = this.state, part = this.part(), zone = this.zone();
 		fill(this.selectionBar, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
 			el("b", {}, s.a ? this.partName(part) : "Whole span"),
 			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
 			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.select(null, true) }, "×") : null,
+			this.observed,
 			...s.filters.map(([name, value], i) => el("span", { class: "chip" }, el("span", { class: "cut" }, `${name} ${value}`),
 				el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
 					this.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
@@ -610,7 +544,7 @@ export class App {
 	}
 
 	/* Whether a comparison is shown: there must be something to compare with. */
-	private comparing(): boolean {
+	comparing(): boolean {
 		return this.state.compare && baseline(this.state, this.part()) !== null;
 	}
 
@@ -646,7 +580,7 @@ export class App {
 		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus };
 	}
 
-	private showTree(): void {
+	showTree(): void {
 		const t = this.tree, s = this.state;
 		const { re, why } = compileSearch(s.search);
 		this.search.setAttribute("aria-invalid", String(Boolean(why)));
@@ -661,7 +595,10 @@ export class App {
 			this.showSandwich(t);
 		const { each, machine } = this.cpuSeconds();
 		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, this.store);
+		const seen = coverage(t);
+		fill(this.observed, t ? el("span", { class: "dot " + (seen.good ? "good" : "part") }) : null, t ? `${percent(seen.observed)} observed` : "");
 		this.showEmpty();
+		this.around.showPlaces();
 		if (t)
 			this.statusLine.textContent = t.before
 				? `Width: ${this.state.flip ? "the baseline" : "the selection"}. Colour: change against ${this.state.flip ? "the selection" : "the baseline"}, only where it exceeds chance: ${this.changed(t)}`
@@ -718,7 +655,7 @@ export class App {
 		openMenu(name, x, y, items);
 	}
 
-	private say(words: string): void {
+	say(words: string): void {
 		this.spoken.textContent = words;
 		this.statusLine.textContent = words;
 	}
@@ -773,7 +710,7 @@ export class App {
 			"+": () => this.timeline.zoom(0.5), "=": () => this.timeline.zoom(0.5), "-": () => this.timeline.zoom(2),
 			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
 			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
-			t: () => this.nextTrack(), "[": () => this.stepEvent(-1), "]": () => this.stepEvent(1),
+			t: () => this.around.nextTrack(), "[": () => this.around.stepEvent(-1), "]": () => this.around.stepEvent(1),
 			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
 			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),
 			x: () => this.change({ flip: !this.state.flip, zoom: [] }, true), b: () => this.setDrags(!this.dragsBaseline),

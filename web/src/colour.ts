@@ -64,6 +64,11 @@ export function nameTint(hash: number): number {
 	return 1 + (((hash >>> 8) % 17) - 8) / 100;
 }
 
+/* A colour of its own for a module or a name; light enough for dark ink. */
+export function hueOf(hash: number, light: boolean): string {
+	return `hsl(${hash % 360} ${light ? 55 : 42}% ${(light ? 74 : 62) + ((hash >>> 9) % 9)}%)`;
+}
+
 export function tint(hex: string, by: number): string {
 	const [r, g, b] = rgb(hex.trim());
 	const f = (x: number) => Math.max(0, Math.min(255, Math.round(x * by)));

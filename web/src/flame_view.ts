@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The flame graph on a canvas: only what is at least half a pixel wide is looked at. */
-import { mix, nameTint, tint } from "./colour";
+import { hueOf, mix, nameTint, tint } from "./colour";
 import { el, Layers, type Theme, type Tip } from "./dom";
 import { count, cpuTime, percent } from "./format";
-import { CHANGE, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
+import type { Colour } from "./state";
+import type { Place } from "./why";
+import { CHANGE, findStack, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
 
 const ROW = 18, SIDE = 12, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
 const COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
@@ -12,11 +14,20 @@ export const KIND_WORDS = ["everything", "process", "kernel", "user", "JIT", "in
 export interface FlameHost {
 	theme(): Theme;
 	icicle(): boolean;
+	colour(): Colour;
 	zoomed(path: string[]): void;
 	walked(words: string): void;
 	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
 	cpuSeconds(): { each: number; machine: number };
 	menu(node: number, x: number, y: number): void;
+}
+
+/* How many rows stand above a node. */
+function heightOf(t: Tree, node: number): number {
+	let most = t.depth[node];
+	for (let i = node + 1; i < t.end[node]; i++)
+		most = Math.max(most, t.depth[i]);
+	return most - t.depth[node];
 }
 
 export class FlameView {
@@ -116,13 +127,61 @@ export class FlameView {
 	}
 	private maxDelta = 0;
 
+	/* Findings, by number: a sign on the tower of the process and on the function. */
+	showPlaces(list: Place[], pointed: Place | null): void {
+		this.places = list;
+		this.pointed = pointed;
+		this.drawOver();
+	}
+	private places: Place[] = [];
+	private pointed: Place | null = null;
+
+	private drawPlaces(g: CanvasRenderingContext2D, th: Theme, t: Tree): void {
+		const taken: number[] = [];
+		for (const p of this.places) {
+			const node = p.process ? findStack(t, p.process, p.words ? [] : p.functions) : -1;
+			if (node < 0 || (this.zoom && t.depth[node] <= t.depth[this.zoom]) || p.cpu !== null)
+				continue;
+			const whole = t.total[this.zoom] / t.total[0] || 1;
+			const x = SIDE + ((t.x[node] - t.x[this.zoom]) / whole) * this.plotWidth(), w = (t.total[node] / t.total[0] / whole) * this.plotWidth();
+			if (x + w < SIDE || x > SIDE + this.plotWidth())
+				continue;
+			g.font = "700 10px system-ui, sans-serif";
+			g.textBaseline = "middle";
+			const words = p.words ? `${p.number}  ${p.words}` : String(p.number), wide = Math.max(16, g.measureText(words).width + 12);
+			const deep = p.words ? t.depth[node] + heightOf(t, node) + 1 : t.depth[node];
+			let y = this.y(deep) + ROW / 2;
+			/* A tower that does not fit: the sign stays in sight, and numbers below it. */
+			y = Math.max(p.words ? 12 : 32, Math.min(this.layers.height - 12, y));
+			const left = Math.max(SIDE, Math.min(SIDE + this.plotWidth() - wide, p.words ? x + w / 2 - wide / 2 : x + w - wide - 3));
+			if (p.words && taken.some((at) => Math.abs(at - left) < wide))
+				continue;
+			if (p.words)
+				taken.push(left);
+			g.fillStyle = th.color(p.words ? "bg1" : "find");
+			g.strokeStyle = th.color("find");
+			g.lineWidth = p === this.pointed ? 2.5 : 1.5;
+			g.beginPath();
+			g.arc(left + 8, y, 8, Math.PI / 2, -Math.PI / 2);
+			g.arc(left + wide - 8, y, 8, -Math.PI / 2, Math.PI / 2);
+			g.closePath();
+			g.fill();
+			g.stroke();
+			g.fillStyle = th.color(p.words ? "find" : "bg1");
+			g.textAlign = "left";
+			g.fillText(words, left + 6, y + 0.5);
+		}
+	}
+
 	private fillOf(t: Tree, node: number, th: Theme): string {
 		const frame = t.frame[node];
 		if (t.change)
 			return this.changeFill(t, node, th);
 		let c = this.fills.get(frame);
 		if (c === undefined) {
-			const kind = t.kind[frame];
+			const kind = t.kind[frame], by = this.host.colour();
+			if (by !== "kind" && kind > KIND.process)
+				return hueOf(by === "module" ? t.moduleHash[t.module[node]] : t.hash[frame], th.light);
 			c = tint(th.color(COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(t.hash[frame]));
 			this.fills.set(frame, c);
 		}
@@ -253,8 +312,9 @@ export class FlameView {
 		const { over: g } = this.layers;
 		const th = this.host.theme(), t = this.tree;
 		this.layers.clearOver();
-		if (!t)
+		if (!t || !(t.total[0] > 0))
 			return;
+		this.drawPlaces(g, th, t);
 		const focus = document.activeElement === this.layers.root;
 		const mark = this.hovered >= 0 ? this.hovered : focus ? this.walkedTo : -1;
 		if (mark < 0)

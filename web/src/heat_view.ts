@@ -13,6 +13,7 @@ import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
 import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 import type { Part } from "./state";
+import type { Place } from "./why";
 import { GUTTER } from "./timeline_view";
 
 const LANE = 14, AXIS = 20, CLICK = 3;
@@ -102,6 +103,39 @@ export class HeatView {
 		this.events = list;
 		this.chosen = chosen;
 		this.draw();
+	}
+
+	/* Findings of perfcam's own, by number; pointed: the one that is looked at in the panel. */
+	showPlaces(list: Place[], pointed: Place | null): void {
+		this.places = list;
+		this.pointed = pointed;
+		this.drawOver();
+	}
+	private places: Place[] = [];
+	private pointed: Place | null = null;
+
+	/* Of one core: its cells, outlined in violet; in the sub-second mode there are no cores. */
+	private drawPlaces(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		for (const p of this.places) {
+			const row = p.cpu === null ? -1 : d.cpus.indexOf(p.cpu);
+			if (d.mode !== "cores" || row < 0 || !isFinite(p.from) || p.to <= d.from || p.from >= d.from + d.columns * d.step)
+				continue;
+			const x0 = this.timeX(p.from) - 1, x1 = Math.max(x0 + 4, this.timeX(p.to) + 1), y = LANE + row * this.cellHeight() - 1, h = this.cellHeight() + 2;
+			for (const [width, color] of [[4, th.color("bg1")], [p === this.pointed ? 3 : 2, th.color("find")]] as const) {
+				g.lineWidth = width;
+				g.strokeStyle = color;
+				g.strokeRect(x0, y, x1 - x0, h);
+			}
+			g.fillStyle = th.color("find");
+			g.beginPath();
+			g.arc(x1 + 11, y + h / 2, 7.5, 0, 7);
+			g.fill();
+			g.fillStyle = th.color("bg1");
+			g.font = "700 10px system-ui, sans-serif";
+			g.textAlign = "center";
+			g.textBaseline = "middle";
+			g.fillText(String(p.number), x1 + 11, y + h / 2 + 0.5);
+		}
 	}
 
 	/* The time that is shown, edge to edge. */
@@ -544,6 +578,7 @@ export class HeatView {
 			this.drawSelection(g, th, d, this.baseline, "B");
 		if (this.selected)
 			this.drawSelection(g, th, d, this.selected, "A");
+		this.drawPlaces(g, th, d);
 	}
 
 	private drawSelection(g: CanvasRenderingContext2D, th: Theme, d: Heat, part: Part, letter: "A" | "B"): void {

@@ -7,6 +7,7 @@ import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening
 import type { Filter, State } from "./state";
 import { valueWords } from "./track_view";
 import type { Tracks } from "./tracks";
+import { against, headline, sentences, type Place, type Why } from "./why";
 import { processes, type Tree } from "./tree";
 
 const MOST_ROWS = 9, MOST_EVENTS = 30, MOST_WAITERS = 4;
@@ -16,6 +17,11 @@ export interface PanelHost {
 	setOnly(only: State["only"]): void;
 	openEvent(e: Happening): void;
 	stepEvent(by: number): void;
+	goTo(place: Place): void;
+	point(place: Place | null): void;
+	compare(): void;
+	comparing(): boolean;
+	command(): string;
 }
 
 interface Seen {
@@ -32,6 +38,7 @@ interface Seen {
 export class Panel {
 	readonly root = el("aside", { class: "side", "aria-label": "About the selection" });
 	private summary = el("section");
+	private why_: Why | "asked" | null = null;
 	private happened = el("section", { hidden: true });
 	private host_ = el("section", { hidden: true });
 	private who = el("section");
@@ -41,6 +48,11 @@ export class Panel {
 	constructor(private host: PanelHost) {
 		this.root.append(this.summary, this.happened, this.who, this.host_, this.coverage, this.add);
 		this.buildFilters();
+	}
+
+	/* "asked": the answer is still to come; null: nothing was asked. */
+	showWhy(why: Why | "asked" | null): void {
+		this.why_ = why;
 	}
 
 	show(tree: Tree | null, name: string, each: number, machine: number, store: StoreFacts | null): void {
@@ -111,12 +123,33 @@ export class Panel {
 			fill(this.summary, el("p", { class: "quiet" }, "Reading…"));
 			return;
 		}
-		const used = t.total[0] * each;
+		const used = t.total[0] * each, why = this.why_ && this.why_ !== "asked" ? this.why_ : null;
+		const answer = why ? headline(why) : null;
 		fill(this.summary,
 			el("div", { class: "quiet" }, name),
-			el("p", { class: "headline" }, ...this.headline(t, each, machine)),
+			el("p", { class: "headline" }, ...(!t.before && answer ? answer : this.headline(t, each, machine))),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
-				(machine ? `, ${percent(used / machine)} of the machine` : "")));
+				(machine ? `, ${percent(used / machine)} of the machine` : "")),
+			...this.whyLines(why));
+	}
+
+	/* Numbers link the words to the pictures: hovering a sentence shows its place, a click goes there. */
+	private whyLines(why: Why | null): (Node | null)[] {
+		if (!why)
+			return [this.why_ === "asked" ? el("p", { class: "quiet" }, "Looking for what was different…") : null];
+		const list = el("ol", { class: "why" });
+		sentences(why).forEach((s, i) => {
+			const place = s.place;
+			list.append(el("li", {}, el("button", { type: "button", class: "sentence", disabled: !place,
+				onclick: () => place && this.host.goTo(place), onpointerenter: () => this.host.point(place), onpointerleave: () => this.host.point(null),
+				onfocus: () => this.host.point(place), onblur: () => this.host.point(null) },
+			el("span", { class: "number", "aria-hidden": "true" }, String(i + 1)),
+			el("span", { class: "grow" }, el("span", {}, ...s.text), s.evidence ? el("span", { class: "evidence" }, s.evidence) : null))));
+		});
+		return [list.children.length ? list : null, el("p", { class: "quiet against" }, against(why)),
+			el("div", { class: "head acts" },
+				el("button", { type: "button", class: "primary", onclick: () => this.host.compare() }, this.host.comparing() ? "Show plain" : "See the difference"),
+				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy command"))];
 	}
 
 	/* Who ran most; of a comparison, whose change is the largest beyond chance. */
@@ -156,11 +189,7 @@ export class Panel {
 
 	private showCoverage(t: Tree | null, store: StoreFacts | null): void {
 		const seen = (t?.meta.seen ?? null) as Seen | null;
-		const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
-		/* Of the samples that were due, and of the time: between windows nobody counted any. */
-		const inTime = seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
-		const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
-		const good = !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable);
+		const { observed, good } = coverage(t);
 		fill(this.coverage,
 			el("div", { class: "head" }, el("h2", {}, "Coverage"), el("span", { class: "grow" }),
 				el("span", { class: "dot " + (good ? "good" : "part") }), el("span", { class: "soft" }, good ? "complete" : "incomplete")),
@@ -199,6 +228,15 @@ export class Panel {
 			b.setAttribute("aria-pressed", String(b.dataset.only === only));
 		}
 	}
+}
+
+/* Of the samples that were due, and of the time: between windows nobody counted any. */
+export function coverage(t: Tree | null): { observed: number; good: boolean } {
+	const seen = (t?.meta.seen ?? null) as Seen | null;
+	const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
+	const inTime = seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
+	const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
+	return { observed, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
 }
 
 /* How many times what it was: "1.03×", "27×", "new". */

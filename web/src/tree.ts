@@ -21,6 +21,7 @@ export interface Tree {
 	hash: Uint32Array; /* of a frame's name */
 	modules: string[];
 	module: Uint32Array; /* of a node: index, 0: none */
+	moduleHash: Uint32Array;
 	maxDepth: number;
 	unit: string;
 	meta: Record<string, unknown>;
@@ -49,6 +50,7 @@ function readNames(text: Uint8Array, ends: Uint32Array): string[] {
 export function readTree(a: Answer): Tree {
 	const c = a.columns;
 	const names = readNames(c.names as Uint8Array, c.name_ends as Uint32Array);
+	const modules = readNames(c.modules as Uint8Array, c.module_ends as Uint32Array);
 	const end = c.end as Uint32Array, frame = c.frame as Uint32Array;
 	const n = end.length;
 	const tree: Tree = {
@@ -59,7 +61,7 @@ export function readTree(a: Answer): Tree {
 		kind: c.kind as Uint8Array,
 		note: (c.note as Uint8Array | undefined) ?? new Uint8Array(names.length),
 		hash: Uint32Array.from(names, hashName),
-		modules: readNames(c.modules as Uint8Array, c.module_ends as Uint32Array),
+		modules, moduleHash: Uint32Array.from(modules, hashName),
 		module: c.module as Uint32Array,
 		maxDepth: 0,
 		unit: String(a.meta.unit ?? "samples"),
@@ -130,6 +132,21 @@ export function findPath(t: Tree, names: string[]): number {
 		node = next;
 	}
 	return node;
+}
+
+/* The heaviest node below a process that ends with a path of functions, the leaf first; none: the process. -1: not there. */
+export function findStack(t: Tree, process: string, functions: string[]): number {
+	let best = -1;
+	for (let c = 1; c < t.n; c = t.end[c]) {
+		if (t.kind[t.frame[c]] !== KIND.process || nameOf(t, c) !== process)
+			continue;
+		if (!functions.length)
+			return c;
+		for (let i = c + 1; i < t.end[c]; i++)
+			if (nameOf(t, i) === functions[0] && (best < 0 || t.total[i] > t.total[best]))
+				best = i;
+	}
+	return best;
 }
 
 export interface Match {

@@ -7,6 +7,7 @@ import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
 import { merge, near, nearest, type Happening } from "../src/happening";
 import { readTracks } from "../src/tracks";
+import { against, headline, sentences, type Why } from "../src/why";
 import { baseline, DEFAULTS, readState, selectionQuery, treeQuery, writeState, type State } from "../src/state";
 
 function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
@@ -174,4 +175,13 @@ test("tracks: one behind the other", () => {
 	assert.ok(isNaN(t.by.get("user")!.mean[1]));
 	assert.equal(t.by.get("user")!.who[0], 3);
 	assert.deepEqual(t.waiters, [{ comm: "x", tid: 4, waited: 5 }]);
+});
+
+test("why: what stands in the answer, and nothing where there is none", () => {
+	const nothing: Why = { answer: "usual", asked_seconds: 5, asked_unobserved_seconds: 0, findings: [], closest: [], cores: [], waited: [], history: { seconds: 180, moments: 32, coarse: true } };
+	assert.equal(headline(nothing), null);
+	assert.deepEqual(sentences(nothing), []);
+	assert.match(against(nothing), /^Nothing unusual: 32 other moments/);
+	assert.match(against({ ...nothing, asked_unobserved_seconds: 5 }), /not idle time/);
+	assert.match(against({ ...nothing, history: { seconds: 9, moments: 1, coarse: true } }), /^Too little is kept/);
 });

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a recorder that runs: it goes with the time, a mark appears, and counters are drawn. As root."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "cli"), HERE]
+import chrome
+import tap
+
+
+class Live(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="perfcam-live-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        os.chmod(self.folder, 0o755)
+        self.store = os.path.join(self.folder, "store")
+        self.errors = open(os.path.join(self.folder, "errors"), "w+", encoding="utf-8")
+        self.addCleanup(self.errors.close)
+        self.recorder = subprocess.Popen([tap.BIN, "run", "--store", self.store, "--listen", "127.0.0.1:0", "-F", "49", "--window", "1m"],
+                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        self.addCleanup(self.stop)
+        self.url = ""
+        while not self.url.startswith("http"):
+            self.url = self.recorder.stdout.readline().strip()
+            if self.recorder.poll() is not None:
+                self.errors.seek(0)
+                raise RuntimeError(self.errors.read())
+
+    def stop(self):
+        if self.recorder.poll() is None:
+            self.recorder.send_signal(signal.SIGINT)
+        self.recorder.communicate(timeout=30)
+
+    def test_it_goes_with_the_time(self):
+        with chrome.Browser() as browser:
+            until = time.monotonic() + 90
+            page = browser.open(self.url, width=1440, height=900, scheme="dark")
+
+            def wait(expression):
+                while not page.evaluate(expression):
+                    if time.monotonic() > until:
+                        raise AssertionError((expression, page.evaluate("document.body.innerText")[:2000]))
+                    time.sleep(0.1)
+            wait("document.querySelector('.dot.on') !== null && /REC/.test(document.querySelector('.top').innerText)")
+            wait("/samples/.test(document.querySelector('.side').innerText)")
+            end = "document.querySelector('.stage').innerText.match(/to \\w+ \\d+ \\w+ (\\d+:\\d+:\\d+)/)?.[1] ?? ''"
+            wait(end)
+            seen = {page.evaluate(end)}
+            while len(seen) < 4 and time.monotonic() < until:
+                seen.add(page.evaluate(end))
+                time.sleep(0.1)
+            self.assertGreaterEqual(len(seen), 4)
+            # It is told, and does not only look every two seconds.
+            told = [e for e in browser.events if e.get("method") == "Network.eventSourceMessageReceived"]
+            self.assertGreaterEqual(len(told), 2)
+            wait("!document.querySelector('#track').hidden")
+            r = tap.perfcam("mark", "a <b>mark</b> of the test", "--store", self.store)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            wait("[...document.querySelectorAll('.events .row')].some(r => r.innerText.includes('a <b>mark</b> of the test'))")
+            bad = [p for p in page.problems() if not re.match(r"request: http://127\.0\.0\.1:\d+/", p)]
+            self.assertEqual(bad, [])
+
+
+tap.main()

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What surrounds the samples: events, what the host counted, and what was different; asked for, kept and shown. */
+import { Refusal, type Server, type StoreFacts } from "./api";
+import { el, fill } from "./dom";
+import type { FlameView } from "./flame_view";
+import type { Zone } from "./format";
+import { AROUND, isCalled, merge, type Happening } from "./happening";
+import type { HeatView } from "./heat_view";
+import type { Panel } from "./panel";
+import { BELOW, type Below, type Part, type State } from "./state";
+import type { TimelineView } from "./timeline_view";
+import { TrackView } from "./track_view";
+import type { Tracks } from "./tracks";
+import { findStack, type Tree } from "./tree";
+import { sentences, type Place } from "./why";
+
+const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
+const MOST_EVENTS = 2000;
+const WHY_MS = 600e3; /* of more than that there is no answer */
+
+export type AroundKind = "events" | "tracks" | "host" | "why";
+
+/* What this needs of the page. */
+export interface AroundHost {
+	readonly server: Server;
+	readonly store: StoreFacts | null;
+	readonly state: State;
+	readonly tree: Tree | null;
+	readonly asked: Record<AroundKind, string>;
+	readonly timeline: TimelineView;
+	readonly heat: HeatView;
+	readonly track: TrackView;
+	readonly flame: FlameView;
+	readonly panel: Panel;
+	span(): { from: number; to: number };
+	part(): Part;
+	zone(): Zone;
+	timeless(): boolean;
+	comparing(): boolean;
+	change(by: Partial<State>, step: boolean): void;
+	say(words: string): void;
+	answering(kind: AroundKind, work: () => Promise<void>): Promise<void>;
+	showSelectionBar(): void;
+	showTree(): void;
+}
+
+export class Around {
+	events: Happening[] = [];
+	private eventsAll = 0;
+	private eventsAt = 0; /* when all of them were asked for */
+	private tracks: Tracks | null = null;
+	private places: Place[] = [];
+	private select = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)",
+		onchange: () => this.app.change({ below: this.select.value as Below }, false) }) as HTMLSelectElement;
+	readonly label = el("label", { class: "legend wide", hidden: true }, "Below ", this.select);
+
+	constructor(private app: AroundHost) {}
+
+	/* All that happened, as far as it is kept; what is new since, more often. */
+	async loadEvents(): Promise<void> {
+		const store = this.app.store!, all = Date.now() - this.eventsAt > EVENTS_MS || !store.recording;
+		const key = `${store.from} ${store.to}`;
+		if (key === this.app.asked.events || !isFinite(store.from))
+			return;
+		this.app.asked.events = key;
+		await this.app.answering("events", async () => {
+			const to = Math.max(store.to, store.recording ? store.now : 0) + 1000;
+			const got = await this.app.server.events({ from: all ? store.from - 1000 : store.to - 2 * EVENTS_MS, to }, MOST_EVENTS);
+			const had = this.events.length;
+			this.events = all ? got.list : merge(this.events, got.list);
+			this.eventsAll = all ? got.all : this.eventsAll + this.events.length - had;
+			if (all)
+				this.eventsAt = Date.now();
+			await this.findEvent();
+			this.showEvents();
+			this.app.showSelectionBar();
+		});
+	}
+
+	/* A link may name an event alone: then it says what is shown. */
+	private async findEvent(): Promise<void> {
+		const id = this.app.state.event;
+		if (!id || this.app.state.a)
+			return;
+		const known = this.events.find((e) => isCalled(e, id)) ?? (await this.app.server.events({ event: id }, 50)).list.find((e) => isCalled(e, id));
+		if (!known)
+			return;
+		if (!this.events.includes(known))
+			this.events = merge(this.events, [known]);
+		this.openEvent(known, false);
+	}
+
+	openEvent(e: Happening, step = true): void {
+		const { from, to } = this.app.span(), inside = e.time - AROUND >= from && e.time + AROUND <= to;
+		const half = Math.max(30e3, (to - from) / 2);
+		this.app.change({ event: e.id, a: { from: e.time - AROUND, to: e.time + AROUND, cpus: null }, zoom: [],
+			span: inside ? { from, to } : { from: e.time - half, to: e.time + half } }, step);
+		this.app.say(`${e.source}: ${e.text}`);
+	}
+
+	/* The one before or behind what is selected, or the span. */
+	stepEvent(by: number): void {
+		const { from, to } = this.app.part(), at = (from + to) / 2, chosen = this.app.state.event;
+		const before = this.events.filter((e) => e.id !== chosen && e.time < at), after = this.events.filter((e) => e.id !== chosen && e.time >= at);
+		const e = by < 0 ? before[before.length - 1] : after[0];
+		if (e)
+			this.openEvent(e);
+		else
+			this.app.say(by < 0 ? "no event before this" : "no event behind this");
+	}
+
+	showEvents(): void {
+		const chosen = this.app.state.a ? this.app.state.event : "";
+		this.app.timeline.showEvents(this.events, chosen);
+		this.app.heat.showEvents(this.events, chosen);
+		if (isFinite(this.app.span().from))
+			this.app.panel.showEvents(this.events, this.eventsAll, this.app.span(), chosen, this.app.zone());
+	}
+
+	/* Counted by the host: under the heatmap, and of the selection in the panel. */
+	async loadTracks(): Promise<void> {
+		const span = this.app.span(), bins = Math.min(1000, this.app.heat.room());
+		const key = JSON.stringify([span, bins]);
+		if (this.app.timeless() || key === this.app.asked.tracks)
+			return;
+		this.app.asked.tracks = key;
+		await this.app.answering("tracks", async () => {
+			this.tracks = await this.app.server.tracks("tracks", span.from, span.to, bins);
+			this.showTracks();
+		});
+	}
+
+	async loadHost(): Promise<void> {
+		const { from, to } = this.app.part(), key = JSON.stringify([from, to]);
+		if (this.app.timeless() || key === this.app.asked.host)
+			return;
+		this.app.asked.host = key;
+		await this.app.answering("host", async () => this.app.panel.showHost(await this.app.server.tracks("host", from, to, 1)));
+	}
+
+	/* What was different: of a selection that is short enough to have an answer. */
+	async loadWhy(): Promise<void> {
+		const s = this.app.state, part = s.a, key = part ? JSON.stringify([part, s.filters, s.only]) : "";
+		if (key === this.app.asked.why)
+			return;
+		this.app.asked.why = key;
+		this.places = [];
+		this.app.panel.showWhy(part && part.to - part.from <= WHY_MS ? "asked" : null);
+		this.app.showTree();
+		if (!part || part.to - part.from > WHY_MS)
+			return;
+		await this.app.answering("why", async () => {
+			const why = await this.app.server.why(s, part).catch((e: unknown) => {
+				/* Nothing to say is no failure of the page. */
+				if (e instanceof Refusal && e.status < 500)
+					return null;
+				throw e;
+			});
+			if (this.app.asked.why !== key)
+				return;
+			this.places = why ? sentences(why).flatMap((x) => (x.place ? [x.place] : [])) : [];
+			this.app.panel.showWhy(why);
+			this.app.showTree();
+		});
+	}
+
+	showPlaces(pointed: Place | null = null): void {
+		this.app.heat.showPlaces(this.places, pointed);
+		this.app.flame.showPlaces(this.app.comparing() ? [] : this.places, pointed);
+	}
+
+	/* To the core in that time, or to the function. */
+	goToPlace(p: Place): void {
+		if (p.cpu !== null && isFinite(p.from))
+			this.app.change({ a: { from: p.from, to: p.to, cpus: [p.cpu] }, event: "", mode: "cores", zoom: [] }, true);
+		else if (this.app.tree && p.process)
+			this.app.flame.zoomTo(Math.max(0, findStack(this.app.tree, p.process, p.words ? [] : p.functions)));
+	}
+
+	showTracks(): void {
+		const known = TrackView.known(this.tracks);
+		this.app.track.layers.root.hidden = this.label.hidden = !known.length;
+		if (known.length !== this.select.options.length)
+			fill(this.select, ...known.map((c) => el("option", { value: c.key }, c.label)));
+		this.select.value = this.app.state.below;
+		this.app.track.show(this.tracks, this.app.state.below);
+	}
+
+	nextTrack(): void {
+		const known = TrackView.known(this.tracks).map((c) => c.key), at = known.indexOf(this.app.state.below);
+		const next = BELOW.find((b) => b === known[(at + 1) % known.length]);
+		if (next)
+			this.app.change({ below: next }, false);
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What was different in the selection: the answer first, then its evidence; see /api/why. */
+import { el } from "./dom";
+import { duration, percent } from "./format";
+
+interface Finding {
+	kind: "process" | "cgroup" | "function" | "stopped";
+	significant: boolean;
+	process: string;
+	pid: number | null;
+	processes: number;
+	cgroup: string;
+	path: string[];
+	function_samples: number;
+	explained_samples: number;
+	cpu: number | null;
+	cpu_samples: number;
+	run_ns: number;
+	kernel_samples: number;
+	share: number | null;
+	baseline: number | null;
+	ratio: number | null;
+	samples: number;
+	expected: number;
+	other_times: number;
+	time_ns: number | null;
+	length_ns: number;
+	p: number;
+}
+
+interface Core {
+	cpu: number;
+	process: string;
+	function: string;
+	time_ns: number | null;
+	length_ns: number;
+}
+
+export interface Why {
+	answer: string;
+	asked_seconds: number;
+	asked_unobserved_seconds: number;
+	findings: Finding[];
+	closest: Finding[];
+	cores: Core[];
+	waited: { tid: number; comm: string; share: number; usual: number | null }[];
+	history: { seconds: number; moments: number; coarse: boolean };
+}
+
+/* Where on the pictures a sentence leads. */
+export interface Place {
+	number: number;
+	cpu: number | null;
+	from: number; /* ms; NaN: not known */
+	to: number;
+	process: string;
+	functions: string[]; /* the leaf first */
+	words: string;
+}
+
+export interface Sentence {
+	text: (Node | string)[];
+	evidence: string;
+	place: Place | null;
+}
+
+const b = (s: string) => el("b", {}, s);
+const times = (r: number) => (r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(1) + "×");
+
+/* Who, where, how long, in what. */
+export function headline(w: Why): (Node | string)[] | null {
+	const f = w.findings[0];
+	if (!f)
+		return null;
+	const who = f.process || f.cgroup || f.path[0] || "something";
+	const leaf = f.path[0] && f.path[0] !== who ? [" in ", el("span", { class: "mono" }, f.path[0])] : [];
+	if (f.kind === "stopped")
+		return [el("span", { class: "less" }, who), ` stopped: ${Math.round(f.expected)} samples were usual`];
+	const name = el("span", { class: "more" }, who);
+	/* One core to itself for most of its samples: that is what an average hides. */
+	if (f.cpu !== null && f.run_ns >= 0.3e9 && f.cpu_samples * 2 > f.explained_samples)
+		return [name, ` held CPU ${f.cpu} for ${duration(f.run_ns / 1e6)}`, ...leaf];
+	return [name, f.ratio && f.ratio < 1e4 ? ` ran ${times(f.ratio)} its usual` : " ran as it never does", ...leaf];
+}
+
+function findingSentence(f: Finding, number: number): Sentence {
+	const who = f.process || f.cgroup || f.path[0] || "";
+	const from = f.time_ns ? f.time_ns / 1e6 : NaN;
+	const place: Place = { number, cpu: f.cpu_samples * 2 > f.explained_samples ? f.cpu : null, from, to: from + f.length_ns / 1e6, process: f.process, functions: f.path,
+		words: f.kind === "stopped" ? who : `${who} ${f.ratio && f.ratio < 1e4 ? times(f.ratio) : "new"}` };
+	if (f.kind === "stopped")
+		return { text: [b(who), " was not there: ", b(`0 of ${Math.round(f.expected)}`), " expected samples"], evidence: `for ${duration(f.length_ns / 1e6)}`, place };
+	const more = f.ratio === null || f.ratio >= 1e4 ? "hardly ever before" : `${times(f.ratio)} its usual`;
+	return {
+		text: [b(who), f.pid !== null ? ` (${f.pid})` : f.processes > 1 ? ` (${f.processes} processes)` : "", " used ",
+			b(f.share !== null ? percent(f.share) : `${f.samples} samples`), f.share !== null ? " of the machine, " : ", ", b(more)],
+		evidence: `${f.samples} samples, ${f.expected < 10 ? f.expected.toFixed(1) : f.expected.toFixed(0)} expected · ` +
+			(f.other_times ? `so at ${f.other_times} other times` : "never so before"), place,
+	};
+}
+
+/* Sentences, most telling first. */
+export function sentences(w: Why): Sentence[] {
+	const out: Sentence[] = [];
+	w.findings.forEach((f) => {
+		const first = findingSentence(f, out.length + 1), core = out.length ? undefined : w.cores.find((c) => c.cpu === f.cpu && c.process === f.process);
+		out.push(first);
+		/* The core has a sentence of its own, and so a place. */
+		if (core) {
+			first.place!.cpu = null;
+			out.push({ text: [b(`CPU ${core.cpu}`), " had nothing else for ", b(duration(core.length_ns / 1e6)), "; other CPUs were free"],
+				evidence: "one core of many: no average shows it", place: { number: out.length + 1, cpu: core.cpu, from: core.time_ns ? core.time_ns / 1e6 : NaN,
+					to: (core.time_ns ?? NaN) / 1e6 + core.length_ns / 1e6, process: f.process, functions: f.path, words: `CPU ${core.cpu}` } });
+		}
+		if (f.path.length && f.explained_samples && f.kind !== "stopped" && out.length <= 3)
+			out.push({ text: [b(percent(f.function_samples / f.explained_samples)), " of that in ", el("span", { class: "mono" }, f.path[0])],
+				evidence: f.path.slice(1, 4).map((n) => "← " + n).join(" "),
+				place: { number: out.length + 1, cpu: null, from: NaN, to: NaN, process: f.process, functions: f.path, words: "" } });
+	});
+	for (const x of w.waited.slice(0, 2))
+		if (x.share > 0.1 && out.length < 6)
+			out.push({ text: ["Waited for a CPU: ", b(x.comm || `thread ${x.tid}`), ", ", b(percent(x.share)), " of the time"],
+				evidence: x.usual !== null ? `usually ${percent(x.usual)}` : "", place: null });
+	return out.slice(0, 6);
+}
+
+/* What the answer is against, or why there is none. */
+export function against(w: Why): string {
+	const h = w.history;
+	if (w.asked_seconds && w.asked_unobserved_seconds >= w.asked_seconds)
+		return "Not observed: nothing can be said of it. This is not idle time.";
+	if (!w.findings.length)
+		return h.moments < 3 ? `Too little is kept to say what is usual: ${duration(h.seconds * 1000)}.`
+			: `Nothing unusual: ${h.moments} other moments as long as this one are like it (${duration(h.seconds * 1000)} kept).`;
+	return `Against ${duration(h.seconds * 1000)} that are kept: ${h.moments} moments as long.` + (h.coarse ? " Too few to say how rare this is." : "");
+}
+

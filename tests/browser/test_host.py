@@ -181,6 +181,39 @@ class Page(unittest.TestCase):
         self.assertNotIn("kubelet", quiet.page.evaluate("document.querySelector('.headline').innerText"))
         self.check_quiet(v)
 
+    def test_export_is_what_is_selected(self):
+        low = facts["incident"]
+        v = open_page(WHOLE + f"&a={low}~{low + 1.9}&comm=kubelet")
+        v.key("e")
+        items = v.page.evaluate("[...document.querySelectorAll('.menu a')].map(a => [a.innerText, a.getAttribute('href'), a.hasAttribute('download')])")
+        self.assertEqual([i[0] for i in items][:3], ["Flame graph (SVG)", "Folded stacks", "perf script"])
+        self.assertTrue(all(i[2] for i in items))
+        for words, href, _ in items:
+            status, headers, body = server.ask(href)
+            self.assertEqual(status, 200, words)
+            self.assertIn("attachment", headers["content-disposition"], words)
+            if words == "Folded stacks":
+                self.assertEqual(sum(int(line.rsplit(b" ", 1)[1]) for line in body.splitlines()), v.samples())
+                self.assertTrue(all(line.startswith(b"kubelet;") for line in body.splitlines()))
+            if words == "perf script":
+                self.assertEqual(body.count(b"\nkubelet ") + body.startswith(b"kubelet "), v.samples())
+        v.key("ArrowDown")
+        self.assertEqual(v.page.evaluate("document.activeElement.innerText"), "Folded stacks")
+        v.key("Escape")
+        self.assertEqual(v.page.evaluate("document.querySelectorAll('.menu').length"), 0)
+        self.check_quiet(v)
+
+    def test_frames_as_modules_and_hidden_ones(self):
+        v = open_page(WHOLE + "&frames=module&tab=table")
+        rows = v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => r.cells[0].innerText.trim())")
+        self.assertTrue(any("zstd" in r for r in rows), rows)
+        self.assertFalse(any("ZSTD_" in r for r in rows), rows)
+        v = open_page(WHOLE + "&hide=%5EZSTD_&tab=table")
+        rows = v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => r.cells[0].innerText.trim())")
+        self.assertFalse(any(r.startswith("ZSTD_") for r in rows), rows)
+        self.assertIn("POOL_thread", rows)
+        self.check_quiet(v)
+
     def test_who_ran_in_a_cell(self):
         v = open_page(WHOLE + "&mode=cores")
         x, y, w, h = v.box("#heat")
@@ -202,6 +235,56 @@ class Page(unittest.TestCase):
         x, y, w, h = v.box("#heat")
         v.page.hover(x + GUTTER + (gone + 10) * scale, y + 14 + 14.5 * row)
         self.assertIn("not observed", v.page.evaluate("document.querySelector('.tip').innerText"))
+
+
+FORMS = ("<script>top.hit={n}</script>", "<img src=x{n} onerror=top.hit={n}>", "\"><svg/onload=top.hit={n}>", "' onmouseover='top.hit={n}", "javascript:top.hit={n}",
+         "</title><iframe srcdoc=x{n}>", "<a href=//evil{n}.example>x</a>", "{{{{constructor.constructor('top.hit={n}')()}}}}", "${{top.hit={n}}}", "<style>*{{display:none}}/*{n}",
+         "\u202e<b>{n}", "&lt;u&gt;{n}", "%3Cscript%3Etop.hit={n}%3C/script%3E", "--><!--<math><mi{n}>", "<details open ontoggle=top.hit={n}>", "\\x3cimg{n}\\x3e",
+         "<form action=//e{n}><button>", "<input autofocus onfocus=top.hit={n}>", "<meta http-equiv=refresh content=0;url=//e{n}>", "`;top.hit={n}//")
+
+
+class Hostile(unittest.TestCase):
+    def test_a_thousand_names_of_an_attacker(self):
+        """In process names, functions, modules, events and the file's own name: text and pixels, nothing else."""
+        evil = [FORMS[i % len(FORMS)].format(n=i) for i in range(1000)]
+        lines, notes = [], []
+        for i, name in enumerate(evil):
+            at = 5_000_000_000 + i * 30928
+            lines.append(scene.sample(name.replace(" ", "_").replace("/", "|")[:15], 100 + i, i % 2, at, [(name.replace("(", "["), "/bin/" + name.replace("/", "|").replace(")", "]")), ("leaf" + name.replace("(", "["), None)]))
+            notes.append(f"event {at * 1000 + 1000000} {i % 8} {'kmsg' if i % 2 else 'mark'} {name}")
+            notes.append(f"counter 16 {100 + i} {at * 1000 + 1000000} 1000000000 {900000000}")
+        text, _ = scene.make(seed=5, seconds=1, cpus=2)
+        head = text[:text.index(b"# ========\n#\n") + 13].replace(b"db-prod-17", b"<img/src=x/onerror=top.hit=1>")
+        store = served.make_store(os.path.join(folder, "evil"), head + "".join(lines).encode())
+        viewed.annotate(store, notes)
+        window = next(n for n in os.listdir(store) if n.endswith(".pcw"))
+        named = os.path.join(folder, "<img src=x onerror=top.hit=7>.pcw")
+        shutil.copyfile(os.path.join(store, window), named)
+        os.chmod(named, 0o644)
+        tags = "[...new Set([...document.querySelectorAll('*')].map(e => e.tagName))].sort().join()"
+        loose = "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => /^on|^srcdoc$|^action$/.test(a.name)) || (e.src && !e.src.startsWith(location.origin)) || (e.href && !String(e.href.baseVal ?? e.href).startsWith(location.origin))).length"
+        clean = set()
+        for query in ("", "tab=table", "tab=sandwich", WHOLE + f"&a={facts['incident']}~{facts['incident'] + 2}"):
+            clean |= set(open_page(query).page.evaluate(tags).split(","))
+        mean = served.Server(store)
+        self.addCleanup(mean.stop)
+        single = served.Server(None, named)
+        self.addCleanup(single.stop)
+        for own, query in ((mean, ""), (mean, "tab=table"), (mean, "tab=sandwich&q=hit"), (mean, "by=process&colour=module"), (single, "")):
+            v = viewed.View(browser, own.url, query, facts)
+            self.assertGreater(v.samples(), 900)
+            x, y, w, h = v.box("#flame")
+            for at in (0.2, 0.5, 0.8):
+                v.page.hover(x + w * at, y + h - 40)
+            v.page.hover(*(lambda b: (b[0] + b[2] / 2, b[1] + 7))(v.box("#timeline")))
+            if not query:
+                self.assertEqual(v.page.evaluate("document.querySelectorAll('.events .row').length"), 30)
+                v.page.evaluate("document.querySelector('.events .row').click()")
+                v.settle(lambda: v.selected() is not None)
+            self.assertEqual(set(v.page.evaluate(tags).split(",")) - clean, set(), query)
+            self.assertEqual(v.page.evaluate(loose), 0, query)
+            self.assertIsNone(v.page.evaluate("window.hit ?? null"))
+            self.assertEqual([p for p in v.page.problems() if not p.startswith(f"request: http://127.0.0.1:{own.port}/")], [])
 
 
 tap.main()

@@ -232,7 +232,7 @@ class Page(unittest.TestCase):
         v.settle(lambda: "kubelet used 0 %" in v.panel())
         v.key("c")
         v.settle(lambda: "cmp" not in v.query())
-        self.assertIn("ran most", v.panel())
+        self.assertIn("held CPU", v.panel())
         self.check_quiet(v)
 
     def test_a_baseline_is_dragged_with_ctrl(self):

@@ -37,7 +37,7 @@ class View:
 
     def settle(self, wanted=None):
         """Waits until nothing is asked any more, and then what is wanted is true."""
-        until = time.monotonic() + 15
+        until = time.monotonic() + 45
         quiet = 0
         while quiet < 3:
             if time.monotonic() > until:

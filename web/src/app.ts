@@ -16,7 +16,7 @@ import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
 import { openMenu, type Item } from "./menu";
 import { coverage, escapeExpression, Panel } from "./panel";
-import { baseline, GROUPS, readState, ROWS, writeState, type Base, type Colour, type Filter, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { baseline, FRAMES, GROUPS, readState, ROWS, selectionQuery, treeQuery, writeState, type Base, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
@@ -27,6 +27,8 @@ type Kind = "heat" | "flame" | "timeline" | AroundKind;
 const LIVE_MS = 2000;
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
+const EXPORTS = [["svg", "Flame graph (SVG)"], ["folded", "Folded stacks"], ["perf-script", "perf script"], ["pprof", "pprof"], ["speedscope", "speedscope"],
+	["firefox", "Firefox Profiler"], ["csv", "CSV, a row a sample"], ["json", "JSON, a line a sample"]] as const;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 export class App implements AroundHost {
 	state: State = readState(location.search);
@@ -111,6 +113,8 @@ export class App implements AroundHost {
 			.map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private groups = el("select", { "aria-label": "Group by", onchange: () => this.change({ by: this.groups.value as Group, zoom: [] }, true) },
 		...GROUPS.map((g) => el("option", { value: g }, g === "comm" ? "process name" : g))) as HTMLSelectElement;
+	private frames = el("select", { "aria-label": "A frame is", title: "What a frame stands for", onchange: () => this.change({ frames: this.frames.value as Frames, zoom: [] }, true) },
+		...FRAMES.map((f) => el("option", { value: f }, f))) as HTMLSelectElement;
 	private colours = el("select", { "aria-label": "Colour by", title: "Colour frames by", onchange: () => this.change({ colour: this.colours.value as Colour }, false) },
 		...([["kind", "kind"], ["module", "module"], ["name", "name"]] as const).map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private painter = el("button", { type: "button", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
@@ -169,6 +173,7 @@ export class App implements AroundHost {
 			el("span", { class: "grow" }),
 			el("button", { type: "button", title: "To the newest (n)", onclick: () => this.newest() }, "Live"), this.zoneButton,
 			el("button", { type: "button", class: "wide", onclick: () => void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied")) }, "Copy link"),
+			el("button", { type: "button", class: "framed", "aria-haspopup": "menu", title: "The selection as a file (e)", onclick: (e) => this.exportMenu(e.target as HTMLElement) }, "Export ▾"),
 			el("button", { type: "button", title: "Dark or light (d)", "aria-label": "Dark or light", onclick: () => this.toggleTheme() }, "◐"),
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"));
 		const legend = (name: string, words: string) => {
@@ -186,7 +191,7 @@ export class App implements AroundHost {
 			this.timeline.layers.root, this.funnels[0],
 			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
 			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.selectionBar,
-			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
+			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwichBox,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
@@ -340,6 +345,8 @@ export class App implements AroundHost {
 		this.bases.value = s.base;
 		this.groups.value = s.by;
 		this.colours.value = s.colour;
+		this.colours.parentElement!.hidden = this.comparing();
+		this.frames.value = s.frames;
 		this.drags.show(this.dragsBaseline ? "b" : "a");
 		this.kinds.hidden = this.comparing() || s.colour !== "kind";
 		this.changes.hidden = !this.comparing();
@@ -381,7 +388,7 @@ export class App implements AroundHost {
 
 	private async loadFlame(): Promise<void> {
 		const s = this.state, [part, before] = this.sides();
-		const key = JSON.stringify([part, before, s.filters, s.only, s.by, s.elided]);
+		const key = JSON.stringify([part, before, s.filters, s.only, s.by, s.elided, s.frames, s.collapse]);
 		if (key === this.asked.flame)
 			return;
 		this.asked.flame = key;
@@ -532,7 +539,7 @@ export class App implements AroundHost {
 	showSelectionBar(): void {
 		const s = this.state, part = this.part(), zone = this.zone();
 		fill(this.selectionBar, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
-			el("b", {}, s.a ? this.partName(part) : "Whole span"),
+			el("b", { class: "cut name", title: s.a ? this.partName(part) : "" }, s.a ? this.partName(part) : "Whole span"),
 			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
 			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.select(null, true) }, "×") : null,
 			this.observed,
@@ -572,12 +579,12 @@ export class App implements AroundHost {
 	}
 
 	/* How many CPU-seconds a unit of the tree is, and the machine had. */
-	private cpuSeconds(): { each: number; machine: number } {
+	private cpuSeconds(): { each: number; machine: number; of: string } {
 		const t = this.tree, part = this.part();
 		const each = !t ? 0 : t.meta.unit_is_ns ? 1e-9 : t.unit === "samples" ? (this.store?.period ?? 0) / 1000 : 0;
 		const cpus = part.cpus ? part.cpus.length : this.store?.cpus ?? 0;
 		const seen = t?.meta.seen as { observed_ns?: number } | undefined;
-		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus };
+		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus, of: part.cpus ? cpuNames(part.cpus) : "the machine" };
 	}
 
 	showTree(): void {
@@ -593,8 +600,8 @@ export class App implements AroundHost {
 			this.table.show(t, zoom, this.match);
 		if (s.tab === "sandwich")
 			this.showSandwich(t);
-		const { each, machine } = this.cpuSeconds();
-		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, this.store);
+		const { each, machine, of } = this.cpuSeconds();
+		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store);
 		const seen = coverage(t);
 		fill(this.observed, t ? el("span", { class: "dot " + (seen.good ? "good" : "part") }) : null, t ? `${percent(seen.observed)} observed` : "");
 		this.showEmpty();
@@ -640,6 +647,16 @@ export class App implements AroundHost {
 		drawFunnel(b, ...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3"));
 	}
 
+	/* What is selected, under the same filters, for other programs. */
+	private exportMenu(at: HTMLElement): void {
+		const box = at.getBoundingClientRect(), tree = treeQuery(this.state, this.part(), null), plain = selectionQuery(this.state, this.part());
+		openMenu("Export", box.left, box.bottom + 4, EXPORTS.map(([format, words]) => {
+			const q = new URLSearchParams(format === "svg" ? tree : plain);
+			q.set("format", format);
+			return { words, href: "/api/export?" + q };
+		}));
+	}
+
 	private frameMenu(node: number, x: number, y: number, t = this.tree!): void {
 		const name = nameOf(t, node), exactly = `^${escapeExpression(name)}$`;
 		const items: Item[] = [
@@ -648,6 +665,8 @@ export class App implements AroundHost {
 			["Search for this function", () => this.setSearch(exactly)],
 			["Only stacks with this function", () => this.addFilter("match", exactly)],
 			["Without this function's stacks", () => this.addFilter("exclude", exactly)],
+			["Hide its frames", () => this.addFilter("hide", exactly)],
+			["Begin the stacks at it", () => this.addFilter("focus", exactly)],
 			["Copy the name", () => void navigator.clipboard?.writeText(name)],
 		];
 		if (t === this.tree)
@@ -710,6 +729,7 @@ export class App implements AroundHost {
 			"+": () => this.timeline.zoom(0.5), "=": () => this.timeline.zoom(0.5), "-": () => this.timeline.zoom(2),
 			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
 			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
+			e: () => this.exportMenu(document.querySelector<HTMLElement>("[aria-haspopup=menu]")!), r: () => this.change({ collapse: !this.state.collapse, zoom: [] }, false),
 			t: () => this.around.nextTrack(), "[": () => this.around.stepEvent(-1), "]": () => this.around.stepEvent(1),
 			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
 			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),

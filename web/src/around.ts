@@ -52,7 +52,7 @@ export class Around {
 	private places: Place[] = [];
 	private select = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)",
 		onchange: () => this.app.change({ below: this.select.value as Below }, false) }) as HTMLSelectElement;
-	readonly label = el("label", { class: "legend wide", hidden: true }, "Below ", this.select);
+	readonly label = el("label", { class: "legend wide", hidden: true }, this.select);
 
 	constructor(private app: AroundHost) {}
 

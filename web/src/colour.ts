@@ -27,6 +27,8 @@ export function heatTable(light: boolean): Uint8Array {
 	return table;
 }
 
+const MOST_LOOKED_AT = 50000;
+
 export interface HeatScale {
 	max: number;
 	median: number; /* of what is not empty */
@@ -41,9 +43,11 @@ function quantile(sorted: Float64Array, share: number): number {
 
 /* max: what is full (cores), 0: the 99.8th percentile of the cells. */
 export function heatScale(cells: ArrayLike<number>, max: number, linear: boolean, light: boolean): HeatScale {
-	const filled = new Float64Array(cells.length);
+	/* Of millions every so many tell as much. */
+	const every = Math.max(1, Math.floor(cells.length / MOST_LOOKED_AT));
+	const filled = new Float64Array(Math.ceil(cells.length / every));
 	let n = 0;
-	for (let i = 0; i < cells.length; i++)
+	for (let i = 0; i < cells.length; i += every)
 		if (cells[i] > 0)
 			filled[n++] = cells[i];
 	const sorted = filled.subarray(0, n).sort();

@@ -18,7 +18,7 @@ export interface FlameHost {
 	zoomed(path: string[]): void;
 	walked(words: string): void;
 	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
-	cpuSeconds(): { each: number; machine: number };
+	cpuSeconds(): { each: number; machine: number; of: string };
 	menu(node: number, x: number, y: number): void;
 }
 
@@ -234,10 +234,10 @@ export class FlameView {
 	}
 
 	private rootLabel(t: Tree): string {
-		const { each, machine } = this.host.cpuSeconds();
+		const { each, machine, of } = this.host.cpuSeconds();
 		const s = t.total[0] * each;
 		return `all   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
-			(machine ? ` · ${percent(s / machine)} of the machine` : "");
+			(machine ? ` · ${percent(s / machine)} of ${of}` : "");
 	}
 
 	/* As much of a name as fits: what stands before the last part goes first, then the end. */
@@ -290,12 +290,12 @@ export class FlameView {
 	}
 
 	describe(t: Tree, node: number): string[] {
-		const { each, machine } = this.host.cpuSeconds();
+		const { each, machine, of } = this.host.cpuSeconds();
 		const kind = KIND_WORDS[t.kind[t.frame[node]]];
 		const module = t.modules[t.module[node]] ?? "";
 		const share = t.total[node] / t.total[0];
 		const lines = [`${count(t.total[node])} ${t.unit}` + (each ? ` · ${cpuTime(t.total[node] * each)}` : "")];
-		lines.push(`${percent(share)} of the selection` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of the machine` : ""));
+		lines.push(`${percent(share)} of the selection` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of ${of}` : ""));
 		if (t.before)
 			lines.push(`before ${percent(t.before[node] / (t.total[0] || 1))} of this width` +
 				(t.change![t.frame[node]] === CHANGE.chance ? "; the difference may be chance" : ""));

@@ -18,6 +18,7 @@ import { GUTTER } from "./timeline_view";
 
 const LANE = 14, AXIS = 20, CLICK = 3;
 const REST_MS = 120;
+const LOOKED_UP = 4096;
 
 export interface HeatHost {
 	theme(): Theme;
@@ -44,6 +45,8 @@ export class HeatView {
 	private data: Heat | null = null;
 	private scale: HeatScale | null = null;
 	private picture = document.createElement("canvas");
+	private image: ImageData | null = null; /* its pixels, kept for the next time */
+	private sums = new Float64Array(0); /* of rows */
 	private selected: Part | null = null;
 	private baseline: Part | null = null;
 	private second = false; /* the range begun is the baseline's */
@@ -166,25 +169,36 @@ export class HeatView {
 		const th = this.host.theme();
 		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, this.host.linear(), th.light);
 		const table = heatTable(th.light);
-		this.picture.width = d.columns;
-		this.picture.height = d.rows;
 		const g = this.picture.getContext("2d")!;
-		const image = g.createImageData(d.columns, d.rows);
+		if (this.image?.width !== d.columns || this.image.height !== d.rows) {
+			this.picture.width = d.columns;
+			this.picture.height = d.rows;
+			this.image = g.createImageData(d.columns, d.rows);
+		}
+		const image = this.image;
 		const empty = th.light ? [0xf7, 0xf8, 0xfa] : [0x0b, 0x0d, 0x11];
 		const dim = th.light ? [0xe3, 0xe7, 0xed] : [0x1c, 0x21, 0x2a];
+		this.sums = new Float64Array(d.rows);
+		const pixels = new Uint32Array(image.data.buffer);
+		const pixel = (r: number, g: number, b: number) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+		const nothing = pixel(empty[0], empty[1], empty[2]), faint = pixel(dim[0], dim[1], dim[2]);
+		/* By value, or by share: the curve is looked up, as there may be millions of cells. */
+		const values = d.painted ?? d.cells, most = d.painted ? 1 : this.scale.max, by = (LOOKED_UP - 1) / most;
+		const known = new Uint32Array(LOOKED_UP);
+		for (let i = 0; i < LOOKED_UP; i++) {
+			const t = d.painted ? 0.25 + 0.75 * ((i + 0.5) / LOOKED_UP) : this.scale.at((i + 0.5) / by);
+			const k = Math.max(0, Math.min(HEAT_STEPS - 1, Math.round(t * (HEAT_STEPS - 1)))) * 3;
+			known[i] = pixel(table[k], table[k + 1], table[k + 2]);
+		}
 		for (let r = 0, i = 0; r < d.rows; r++) {
+			let at = (d.mode === "cores" ? r : d.rows - 1 - r) * d.columns, sum = 0;
 			for (let c = 0; c < d.columns; c++, i++) {
-				const v = d.cells[i];
-				const at = ((d.mode === "cores" ? r : d.rows - 1 - r) * d.columns + c) * 4;
-				const share = d.painted ? d.painted[i] : 0;
-				const t = d.painted ? share : v > 0 ? this.scale.at(v) : 0;
-				const k = t > 0 ? Math.min(HEAT_STEPS - 1, Math.round((d.painted ? 0.25 + 0.75 * t : t) * (HEAT_STEPS - 1))) * 3 : -1;
+				const v = values[i];
+				sum += d.cells[i];
 				/* Busy, but with nothing that was searched for: hardly there. */
-				const ground = d.painted && v > 0 ? dim : empty;
-				for (let b = 0; b < 3; b++)
-					image.data[at + b] = k < 0 ? ground[b] : table[k + b];
-				image.data[at + 3] = 255;
+				pixels[at++] = v > 0 ? known[v >= most ? LOOKED_UP - 1 : (v * by) | 0] : d.painted && d.cells[i] > 0 ? faint : nothing;
 			}
+			this.sums[r] = sum;
 		}
 		g.putImageData(image, 0, 0);
 		this.drawLegend(table);
@@ -236,6 +250,11 @@ export class HeatView {
 
 	private drawUnseen(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
 		const w = this.cellWidth(), h = this.cellHeight(), color = th.color("warn");
+		let any = false;
+		for (let i = 0; i < d.unseen.length && !any; i++)
+			any = d.unseen[i] > 63;
+		if (!any)
+			return;
 		for (let r = 0; r < d.rows; r++) {
 			const row = d.mode === "cores" ? r : d.rows - 1 - r;
 			for (let c = 0; c < d.columns;) {
@@ -277,9 +296,7 @@ export class HeatView {
 	}
 
 	private drawRowMeans(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
-		const mean = new Float64Array(d.rows);
-		for (let i = 0; i < d.cells.length; i++)
-			mean[Math.floor(i / d.columns)] += d.cells[i];
+		const mean = this.sums;
 		const top = d.mode === "cores" && d.full ? d.columns : Math.max(...mean) || 1;
 		const x = GUTTER + this.plotWidth() + 6, h = this.cellHeight();
 		g.fillStyle = th.color("area");
@@ -322,11 +339,14 @@ export class HeatView {
 				g.fillStyle = g.strokeStyle = th.color(rank(e));
 				g.globalAlpha = 0.85;
 				g.fillRect(Math.round(x), LANE, 1, Math.max(0, y - LANE - (exact ? 5 : 0)));
-				g.lineWidth = 1.5;
-				g.beginPath();
-				if (exact)
+				/* In the very cell: a ring, cased so that it shows on any heat. */
+				for (const [width, color] of exact ? [[4, th.color("bg1")], [2, th.color(rank(e))]] as const : []) {
+					g.lineWidth = width;
+					g.strokeStyle = color;
+					g.beginPath();
 					g.arc(x + 0.5, y, 5, 0, 7);
-				g.stroke();
+					g.stroke();
+				}
 				g.globalAlpha = 1;
 			}
 			drawGlyph(g, e, x, 7, chosen ? 5.5 : rank(e) === "info" ? 3.5 : 4.5, th);

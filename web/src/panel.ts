@@ -4,7 +4,7 @@ import type { StoreFacts } from "./api";
 import { el, fill } from "./dom";
 import { bytes, clock, count, cpuTime, day, duration, percent, type Zone } from "./format";
 import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening";
-import type { Filter, State } from "./state";
+import { FILTERS, type Filter, type State } from "./state";
 import { valueWords } from "./track_view";
 import type { Tracks } from "./tracks";
 import { against, headline, sentences, type Place, type Why } from "./why";
@@ -55,9 +55,9 @@ export class Panel {
 		this.why_ = why;
 	}
 
-	show(tree: Tree | null, name: string, each: number, machine: number, store: StoreFacts | null): void {
-		this.showSummary(tree, name, each, machine);
-		this.showWho(tree, each, machine);
+	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null): void {
+		this.showSummary(tree, name, each, machine, of);
+		this.showWho(tree, each, machine, of);
 		this.showCoverage(tree, store);
 	}
 
@@ -118,7 +118,7 @@ export class Panel {
 			rows.children.length ? rows : null);
 	}
 
-	private showSummary(t: Tree | null, name: string, each: number, machine: number): void {
+	private showSummary(t: Tree | null, name: string, each: number, machine: number, of: string): void {
 		if (!t) {
 			fill(this.summary, el("p", { class: "quiet" }, "Reading…"));
 			return;
@@ -129,7 +129,7 @@ export class Panel {
 			el("div", { class: "quiet" }, name),
 			el("p", { class: "headline" }, ...(!t.before && answer ? answer : this.headline(t, each, machine))),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
-				(machine ? `, ${percent(used / machine)} of the machine` : "")),
+				(machine ? `, ${percent(used / machine)} of ${of}` : "")),
 			...this.whyLines(why));
 	}
 
@@ -167,7 +167,7 @@ export class Panel {
 			changed.before ? ` used ${share(changed.total)}, ${ratio(changed.total, changed.before)} of before` : ` used ${share(changed.total)}, and nothing before`];
 	}
 
-	private showWho(t: Tree | null, each: number, machine: number): void {
+	private showWho(t: Tree | null, each: number, machine: number, of: string): void {
 		const all = t ? processes(t) : [];
 		const share = (v: number) => (machine && each ? (v * each) / machine : t ? v / t.total[0] : 0);
 		const list = el("ul", { class: "rows" });
@@ -183,7 +183,7 @@ export class Panel {
 				meter));
 		}
 		fill(this.who, el("div", { class: "head" }, el("h2", {}, "Who ran"),
-			el("span", { class: "quiet" }, machine && each ? "% of machine" : "% of selection")), list,
+			el("span", { class: "quiet" }, machine && each ? `% of ${of.replace("the ", "")}` : "% of selection")), list,
 		all.length > MOST_ROWS ? el("div", { class: "quiet" }, `and ${count(all.length - MOST_ROWS)} more`) : null);
 	}
 
@@ -206,8 +206,9 @@ export class Panel {
 
 	private buildFilters(): void {
 		const name = el("select", { "aria-label": "Filter by" },
-			...(["comm", "pid", "cgroup", "uid", "match", "exclude"] as Filter[]).map((f) => el("option", { value: f }, {
-				comm: "process name", pid: "pid", cgroup: "cgroup", uid: "uid", match: "stacks with", exclude: "stacks without",
+			...FILTERS.map((f) => el("option", { value: f }, {
+				comm: "process name", pid: "pid", tid: "thread", exe: "program", cgroup: "cgroup", container: "container", uid: "uid",
+				match: "stacks with", exclude: "stacks without", hide: "hide frames", focus: "begin at",
 			}[f])));
 		const value = el("input", { "aria-label": "Value of the filter", placeholder: "value", class: "grow", maxlength: 1024 });
 		const form = el("form", { class: "filter", onsubmit: (e) => {

@@ -27,7 +27,12 @@ export const COLOURS = ["kind", "module", "name"] as const;
 export type Colour = (typeof COLOURS)[number];
 export const ROWS = [10, 25, 49, 50, 99, 100];
 /* Filters by their name in the selection grammar. */
-export const FILTERS = ["comm", "pid", "cgroup", "uid", "match", "exclude"] as const;
+export const FILTERS = ["comm", "pid", "tid", "exe", "cgroup", "container", "uid", "match", "exclude", "hide", "focus"] as const;
+/* Those that change the tree alone, not which samples are meant. */
+const SHAPES: readonly string[] = ["hide", "focus"];
+/* What a frame stands for: a function, or its package or module. */
+export const FRAMES = ["function", "package", "module"] as const;
+export type Frames = (typeof FRAMES)[number];
 export type Filter = (typeof FILTERS)[number];
 
 export interface State {
@@ -54,12 +59,14 @@ export interface State {
 	utc: boolean;
 	event: string; /* the id of the event that the selection is around */
 	below: Below;
+	frames: Frames;
+	collapse: boolean; /* a function that calls itself is one frame */
 	colour: Colour;
 }
 
 export const DEFAULTS: State = {
 	span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
-	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind",
+	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind", frames: "function", collapse: false,
 };
 
 const MAX_TEXT = 1024;
@@ -133,6 +140,8 @@ export function readState(query: string): State {
 	s.utc = q.get("tz") === "utc";
 	s.event = /^(ev-)?[0-9a-f]{4,12}$/.exec(q.get("event") ?? "")?.[0] ?? "";
 	s.below = oneOf(BELOW, q.get("below")) ?? "cpu";
+	s.frames = oneOf(FRAMES, q.get("frames")) ?? "function";
+	s.collapse = q.get("collapse") === "1";
 	s.colour = oneOf(COLOURS, q.get("colour")) ?? "kind";
 	return s;
 }
@@ -182,6 +191,10 @@ export function writeState(s: State): string {
 		q.set("event", s.event);
 	if (s.below !== "cpu")
 		q.set("below", s.below);
+	if (s.frames !== "function")
+		q.set("frames", s.frames);
+	if (s.collapse)
+		q.set("collapse", "1");
 	if (s.colour !== "kind")
 		q.set("colour", s.colour);
 	return q.toString();
@@ -210,7 +223,8 @@ export function selectionQuery(s: State, part: Part): URLSearchParams {
 	if (part.cpus)
 		q.set("cpu", cpuList(part.cpus));
 	for (const [name, value] of s.filters)
-		q.append(name, value);
+		if (!SHAPES.includes(name))
+			q.append(name, value);
 	if (s.only)
 		q.set(s.only + "-only", "1");
 	return q;
@@ -219,6 +233,13 @@ export function selectionQuery(s: State, part: Part): URLSearchParams {
 /* The same for a tree: what it begins with, and what it is compared with. */
 export function treeQuery(s: State, part: Part, before: Part | null): URLSearchParams {
 	const q = selectionQuery(s, part);
+	for (const [name, value] of s.filters)
+		if (SHAPES.includes(name))
+			q.append(name, value);
+	if (s.frames !== "function")
+		q.set("group", s.frames);
+	if (s.collapse)
+		q.set("recursion", "collapse");
 	if (s.by !== "comm")
 		q.set("by", s.by);
 	if (before) {

@@ -56,7 +56,7 @@ test("state: a link reproduces what was shown", () => {
 		span: { from: 1776222847254.125, to: 1776222967000 }, last: 120e3, mode: "cores", rows: 25, b: { from: 1776222840000, to: 1776222845000, cpus: null }, base: "minute", compare: true, flip: true,
 		elided: true, paint: true, by: "cgroup", sandwich: "do_it", linear: true, tab: "table",
 		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
-		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true, event: "ev-0123456789ab", below: "pressure", colour: "module",
+		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true, event: "ev-0123456789ab", below: "pressure", colour: "module", frames: "package", collapse: true,
 	};
 	assert.deepEqual(readState(writeState(s)), s);
 });
@@ -69,6 +69,14 @@ test("state: defaults are not written, nonsense is ignored", () => {
 test("state: the same grammar as the command line", () => {
 	const q = selectionQuery({ ...DEFAULTS, only: "user", filters: [["pid", "7"]] }, { from: 1000.5, to: 2000, cpus: [0, 1, 2, 5] });
 	assert.equal(q.toString(), "from=%401.0005&to=%402&cpu=0-2%2C5&pid=7&user-only=1");
+});
+
+test("state: hidden frames shape the tree, and leave the samples alone", () => {
+	const s: State = { ...DEFAULTS, filters: [["comm", "x"], ["hide", "^a$"]], frames: "module", collapse: true };
+	const part = { from: 1000, to: 2000, cpus: null };
+	assert.equal(selectionQuery(s, part).get("hide"), null);
+	const q = treeQuery(s, part, null);
+	assert.deepEqual([q.get("hide"), q.get("group"), q.get("recursion"), q.get("comm")], ["^a$", "module", "collapse", "x"]);
 });
 
 test("state: what a selection is compared with", () => {

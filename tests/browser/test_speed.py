@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long the page's thread works to draw as much as there will ever be: CPU time, so that a busy machine does not
+matter. The numbers are printed."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "cli"), HERE]
+import chrome
+import tap
+
+SOURCE = os.environ.get("PERFCAM_SOURCE", ".")
+NODES, CELLS = 100_000, 4_000_000
+RUNS = 5
+
+
+class Speed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="perfcam-speed-")
+        subprocess.run(["esbuild", os.path.join(SOURCE, "web", "test", "speed.ts"), "--bundle", "--minify", "--format=iife",
+                        f"--outfile={cls.folder}/speed.js", "--log-level=warning"], check=True)
+        with open(os.path.join(cls.folder, "index.html"), "w", encoding="utf-8") as f:
+            f.write("<!doctype html><meta charset=utf-8><body style='margin:0;width:1100px'><script src=speed.js></script>")
+        cls.browser = chrome.Browser()
+        cls.page = cls.browser.open(f"file://{cls.folder}/index.html", width=1100, height=900)
+        cls.page.call("Performance.enable", timeDomain="threadTicks")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        shutil.rmtree(cls.folder)
+
+    def thread_ms(self):
+        found = {m["name"]: m["value"] for m in self.page.call("Performance.getMetrics")["metrics"]}
+        return found["ThreadTime"] * 1000
+
+    def measure(self, call):
+        """The least of some runs, in ms of CPU time; what it answered is in self.got."""
+        least = 1e9
+        for _ in range(RUNS):
+            before = self.thread_ms()
+            self.got = self.page.evaluate(f"speed.{call}")
+            least = min(least, self.thread_ms() - before)
+        return least
+
+    def show(self, what, ms, most):
+        print(f"# {what}: {ms:.1f} ms, at most {most}", flush=True)
+        self.assertGreater(ms, 0.01, "nothing was measured")
+        self.assertLess(ms, most, what)
+
+    def test_a_large_flame_graph(self):
+        self.assertEqual(self.page.evaluate(f"speed.make({NODES})"), NODES)
+        ms = self.measure("paint(0)")
+        self.assertGreater(self.got, NODES // 10)
+        self.show(f"flame graph of {NODES} nodes, {self.got} wide enough to draw, from columns to picture", ms, 100)
+        ms = self.measure("zoom(2)")
+        self.assertGreater(self.got, 0)
+        self.show("zoom in, and out again", ms, 2 * 32)
+
+    def test_a_large_heatmap(self):
+        self.assertEqual(self.page.evaluate(f"speed.makeHeat({CELLS})"), CELLS)
+        self.show(f"heatmap of {CELLS} cells", self.measure("paintHeat(0)"), 50)
+
+
+tap.main()

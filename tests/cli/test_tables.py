@@ -206,7 +206,7 @@ class Tables(Case):
         for columns in (80, 100, 200):
             for view in (("top", "--by", "function"), ("top", "--sort", "comm,dso,sym"), ("top",)):
                 rows = [line for line in self.screen(24, columns, *view, "-i", path) if re.match(r" +[0-9.]+\s%", line)]
-                self.assertGreater(len(rows), 5)
+                self.assertGreater(len(rows), 2)
                 self.assertLessEqual(max(map(len, rows)), columns, (columns, view))
 
     def test_pictures_fit_a_low_screen(self):

@@ -21,7 +21,7 @@ DESTDIR ?=
 SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS
+export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -63,6 +63,8 @@ bench: all
 	@ninja -C $(BUILD) tests/bench/replay tests/bench/rebase
 	@tools/bench-replay
 	@tools/bench-views
+	@ninja -C $(BUILD) tests/workloads/workload_sleepers
+	@tools/bench-growth
 
 incidents: all
 	@tools/setup programs

@@ -5,8 +5,10 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
+#include "query/recurrence.h"
 #include "query/why.h"
 #include "render/json_why.h"
+#include "render/text_recurrence.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 struct why_arguments {
 	struct cam_viewing v;
 	unsigned limit;
-	const char *baseline, *colour;
+	const char *baseline, *match;
 	struct cam_selection against;
 };
 
@@ -122,12 +124,57 @@ static int answer(struct why_arguments *a)
 	return status;
 }
 
+static int show_recurrence(const struct why_arguments *a, const struct cam_recurrence *r)
+{
+	struct cam_output *output = cam_output_open(a->v.out);
+	if (!output)
+		return CAM_EXIT_FAILED;
+	struct cam_out *out = cam_output_stream(output);
+	if (a->v.json) {
+		struct cam_json j = {out, false};
+		cam_json_open(&j, NULL, '{');
+		cam_json_recurrence(&j, r);
+		cam_json_close(&j, '}');
+		cam_out_str(out, "\n");
+	} else {
+		cam_text_recurrence_write(r, out);
+	}
+	int status = cam_output_commit(output);
+	return status ? status : cam_heading_judge(&r->seen);
+}
+
+/* --event-match: all events of a kind at once. */
+static int answer_recurrence(struct why_arguments *a)
+{
+	struct cam_select_expressions match = {0};
+	struct cam_recurrence r;
+	char why[200];
+	if (a->baseline)
+		return cam_usage("--baseline is for one moment, not for --event-match");
+	if (cam_select_expression_add(&match, cam_text_of(a->match), why, sizeof(why)))
+		return cam_usage("--event-match '%s': %s", a->match, why);
+	struct cam_recurrence_options o = {.match = &match,
+					   .limit = a->limit ? a->limit : FINDINGS,
+					   .progress = &a->v.bar.progress};
+	int err = cam_recurrence_build(a->v.in.source, &a->v.selection, &o, &r);
+	cam_progress_bar_end(&a->v.bar);
+	cam_select_expressions_free(&match);
+	if (err)
+		return say_error(a, err);
+	int status = r.events ? show_recurrence(a, &r)
+			      : cam_failed("%s: no event matches '%s'; see perfcam events",
+					   a->v.in.name, a->match);
+	cam_recurrence_free(&r);
+	return status;
+}
+
 int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 {
 	static const char examples[] =
 		"Examples:\n"
 		"  perfcam why 03:14:07                           what was different then?\n"
 		"  perfcam why ev-3f9a01c2d4e5                    around an event\n"
+		"  perfcam why --event-match 'Tx timeout' --last 12h    what comes before all of them\n"
 		"  perfcam why -90s --around 10s --json\n"
 		"  perfcam why 03:14:07 --baseline 'from=02:00 to=03:00'";
 	struct why_arguments a = {0};
@@ -135,6 +182,8 @@ int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "findings (default: 3)"},
 		{"baseline", 0, CAM_OPTION_TEXT, &a.baseline, "auto|SELECTION",
 		 "compare with this (default: all that is kept)"},
+		{"event-match", 0, CAM_OPTION_TEXT, &a.match, "RE",
+		 "what comes before all events with such a text"},
 		CAM_VIEWING_OPTIONS(a.v),
 		CAM_OPTION_TITLE(examples),
 		{0},
@@ -153,12 +202,15 @@ int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 		a.v.range.event = argument + 3;
 		argument = NULL;
 	}
-	if (cam_range_is_empty(&a.v.range, argument))
+	if (a.match && (argument || a.v.range.at || a.v.range.event))
+		return cam_usage(
+			"--event-match looks at all such events: --last or --from says of when");
+	if (!a.match && cam_range_is_empty(&a.v.range, argument))
 		return cam_usage("why what? a time or an event: %s", CAM_TIME_TRY);
 	status = cam_viewing_open(&a.v, argument);
 	if (status)
 		return status;
-	status = answer(&a);
+	status = a.match ? answer_recurrence(&a) : answer(&a);
 	cam_selection_free(&a.against);
 	return cam_viewing_close(&a.v, status);
 }

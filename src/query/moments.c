@@ -99,11 +99,16 @@ static int explain(struct build *b, struct cam_source *source, const struct cam_
 	uint64_t from = second > BESIDE ? second - BESIDE : 0;
 	struct cam_why_rows rows = {0};
 	uint32_t name = 0;
-	around.clock = CAM_SELECT_CLOCK;
-	around.one_boot = true;
+	int64_t wall = b->h.axis.wall_ns[c->at];
+	around.clock = wall == INT64_MIN ? CAM_SELECT_CLOCK : CAM_SELECT_WALL;
+	around.one_boot = wall == INT64_MIN;
 	around.boot_id = boot->id;
 	around.from_ns = (int64_t)(from * CAM_NS_PER_SEC);
 	around.to_ns = (int64_t)((second + c->length + BESIDE) * CAM_NS_PER_SEC);
+	if (wall != INT64_MIN) {
+		around.from_ns = wall - (int64_t)(BESIDE * CAM_NS_PER_SEC);
+		around.to_ns = wall + (int64_t)((c->length + BESIDE) * CAM_NS_PER_SEC);
+	}
 	int err = c->stopped ? 0 : cam_why_rows_read(source, &around, &b->h, &rows);
 	if (rows.period_ns)
 		b->h.period_ns = rows.period_ns;

@@ -7,23 +7,54 @@
 #include <string.h>
 
 #define MAX_BOOTS      1024u
+#define MAX_IDS	       (1u << 20)
 #define WHOLE_MS       990u /* of a second that counts as covered */
-#define LOST_OF_TENTHS 1u   /* samples lost in a second that counts as observed */
+#define SLACK_NS       (CAM_NS_PER_SEC / 20)
+#define LOST_OF_TENTHS 1u /* samples lost in a second that counts as observed */
 
-static struct cam_why_boot *find_boot(const struct cam_why_axis *a, const struct cam_boot_id *id)
+static struct cam_why_boot *find_boot(struct cam_why_axis *a, const struct cam_boot_id *id)
 {
-	for (size_t i = 0; i < a->n_boots; i++) {
-		if (!memcmp(&a->boots[i].id, id, sizeof(*id)))
-			return &a->boots[i];
+	if (a->last_id < a->n_ids && !memcmp(&a->ids[a->last_id].id, id, sizeof(*id)))
+		return &a->boots[a->ids[a->last_id].boot];
+	for (size_t i = 0; i < a->n_ids; i++) {
+		if (memcmp(&a->ids[i].id, id, sizeof(*id)) != 0)
+			continue;
+		a->last_id = i;
+		return &a->boots[a->ids[i].boot];
 	}
 	return NULL;
+}
+
+/* The boot of a window that is not known by its id. */
+static struct cam_why_boot *find_clock(struct cam_why_axis *a, const struct cam_window_info *info,
+				       int64_t shift_ns)
+{
+	for (size_t i = 0; i < a->n_boots && info->imported && shift_ns != INT64_MIN; i++) {
+		struct cam_why_boot *b = &a->boots[i];
+		if (b->imported && b->shift_ns != INT64_MIN &&
+		    llabs(b->shift_ns - shift_ns) < (int64_t)CAM_NS_PER_SEC)
+			return b;
+	}
+	return NULL;
+}
+
+static int add_id(struct cam_why_axis *a, const struct cam_boot_id *id, uint32_t boot)
+{
+	int err = cam_vec_reserve(&a->ids, &a->cap_ids, a->n_ids + 1, sizeof(*a->ids), MAX_IDS);
+	if (!err)
+		a->ids[a->n_ids++] = (struct cam_why_boot_name){*id, boot};
+	return err;
 }
 
 int cam_why_axis_add(struct cam_why_axis *a, const struct cam_window_info *info)
 {
 	uint64_t first = info->start_ns / CAM_NS_PER_SEC, last = info->end_ns / CAM_NS_PER_SEC;
 	uint64_t all = 0, longer = last - first + 2;
-	struct cam_why_boot *b = find_boot(a, &info->boot_id);
+	int64_t shift = info->realtime_ns == INT64_MIN || info->start_ns > INT64_MAX
+				? INT64_MIN
+				: info->realtime_ns - (int64_t)info->start_ns;
+	struct cam_why_boot *known = find_boot(a, &info->boot_id);
+	struct cam_why_boot *b = known ? known : find_clock(a, info, shift);
 	for (size_t i = 0; i < a->n_boots; i++)
 		all += a->boots[i].last - a->boots[i].first + 2;
 	if (b) {
@@ -33,17 +64,17 @@ int cam_why_axis_add(struct cam_why_axis *a, const struct cam_window_info *info)
 	}
 	if (longer > CAM_WHY_MAX_SECONDS || all + longer > CAM_WHY_MAX_SECONDS)
 		return -E2BIG;
-	if (b) {
-		b->first = first;
-		b->last = last;
-		return 0;
-	}
 	int err = cam_vec_reserve(&a->boots, &a->cap_boots, a->n_boots + 1, sizeof(*a->boots),
 				  MAX_BOOTS);
-	if (!err)
-		a->boots[a->n_boots++] =
-			(struct cam_why_boot){.id = info->boot_id, .first = first, .last = last};
-	return err;
+	if (err)
+		return err;
+	uint32_t at = b ? (uint32_t)(b - a->boots) : (uint32_t)a->n_boots;
+	if (!b)
+		a->boots[a->n_boots++] = (struct cam_why_boot){
+			.id = info->boot_id, .imported = info->imported, .shift_ns = shift};
+	a->boots[at].first = first;
+	a->boots[at].last = last;
+	return known ? 0 : add_id(a, &info->boot_id, at);
 }
 
 int cam_why_axis_make(struct cam_why_axis *a)
@@ -72,6 +103,7 @@ int cam_why_axis_make(struct cam_why_axis *a)
 void cam_why_axis_free(struct cam_why_axis *a)
 {
 	free(a->boots);
+	free(a->ids);
 	free(a->flags);
 	free(a->wall_ns);
 	free(a->covered_ms);
@@ -81,8 +113,7 @@ void cam_why_axis_free(struct cam_why_axis *a)
 	*a = (struct cam_why_axis){0};
 }
 
-uint32_t cam_why_axis_find(const struct cam_why_axis *a, const struct cam_boot_id *boot,
-			   uint64_t second)
+uint32_t cam_why_axis_find(struct cam_why_axis *a, const struct cam_boot_id *boot, uint64_t second)
 {
 	const struct cam_why_boot *b = find_boot(a, boot);
 	if (!b || second < b->first || second > b->last)
@@ -102,9 +133,13 @@ const struct cam_why_boot *cam_why_axis_boot(const struct cam_why_axis *a, uint3
 
 void cam_why_axis_cover(struct cam_why_axis *a, const struct cam_window_info *info)
 {
-	for (uint64_t ns = info->start_ns; ns < info->end_ns;) {
+	/* Other tools' files end with a sample: what is between that and the next one was observed. */
+	uint64_t slack = info->imported ? SLACK_NS : 0;
+	uint64_t from = info->start_ns > slack ? info->start_ns - slack : 0;
+	uint64_t end = info->end_ns + slack;
+	for (uint64_t ns = from; ns < end;) {
 		uint64_t next = (ns / CAM_NS_PER_SEC + 1) * CAM_NS_PER_SEC;
-		uint64_t to = next < info->end_ns ? next : info->end_ns;
+		uint64_t to = next < end ? next : end;
 		uint32_t at = cam_why_axis_find(a, &info->boot_id, ns / CAM_NS_PER_SEC);
 		if (at != CAM_WHY_NOWHERE)
 			a->covered_ms[at] +=

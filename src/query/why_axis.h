@@ -22,8 +22,11 @@ enum cam_why_second {
 	CAM_WHY_BASELINE = 1 << 4,  /* may be part of a history */
 };
 
+/* Imported windows have a boot id each: those whose clocks agree are one boot. */
 struct cam_why_boot {
-	struct cam_boot_id id;
+	struct cam_boot_id id; /* of the first window */
+	bool imported;
+	int64_t shift_ns;     /* of an import: wall clock - its own */
 	uint64_t first, last; /* seconds */
 	uint32_t base;
 };
@@ -31,7 +34,13 @@ struct cam_why_boot {
 struct cam_why_axis {
 	struct cam_why_boot *boots;
 	size_t n_boots, cap_boots;
-	uint32_t n; /* seconds */
+	struct cam_why_boot_name {
+		struct cam_boot_id id;
+		uint32_t boot;
+	} * ids;
+	size_t n_ids, cap_ids;
+	uint32_t n;	/* seconds */
+	size_t last_id; /* that was asked for */
 	uint8_t *flags;
 	int64_t *wall_ns;     /* of its begin; INT64_MIN: not known */
 	uint32_t *covered_ms; /* by windows */
@@ -44,8 +53,7 @@ int cam_why_axis_add(struct cam_why_axis *a, const struct cam_window_info *info)
 int cam_why_axis_make(struct cam_why_axis *a);
 void cam_why_axis_free(struct cam_why_axis *a);
 /* CAM_WHY_NOWHERE: not on it. */
-uint32_t cam_why_axis_find(const struct cam_why_axis *a, const struct cam_boot_id *boot,
-			   uint64_t second);
+uint32_t cam_why_axis_find(struct cam_why_axis *a, const struct cam_boot_id *boot, uint64_t second);
 /* The boot of a second, and the second on its clock. */
 const struct cam_why_boot *cam_why_axis_boot(const struct cam_why_axis *a, uint32_t at,
 					     uint64_t *second);

@@ -178,6 +178,32 @@ class Why(Case):
         self.assertEqual(sum("CPU" in line for line in text.splitlines()), 1)
         self.check_terminal(text.encode())
 
+    def test_what_precedes_an_event_that_recurs(self):
+        """12 resets, kubelet bursts before 11 of them; nothing before 12 others at random times."""
+        load = why_synth.Load(self.seed(), 900, cpus=16)
+        times = [40 + 70 * i + load.rng.uniform(0, 30) for i in range(12)]
+        for at in times[:11]:
+            load.burst(b"kubelet", 1500, at - 2.5, 1.5, load.text(why_synth.frames_of(PATH)), cpu=2)
+        store = self.store_of(load)
+        begin = json.loads(self.good("ls", "--store", store, "--json"))[0]["realtime_ns"] / 1e9
+        for at in times:
+            self.good("mark", "eth9: Tx timeout", "--at", f"@{begin + at:.3f}", "--store", store)
+            self.good("mark", "lunch", "--at", f"@{begin + load.rng.uniform(30, 880):.3f}", "--store", store)
+        out = json.loads(self.good("why", "--event-match", "Tx time", "--store", store, "--json"))
+        self.assertEqual((out["events"], out["used"]), (12, 12))
+        first = out["precedes"][0]
+        self.assertEqual(first["process"], "kubelet", f"seed {self.drawn}")
+        self.assertGreaterEqual(first["before"], 11)
+        self.assertLess(first["p"], 1e-4)
+        self.assertIn(first["lag_s"], (-3, -2, -1))
+        self.assertEqual(len(first["profile"]), 150)
+        self.assertRegex(first["sentence"], "^Before 1[12] of 12 events kubelet was busier")
+        other = json.loads(self.good("why", "--event-match", "lunch", "--store", store, "--json"))
+        self.assertNotIn("kubelet", [r["process"] for r in other["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")
+        self.good("why", "--event-match", "no such", "--store", store, code=1)
+        self.good("why", "--event-match", "a(", "--store", store, code=2)
+        self.good("why", "--event-match", "a", why_synth.boot(5), "--store", store, code=2)
+
     def the_command_shows_it(self, command):
         words = shlex.split(command)
         self.assertEqual(words[0], "perfcam")

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_recurrence.h"
+
+#include "base/units.h"
+#include "render/figure.h"
+#include "render/json_table.h"
+#include "render/label.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MAX_SENTENCE (64u << 10)
+
+void cam_text_recurrence_sentence(const struct cam_recurrence *r,
+				  const struct cam_recurrence_row *row, struct cam_out *out)
+{
+	cam_out_printf(out, "Before %u of %" PRIu64 " events ", row->before, r->used);
+	cam_label_put(out, row->process.n ? row->process : CAM_TEXT("[unknown]"), 64,
+		      CAM_LABEL_PLAIN);
+	cam_out_printf(
+		out,
+		" was busier than it is in %.0f %% of its time: %.1f samples in the %u s before, "
+		"usually %.1f; most of it ",
+		100 * (1 - row->usually), row->mean, CAM_RECURRENCE_NEAR_S, row->expected);
+	if (row->lag_s < 0)
+		cam_out_printf(out, "%d s before", -row->lag_s);
+	else if (row->lag_s > 0)
+		cam_out_printf(out, "%d s after", row->lag_s);
+	else
+		cam_out_str(out, "in the same second");
+	cam_out_printf(out, ". By chance: p = %.2g.", row->p);
+}
+
+int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *out)
+{
+	cam_out_printf(out, "%" PRIu64 " events match", r->events);
+	if (r->used < r->events)
+		cam_out_printf(out, ", %" PRIu64 " of them with observed time before them",
+			       r->used);
+	cam_out_str(out, "\n");
+	if (!r->n_rows)
+		cam_out_str(out, "Nothing precedes them more often than chance has it.\n");
+	for (size_t i = 0; i < r->n_rows; i++) {
+		cam_out_printf(out, "\n%zu. ", i + 1);
+		cam_text_recurrence_sentence(r, &r->rows[i], out);
+		cam_out_printf(out, "\n   most of all before:  perfcam why ev-%012" PRIx64 "\n",
+			       r->rows[i].event);
+	}
+	cam_out_printf(out, "\n%" PRIu64 " processes by name were tried, over %s of history.\n",
+		       r->tried, cam_figure_duration(r->history_s * CAM_NS_PER_SEC).s);
+	return out->error;
+}
+
+static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i)
+{
+	const struct cam_recurrence_row *row = &r->rows[i];
+	struct cam_buf buf = CAM_BUF(MAX_SENTENCE);
+	struct cam_out out;
+	char id[32];
+	cam_json_open(j, NULL, '{');
+	cam_json_u64(j, "rank", i + 1);
+	cam_json_text(j, "process", row->process);
+	cam_json_u64(j, "before", row->before);
+	cam_json_u64(j, "of", r->used);
+	cam_json_double(j, "usually", row->usually);
+	cam_json_double(j, "p", row->p);
+	cam_json_double(j, "samples", row->mean);
+	cam_json_double(j, "expected", row->expected);
+	cam_json_i64(j, "lag_s", row->lag_s);
+	snprintf(id, sizeof(id), "ev-%012" PRIx64, row->event);
+	cam_json_text(j, "event", cam_text_of(id));
+	cam_json_open(j, "profile", '[');
+	for (size_t k = 0; k < CAM_RECURRENCE_LENGTH; k++)
+		cam_json_double(j, NULL, row->profile[k]);
+	cam_json_close(j, ']');
+	cam_out_to_buf(&out, &buf);
+	cam_text_recurrence_sentence(r, row, &out);
+	int err = cam_out_finish(&out);
+	if (err && !j->out->error)
+		j->out->error = err;
+	cam_json_text(j, "sentence", (struct cam_text){(const char *)buf.data, buf.len});
+	cam_buf_free(&buf);
+	cam_json_close(j, '}');
+}
+
+void cam_json_recurrence(struct cam_json *j, const struct cam_recurrence *r)
+{
+	cam_json_u64(j, "events", r->events);
+	cam_json_u64(j, "used", r->used);
+	cam_json_u64(j, "tried", r->tried);
+	cam_json_u64(j, "history_seconds", r->history_s);
+	cam_json_i64(j, "profile_from_s", -(int64_t)CAM_RECURRENCE_BEFORE_S);
+	cam_json_open(j, "precedes", '[');
+	for (size_t i = 0; i < r->n_rows; i++)
+		put_row(j, r, i);
+	cam_json_close(j, ']');
+	cam_json_open(j, "seen", '{');
+	cam_json_seen(j, &r->seen);
+	cam_json_close(j, '}');
+}

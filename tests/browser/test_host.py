@@ -181,6 +181,18 @@ class Page(unittest.TestCase):
         self.assertNotIn("kubelet", quiet.page.evaluate("document.querySelector('.headline').innerText"))
         self.check_quiet(v)
 
+    def test_unusual_moments_are_found_without_being_named(self):
+        v = open_page(WHOLE + "&mode=cores")
+        v.key("u")
+        v.settle(lambda: "kubelet on CPU" in v.panel())
+        first = "[...document.querySelectorAll('.side section')].find(s => s.innerText.startsWith('Unusual')).querySelector('.row')"
+        self.assertIn(f"kubelet on CPU {facts['cpu']}, mem_cgroup_nr_lru_pages", v.page.evaluate(first + ".innerText.replace(/\\s+/g, ' ')"))
+        v.page.evaluate(first + ".click()")
+        v.settle(lambda: v.selected() is not None)
+        self.assertLess(v.selected()[0], facts["incident"] + 0.1)
+        self.assertGreater(v.selected()[1], facts["incident"] + 1.6)
+        self.check_quiet(v)
+
     def test_export_is_what_is_selected(self):
         low = facts["incident"]
         v = open_page(WHOLE + f"&a={low}~{low + 1.9}&comm=kubelet")

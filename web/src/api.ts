@@ -4,7 +4,7 @@ import { decodeColumns, type Answer } from "./columns";
 import type { Part, State } from "./state";
 import { selectionQuery, treeQuery } from "./state";
 import type { Happening, Happenings } from "./happening";
-import type { Why } from "./why";
+import { readMoments, type Unusual, type Why } from "./why";
 import { readTracks, type Tracks } from "./tracks";
 import { processes, readTree, type Tree } from "./tree";
 
@@ -165,6 +165,11 @@ export class Server {
 
 	why(s: State, part: Part): Promise<Why> {
 		return this.ask("why", "/api/why?" + selectionQuery(s, part), async (r) => await r.json() as Why);
+	}
+
+	/* The most unusual times of all that is kept. */
+	moments(): Promise<Unusual[]> {
+		return this.ask("moments", "/api/moments", async (r) => readMoments(await r.json()));
 	}
 
 	/* Tells when something was added to the store; null: nobody does. */

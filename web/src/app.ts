@@ -39,7 +39,7 @@ export class App implements AroundHost {
 	private match: Match | null = null;
 	private theme: Theme = readTheme();
 	private tip = new Tip();
-	asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "" };
+	asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "" };
 	private problems = new Map<Kind | "store", unknown>();
 
 	timeline: TimelineView = new TimelineView({
@@ -72,6 +72,7 @@ export class App implements AroundHost {
 		addFilter: (name, value) => this.addFilter(name, value),
 		setOnly: (only) => this.change({ only }, true),
 		openEvent: (e) => this.around.openEvent(e), stepEvent: (by) => this.around.stepEvent(by),
+		findMoments: () => void this.around.findMoments(), openMoment: (m) => this.around.openMoment(m),
 		goTo: (place) => this.around.goToPlace(place), point: (place) => this.around.showPlaces(place),
 		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
 	});
@@ -730,6 +731,7 @@ export class App implements AroundHost {
 			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
 			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
 			e: () => this.exportMenu(document.querySelector<HTMLElement>("[aria-haspopup=menu]")!), r: () => this.change({ collapse: !this.state.collapse, zoom: [] }, false),
+			u: () => void this.around.findMoments(),
 			t: () => this.around.nextTrack(), "[": () => this.around.stepEvent(-1), "]": () => this.around.stepEvent(1),
 			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
 			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),

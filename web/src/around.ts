@@ -12,13 +12,13 @@ import type { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
 import type { Tracks } from "./tracks";
 import { findStack, type Tree } from "./tree";
-import { sentences, type Place } from "./why";
+import { sentences, type Place, type Unusual } from "./why";
 
 const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
 const MOST_EVENTS = 2000;
 const WHY_MS = 600e3; /* of more than that there is no answer */
 
-export type AroundKind = "events" | "tracks" | "host" | "why";
+export type AroundKind = "events" | "tracks" | "host" | "why" | "moments";
 
 /* What this needs of the page. */
 export interface AroundHost {
@@ -50,6 +50,7 @@ export class Around {
 	private eventsAt = 0; /* when all of them were asked for */
 	private tracks: Tracks | null = null;
 	private places: Place[] = [];
+	private moments: Unusual[] | "asked" | null = null;
 	private select = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)",
 		onchange: () => this.app.change({ below: this.select.value as Below }, false) }) as HTMLSelectElement;
 	readonly label = el("label", { class: "legend wide", hidden: true }, this.select);
@@ -91,10 +92,12 @@ export class Around {
 	}
 
 	openEvent(e: Happening, step = true): void {
-		const { from, to } = this.app.span(), inside = e.time - AROUND >= from && e.time + AROUND <= to;
-		const half = Math.max(30e3, (to - from) / 2);
-		this.app.change({ event: e.id, a: { from: e.time - AROUND, to: e.time + AROUND, cpus: null }, zoom: [],
-			span: inside ? { from, to } : { from: e.time - half, to: e.time + half } }, step);
+		const own = Array.isArray(this.moments) && e.id.startsWith("moment-") ? this.moments[Number(e.id.slice(7))] : undefined;
+		if (own) {
+			this.openMoment(own);
+			return;
+		}
+		this.openTime(e.time - AROUND, e.time + AROUND, { event: e.id }, step);
 		this.app.say(`${e.source}: ${e.text}`);
 	}
 
@@ -111,7 +114,9 @@ export class Around {
 
 	showEvents(): void {
 		const chosen = this.app.state.a ? this.app.state.event : "";
-		this.app.timeline.showEvents(this.events, chosen);
+		const own = Array.isArray(this.moments) ? this.moments.map((m, i): Happening => ({ id: "moment-" + i, time: m.from, uncertainty: 0, severity: 5, source: "finding", text: m.words })) : [];
+		this.app.timeline.showEvents([...this.events, ...own], chosen);
+		this.app.panel.showMoments(this.moments, this.app.zone());
 		this.app.heat.showEvents(this.events, chosen);
 		if (isFinite(this.app.span().from))
 			this.app.panel.showEvents(this.events, this.eventsAll, this.app.span(), chosen, this.app.zone());
@@ -162,6 +167,31 @@ export class Around {
 			this.app.panel.showWhy(why);
 			this.app.showTree();
 		});
+	}
+
+	/* The whole of what is kept, for what stands out in it: only when somebody asks. */
+	async findMoments(): Promise<void> {
+		const before = this.moments;
+		this.moments = "asked";
+		this.showEvents();
+		await this.app.answering("moments", async () => {
+			this.moments = await this.app.server.moments();
+		});
+		if (this.moments === "asked")
+			this.moments = before;
+		this.showEvents();
+	}
+
+	openMoment(m: Unusual): void {
+		this.openTime(m.from - 250, m.to + 250, { event: "" }, true);
+		this.app.say(m.words);
+	}
+
+	/* Selects it, in a span around it unless the one that is shown has it. */
+	private openTime(from: number, to: number, more: Partial<State>, step: boolean): void {
+		const span = this.app.span(), inside = from >= span.from && to <= span.to, middle = (from + to) / 2;
+		const half = Math.max(30e3, (span.to - span.from) / 2);
+		this.app.change({ ...more, a: { from, to, cpus: null }, zoom: [], span: inside ? span : { from: middle - half, to: middle + half } }, step);
 	}
 
 	showPlaces(pointed: Place | null = null): void {

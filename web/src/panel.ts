@@ -7,7 +7,7 @@ import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening
 import { FILTERS, type Filter, type State } from "./state";
 import { valueWords } from "./track_view";
 import type { Tracks } from "./tracks";
-import { against, headline, sentences, type Place, type Why } from "./why";
+import { against, headline, sentences, type Place, type Unusual, type Why } from "./why";
 import { processes, type Tree } from "./tree";
 
 const MOST_ROWS = 9, MOST_EVENTS = 30, MOST_WAITERS = 4;
@@ -21,6 +21,8 @@ export interface PanelHost {
 	point(place: Place | null): void;
 	compare(): void;
 	comparing(): boolean;
+	findMoments(): void;
+	openMoment(m: Unusual): void;
 	command(): string;
 }
 
@@ -41,12 +43,14 @@ export class Panel {
 	private why_: Why | "asked" | null = null;
 	private happened = el("section", { hidden: true });
 	private host_ = el("section", { hidden: true });
+	private unusual = el("section");
 	private who = el("section");
 	private coverage = el("section");
 	private add = el("section");
 
 	constructor(private host: PanelHost) {
-		this.root.append(this.summary, this.happened, this.who, this.host_, this.coverage, this.add);
+		this.showMoments(null, { utc: true });
+		this.root.append(this.summary, this.happened, this.unusual, this.who, this.host_, this.coverage, this.add);
 		this.buildFilters();
 	}
 
@@ -82,6 +86,18 @@ export class Panel {
 			el("span", { class: "quiet" }, `${count(all)}, ${count(inside)} in span`), el("span", { class: "grow" }),
 			el("button", { type: "button", class: "key", title: "The event before ([)", "aria-label": "The event before", onclick: () => this.host.stepEvent(-1) }, "["),
 			el("button", { type: "button", class: "key", title: "The next event (])", "aria-label": "The next event", onclick: () => this.host.stepEvent(1) }, "]")), rows);
+	}
+
+	/* null: not asked for; "asked": the answer is to come. */
+	showMoments(list: Unusual[] | "asked" | null, zone: Zone): void {
+		const found = Array.isArray(list) ? list : [];
+		const rows = el("ul", { class: "rows events" });
+		for (const m of found)
+			rows.append(el("li", {}, el("button", { type: "button", class: "row", title: `${day(m.from, zone)} ${clock(m.from, zone, 3)}, ${duration(m.to - m.from)}\n${m.words}`, onclick: () => this.host.openMoment(m) },
+				el("span", { class: "glyph find" }, "◆"), el("span", { class: "soft" }, clock(m.from, zone, 3)), el("span", { class: "cut" }, m.words))));
+		fill(this.unusual, el("div", { class: "head" }, el("h2", {}, "Unusual moments"), el("span", { class: "quiet" }, list === "asked" ? "looking through all that is kept…" : list ? (found.length ? "the most unusual first" : "none found") : ""),
+			el("span", { class: "grow" }), el("button", { type: "button", class: "framed", disabled: list === "asked", title: "Looks through all that is kept, without any event (u)", onclick: () => this.host.findMoments() }, list ? "Again" : "Find")),
+		found.length ? rows : null);
 	}
 
 	/* What the host counted in the selection; null: nothing did. */

@@ -47,6 +47,21 @@ export interface Why {
 	history: { seconds: number; moments: number; coarse: boolean };
 }
 
+/* An unusual time that nobody had to name. */
+export interface Unusual {
+	from: number; /* ms */
+	to: number;
+	words: string;
+}
+
+export function readMoments(j: { moments: Finding[] }): Unusual[] {
+	return j.moments.filter((f) => f.time_ns !== null).map((f) => {
+		const from = f.time_ns! / 1e6, who = f.process || f.cgroup || f.path[0] || "";
+		const where = f.cpu !== null && f.cpu_samples * 2 > f.explained_samples ? ` on CPU ${f.cpu}` : "";
+		return { from, to: from + f.length_ns / 1e6, words: f.kind === "stopped" ? `${who} stopped` : `${who}${where}${f.path[0] && f.path[0] !== who ? ", " + f.path[0] : ""}` };
+	});
+}
+
 /* Where on the pictures a sentence leads. */
 export interface Place {
 	number: number;

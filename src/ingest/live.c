@@ -279,6 +279,7 @@ int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a)
 	bool is_first = !l->has_anchor && !l->cur;
 	/* A journal without its end is over where the last of it is: an anchor of later would have it
 	 * overlap the next one, should this be the last that is written. */
+	cam_live_window_settle(l, a->time_ns);
 	int err = l->cur && a->time_ns >= l->cur->end_ns ? cam_live_window_turn(l, a->time_ns) : 0;
 	/* The first one waits for the first window, which starts with the first record. */
 	if (!err && !is_first)

@@ -210,6 +210,17 @@ void cam_live_copies_tick(struct cam_live *l, bool all)
 	}
 }
 
+void cam_live_copies_before(struct cam_live *l, uint64_t time_ns)
+{
+	struct cam_link *next;
+	for (struct cam_link *k = l->copies.next; k != &l->copies; k = next) {
+		struct cam_live_copy *c = CAM_LINK_OWNER(k, struct cam_live_copy, of_copies);
+		next = k->next;
+		if (raw_of(c).time_ns < time_ns)
+			go_on(l, c, NULL);
+	}
+}
+
 void cam_live_copies_free(struct cam_live *l)
 {
 	while (!cam_link_is_alone(&l->copies)) {

@@ -158,6 +158,8 @@ uint32_t cam_live_ticket(struct cam_live *l);
 void cam_live_sample(struct cam_live *l, const struct cam_raw *r);
 /* Stores those that have waited long enough, or all. */
 void cam_live_release(struct cam_live *l, bool all);
+/* Stores those of before that time. */
+void cam_live_release_before(struct cam_live *l, uint64_t time_ns);
 
 /* live_place.c */
 /* Of the first n of l->frames. */
@@ -181,6 +183,8 @@ void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k);
 /* live_window.c */
 /* The one of that time; opens one if there is none. */
 int cam_live_window_at(struct cam_live *l, uint64_t time_ns, struct cam_live_window **out);
+/* Before that time comes: if it cuts, what waits of prev goes into it. Not while a sample is stored. */
+void cam_live_window_settle(struct cam_live *l, uint64_t time_ns);
 /* Cuts before a sample of that time, if it must be. */
 int cam_live_window_turn(struct cam_live *l, uint64_t time_ns);
 /* -E2BIG: did not fit, counted as lost to the disk. */

@@ -432,6 +432,24 @@ void cam_live_release(struct cam_live *l, bool all)
 	cam_parking_visit(&l->parking, all ? retry_forced : retry_due, l);
 }
 
+struct before {
+	struct cam_live *l;
+	uint64_t time_ns;
+};
+
+static bool retry_before(void *arg, struct cam_parked *q, const struct cam_raw *r)
+{
+	const struct before *b = arg;
+	return r->time_ns < b->time_ns && retry(b->l, q, r, true);
+}
+
+void cam_live_release_before(struct cam_live *l, uint64_t time_ns)
+{
+	struct before b = {l, time_ns};
+	cam_live_copies_before(l, time_ns);
+	cam_parking_visit(&l->parking, retry_before, &b);
+}
+
 struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w)
 {
 	struct cam_parked q = {
@@ -467,6 +485,7 @@ void cam_live_resume(struct cam_live *l, struct cam_parked *q, const struct cam_
 void cam_live_sample(struct cam_live *l, const struct cam_raw *in)
 {
 	struct cam_raw r = *in;
+	cam_live_window_settle(l, r.time_ns);
 	if (r.pid == 0) {
 		l->stats.idle++;
 		cam_ledger_sample(l->ledger, r.cpu, r.time_ns, CAM_LEDGER_IDLE);

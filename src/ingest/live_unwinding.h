@@ -91,5 +91,7 @@ void cam_live_copy_answer(struct cam_live *l, const struct cam_tidings *t);
 void cam_live_copies_retry(struct cam_live *l);
 /* Goes on with those that have waited long enough, or with all. */
 void cam_live_copies_tick(struct cam_live *l, bool all);
+/* Goes on with those of before that time. */
+void cam_live_copies_before(struct cam_live *l, uint64_t time_ns);
 /* Without a word. */
 void cam_live_copies_free(struct cam_live *l);

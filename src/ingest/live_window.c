@@ -11,6 +11,9 @@
  * next one's start. Else it would end with its last sample, and a recorder that went on would be shown
  * as dead until the boundary.
  *
+ * Where the recorder lags (it got no CPU), clocks are ahead of records. The window before is not ended until records
+ * have come as far as its end, and what waits of it goes into it first; meanwhile the open one goes on past its end.
+ *
  * The disk. A journal that refuses a block gets it again at the next tick, with what has come since.
  * When more is pending than PENDING_SAMPLES, all of it is dropped and noted by CPU: how many, from
  * when to when. The first block that is accepted again carries that as rows of its ledger. Meanwhile
@@ -364,11 +367,28 @@ static void extend(struct cam_live *l, uint64_t time_ns)
 		l->cur->end_ns = next;
 }
 
+/* Whether all records of the window before have come: where the recorder lags, clocks are ahead of them. */
+static bool prev_is_complete(const struct cam_live *l)
+{
+	return !l->prev || l->no_more || l->released_ns >= l->prev->end_ns ||
+	       l->now_ns >= l->prev->end_ns + GIVE_UP_NS;
+}
+
+void cam_live_window_settle(struct cam_live *l, uint64_t time_ns)
+{
+	if (l->prev && l->cur && time_ns >= l->cur->end_ns && prev_is_complete(l))
+		cam_live_release_before(l, l->prev->end_ns);
+}
+
 int cam_live_window_turn(struct cam_live *l, uint64_t time_ns)
 {
 	struct cam_live_window *w = l->cur;
 	if (!w || time_ns < w->start_ns)
 		return 0;
+	if (time_ns >= w->end_ns && !prev_is_complete(l)) {
+		extend(l, time_ns);
+		return 0;
+	}
 	if (time_ns >= w->end_ns) {
 		if (cut(l, w->end_ns) == 0 && l->cur->end_ns > time_ns)
 			return 0;
@@ -389,10 +409,13 @@ int cam_live_window_turn(struct cam_live *l, uint64_t time_ns)
 int cam_live_window_tick(struct cam_live *l, uint64_t released_ns)
 {
 	int err = 0, first = 0;
+	cam_live_window_settle(l, released_ns);
 	if (l->cur && released_ns >= l->cur->end_ns)
 		first = cam_live_window_turn(l, released_ns);
-	if (l->prev && l->now_ns >= l->prev->end_ns + CLOSE_NS)
+	if (l->prev && l->now_ns >= l->prev->end_ns + CLOSE_NS && prev_is_complete(l)) {
+		cam_live_release_before(l, l->prev->end_ns);
 		first = end_window(l, l->prev);
+	}
 	if (l->prev)
 		err = flush(l, l->prev);
 	if (!first)

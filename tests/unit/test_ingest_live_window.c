@@ -181,6 +181,29 @@ static void names_come_after_the_boundary(void **state)
 	stage_free(&s);
 }
 
+/* Nobody answers, then the recorder gets no CPU for seconds: what waited goes into its own window. */
+static void what_waits_goes_into_its_own_window_however_late_it_is(void **state)
+{
+	(void)state;
+	struct stage s;
+	open_stage(&s, 1 * SEC);
+	stage_tick(&s, 1 * SEC);
+	numbered_sample(&s, 1 * SEC, 10, 1);
+	stage_run(&s, 1800 * MS);
+	s.silent = true;
+	numbered_sample(&s, 1900 * MS, 12, 2);
+	/* Records of the next three seconds come in one go. */
+	for (uint64_t t = 2000 * MS; t < 5000 * MS; t += 100 * MS)
+		numbered_sample(&s, t, 10, 3);
+	stage_run(&s, 9 * SEC);
+	assert_int_equal(cam_live_stats(s.live).late_samples, 0);
+	stage_close(&s);
+	for (size_t i = 1; i < s.n_windows; i++)
+		assert_int_equal(s.windows[i].head.start_ns, s.windows[i - 1].end_ns);
+	assert_int_equal(s.windows[0].n_samples, 2);
+	stage_free(&s);
+}
+
 static void a_record_later_than_its_window_goes_into_the_open_one(void **state)
 {
 	(void)state;
@@ -699,6 +722,7 @@ int main(void)
 		cmocka_unit_test(every_sample_is_in_exactly_one_window),
 		cmocka_unit_test(a_quiet_host_has_windows_too),
 		cmocka_unit_test(names_come_after_the_boundary),
+		cmocka_unit_test(what_waits_goes_into_its_own_window_however_late_it_is),
 		cmocka_unit_test(a_record_later_than_its_window_goes_into_the_open_one),
 		cmocka_unit_test(full_tables_cut_a_window_early),
 		cmocka_unit_test(a_cut_is_followed_without_a_gap),

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define JITDUMP_MAGIC	 0x4a695444u
@@ -274,6 +275,15 @@ static int find_kernel(struct cam_librarian *l, struct cam_book *b)
 	return add_copy(b, &p, &(struct cam_file_key){0}, CAM_FORMAT_ELF);
 }
 
+/* Anybody can put a map into /tmp: one of another user than root or this one names nothing, nor one behind a link. */
+static bool is_ours(const char *path, int fd)
+{
+	struct stat held, named;
+	return !fstat(fd, &held) && !lstat(path, &named) && S_ISREG(named.st_mode) &&
+	       named.st_ino == held.st_ino && named.st_dev == held.st_dev &&
+	       (held.st_uid == 0 || held.st_uid == geteuid());
+}
+
 /* A map of code made at run time: whoever asks has decided which one it is. */
 static int find_map(struct cam_book *b)
 {
@@ -286,8 +296,11 @@ static int find_map(struct cam_book *b)
 	int fd = cam_shelf_open(p.path, &key);
 	if (fd < 0)
 		return 0;
+	bool ours = is_ours(p.path, fd);
 	ssize_t n = pread(fd, &magic, sizeof(magic), 0);
 	close(fd);
+	if (!ours)
+		return 0;
 	bool dump = n == (ssize_t)sizeof(magic) && magic == JITDUMP_MAGIC;
 	return add_copy(b, &p, &key, dump ? CAM_FORMAT_JITDUMP : CAM_FORMAT_PERF_MAP);
 }

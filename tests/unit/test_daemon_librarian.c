@@ -412,6 +412,32 @@ static void a_perf_map_is_read_to_its_end(void **state)
 	cam_librarian_free(librarian);
 }
 
+/* Anybody can write to /tmp: one of root or of who reads, no other user's, none behind a link. */
+static void a_perf_map_of_a_stranger_names_nothing(void **state)
+{
+	(void)state;
+	char path[128], link[160];
+	uint32_t file;
+	snprintf(path, sizeof(path), "%s/perf-2.map", oracle_dir());
+	snprintf(link, sizeof(link), "%s/perf-3.map", oracle_dir());
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("1000 100 mine\n", f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(symlink(path, link), 0);
+	struct cam_namer_module m = {.kind = CAM_MODULE_JIT, .path = cam_text_of(path)};
+	struct cam_namer_module behind = {.kind = CAM_MODULE_JIT, .path = cam_text_of(link)};
+	for (int strange = 0; strange < 2; strange++) {
+		struct cam_namer *n = open_namer(&(struct cam_librarian_options){0});
+		assert_int_equal(chown(path, strange ? 12345 : 0, 0), 0);
+		assert_int_equal(n->module(n, &m, &file), strange ? -ENOENT : 0);
+		if (!strange)
+			assert_string_equal(ask_one(n, file, 0x1010), "mine");
+		assert_int_equal(n->module(n, &behind, &file), -ENOENT);
+		cam_librarian_free(librarian);
+	}
+}
+
 static void many_offsets_are_named_at_once(void **state)
 {
 	(void)state;
@@ -535,6 +561,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_kernel_is_found_by_its_landmark),
 		cmocka_unit_test(a_vmlinux_is_found_by_its_build_id),
 		cmocka_unit_test(a_perf_map_is_read_to_its_end),
+		cmocka_unit_test(a_perf_map_of_a_stranger_names_nothing),
 		cmocka_unit_test(many_offsets_are_named_at_once),
 		cmocka_unit_test(copies_of_stacks_are_walked),
 	};

@@ -122,9 +122,11 @@ static int export_folded(const struct export_arguments *a)
 	if (event->n > 1)
 		return cam_usage("export folded counts one event; --event-type is given %zu times",
 				 event->n);
+	/* With wildcards the selection decides, and of what it takes the first event counts. */
+	bool pattern = event->n && strpbrk(event->values[0], "*?[");
 	struct cam_folded_options o = {
 		.rules = {.with_pid = a->with_pid, .with_tid = a->with_tid, .addrs = a->addrs},
-		.event_type = cam_text_of(event->n ? event->values[0] : ""),
+		.event_type = cam_text_of(event->n && !pattern ? event->values[0] : ""),
 	};
 	int status = parse_annotate(a->annotate, &o.rules);
 	if (!status)
@@ -133,7 +135,8 @@ static int export_folded(const struct export_arguments *a)
 		return status;
 	struct cam_exporting x;
 	/* Which event counts is the format's own rule. */
-	status = cam_exporting_open(&a->what, "*", &(struct cam_wanted){.addresses = a->addrs}, &x);
+	status = cam_exporting_open(&a->what, pattern ? NULL : "*",
+				    &(struct cam_wanted){.addresses = a->addrs}, &x);
 	if (status)
 		return status;
 	parse_weight(a->weight, x.in.foreign, &o.weight);

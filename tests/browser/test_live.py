@@ -66,6 +66,12 @@ class Live(unittest.TestCase):
             r = tap.perfcam("mark", "a <b>mark</b> of the test", "--store", self.store)
             self.assertEqual(r.returncode, 0, r.stderr)
             wait("[...document.querySelectorAll('.events .row')].some(r => r.innerText.includes('a <b>mark</b> of the test'))")
+            wait("document.querySelector('.events .row').click() ?? true")
+            pin = "[...document.querySelectorAll('.acts button')].find(b => b.innerText === 'Pin')"
+            wait(pin + " !== undefined")
+            page.evaluate(pin + ".click()")
+            wait("/^pinned: /.test(document.querySelector('.status').innerText)")
+            self.assertTrue(page.evaluate("fetch('/api/windows').then(r => r.json()).then(j => j.windows.some(w => w.pinned))"))
             bad = [p for p in page.problems() if not re.match(r"request: http://127\.0\.0\.1:\d+/", p)]
             self.assertEqual(bad, [])
 

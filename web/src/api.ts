@@ -48,7 +48,7 @@ export interface Heat {
 }
 
 /* Of a cell with less than that nothing is said but that it was not observed. */
-export const LEAST_SEEN = 1 / 3;
+export const LEAST_SEEN = 1 / 5;
 
 export class Refusal extends Error {
 	constructor(readonly status: number, message: string) {
@@ -56,8 +56,9 @@ export class Refusal extends Error {
 	}
 }
 
-async function answerOf(path: string, signal?: AbortSignal): Promise<Response> {
-	const r = await fetch(path, { signal, credentials: "same-origin", headers: { Accept: "*/*" } });
+async function answerOf(path: string, signal?: AbortSignal, change?: object): Promise<Response> {
+	const r = await fetch(path, { signal, credentials: "same-origin", headers: change ? { "Content-Type": "application/json" } : { Accept: "*/*" },
+		...(change ? { method: "POST", body: JSON.stringify(change) } : {}) });
 	if (!r.ok) {
 		const words = await r.json().then((j) => String(j.error), () => r.statusText);
 		throw new Refusal(r.status, words);
@@ -165,6 +166,11 @@ export class Server {
 
 	why(s: State, part: Part): Promise<Why> {
 		return this.ask("why", "/api/why?" + selectionQuery(s, part), async (r) => await r.json() as Why);
+	}
+
+	/* Keeps it, whatever retention says; the recorder does it. */
+	async pin(part: Part, note: string): Promise<void> {
+		await answerOf("/api/pin", undefined, { from: "@" + part.from / 1000, to: "@" + part.to / 1000, note });
 	}
 
 	/* The most unusual times of all that is kept. */

@@ -72,6 +72,7 @@ export class App implements AroundHost {
 		addFilter: (name, value) => this.addFilter(name, value),
 		setOnly: (only) => this.change({ only }, true),
 		openEvent: (e) => this.around.openEvent(e), stepEvent: (by) => this.around.stepEvent(by),
+		recording: () => this.store?.recording === true, pin: () => void this.pin(),
 		findMoments: () => void this.around.findMoments(), openMoment: (m) => this.around.openMoment(m),
 		goTo: (place) => this.around.goToPlace(place), point: (place) => this.around.showPlaces(place),
 		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
@@ -413,6 +414,17 @@ export class App implements AroundHost {
 			this.timeline.show(data, store.from, store.to);
 			this.drawFunnels();
 		});
+	}
+
+	private async pin(): Promise<void> {
+		const part = this.part(), name = this.partName(part);
+		try {
+			await this.server.pin(part, [...name].slice(0, 15).join(""));
+			this.asked.timeline = "";
+			this.say(`pinned: ${name} is kept`);
+		} catch (e) {
+			this.say(`not pinned: ${e instanceof Refusal ? e.message : "the server does not answer"}`);
+		}
 	}
 
 	/* The same question for a terminal. */

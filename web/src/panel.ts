@@ -22,6 +22,8 @@ export interface PanelHost {
 	compare(): void;
 	comparing(): boolean;
 	findMoments(): void;
+	recording(): boolean;
+	pin(): void;
 	openMoment(m: Unusual): void;
 	command(): string;
 }
@@ -95,7 +97,7 @@ export class Panel {
 		for (const m of found)
 			rows.append(el("li", {}, el("button", { type: "button", class: "row", title: `${day(m.from, zone)} ${clock(m.from, zone, 3)}, ${duration(m.to - m.from)}\n${m.words}`, onclick: () => this.host.openMoment(m) },
 				el("span", { class: "glyph find" }, "◆"), el("span", { class: "soft" }, clock(m.from, zone, 3)), el("span", { class: "cut" }, m.words))));
-		fill(this.unusual, el("div", { class: "head" }, el("h2", {}, "Unusual moments"), el("span", { class: "quiet" }, list === "asked" ? "looking through all that is kept…" : list ? (found.length ? "the most unusual first" : "none found") : ""),
+		fill(this.unusual, el("div", { class: "head" }, el("h2", {}, "Unusual moments"), el("span", { class: "quiet" }, list === "asked" ? "looking through all that is kept…" : list ? (found.length ? "most telling first" : "none found") : ""),
 			el("span", { class: "grow" }), el("button", { type: "button", class: "framed", disabled: list === "asked", title: "Looks through all that is kept, without any event (u)", onclick: () => this.host.findMoments() }, list ? "Again" : "Find")),
 		found.length ? rows : null);
 	}
@@ -165,6 +167,8 @@ export class Panel {
 		return [list.children.length ? list : null, el("p", { class: "quiet against" }, against(why)),
 			el("div", { class: "head acts" },
 				el("button", { type: "button", class: "primary", onclick: () => this.host.compare() }, this.host.comparing() ? "Show plain" : "See the difference"),
+				this.host.recording() ? el("button", { type: "button", class: "framed", title: "Keep this time, whatever else has to go", onclick: () => this.host.pin() }, "Pin") : null,
+				el("span", { class: "grow" }),
 				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy command"))];
 	}
 

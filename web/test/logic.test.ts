@@ -148,7 +148,7 @@ test("heat: of a cell that was observed in part, busy is of that part", () => {
 	const cells = readHeat("cores", answer).cells;
 	assert.ok(Math.abs(cells[0] - 0.803) < 0.001);
 	assert.equal(cells[1], 1);
-	assert.ok(cells[2] < 0.1);
+	assert.ok(cells[2] < 0.2);
 });
 
 const event = (id: string, time: number, severity = 6): Happening => ({ id, time, severity, uncertainty: 0, source: "kmsg", text: id });

@@ -254,5 +254,25 @@ class Tables(Case):
                 self.assertEqual(size, whole)
         self.assertGreater(killed, 0)
 
+    def test_every_verb_with_an_output_leaves_all_or_nothing(self):
+        self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(61, 10, 1000)))
+        last = ("--last", "200000h")
+        verbs = {"flame": ("x.svg", *last), "heatmap": ("x.png",), "report": ("x.txt", *last), "top": ("x.txt", *last),
+                 "search": ("x.txt", ".", *last), "script": ("x.txt.gz",), "export": ("x.folded", "folded"),
+                 "diff": ("x.svg", "last=200000h", "last=200000h")}
+        ends = set()
+        for verb, (name, *more) in verbs.items():
+            for delay in (0, 0.01, 0.02, None):
+                place = self.path(f"{verb}{delay}")
+                os.mkdir(place)
+                child = support.Child(verb, *more, "--store", self.store, "-o", os.path.join(place, name))
+                if delay is not None:
+                    time.sleep(delay)
+                    child.p.send_signal(signal.SIGINT)
+                code = child.p.wait()
+                ends.add(code)
+                self.assertEqual(os.listdir(place), [name] if code in (0, 3) else [], (verb, delay, code))
+        self.assertGreater(len(ends), 1)
+
 
 tap.main()

@@ -480,44 +480,10 @@ static const int never[] = {
 	SCMP_SYS(open_by_handle_at),
 };
 
-/* What a fetcher has no use for. Connections are its work, descriptors it has are to be written to. */
-static const int never_fetched[] = {
-	SCMP_SYS(execve),
-	SCMP_SYS(execveat),
-	SCMP_SYS(ptrace),
-	SCMP_SYS(bind),
-	SCMP_SYS(listen),
-	SCMP_SYS(accept),
-	SCMP_SYS(accept4),
-	SCMP_SYS(process_vm_readv),
-	SCMP_SYS(process_vm_writev),
-	SCMP_SYS(fork),
-	SCMP_SYS(vfork),
-	SCMP_SYS(kill),
-	SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(pidfd_send_signal),
-	SCMP_SYS(mount),
-	SCMP_SYS(umount2),
-	SCMP_SYS(move_mount),
-	SCMP_SYS(open_tree),
-	SCMP_SYS(fsopen),
-	SCMP_SYS(pivot_root),
-	SCMP_SYS(chroot),
-	SCMP_SYS(setns),
-	SCMP_SYS(unshare),
-	SCMP_SYS(bpf),
-	SCMP_SYS(perf_event_open),
-	SCMP_SYS(io_uring_setup),
-	SCMP_SYS(userfaultfd),
-	SCMP_SYS(keyctl),
-	SCMP_SYS(init_module),
-	SCMP_SYS(finit_module),
-	SCMP_SYS(delete_module),
-	SCMP_SYS(kexec_load),
-	SCMP_SYS(kexec_file_load),
-	SCMP_SYS(reboot),
-	SCMP_SYS(setresuid),
-	SCMP_SYS(open_by_handle_at),
+/* …but for these, which are a fetcher's work: connections, and the descriptor it is given to write to. */
+static const struct rule fetcher_may[] = {
+	{SCMP_SYS(socket)},   {SCMP_SYS(socketpair)}, {SCMP_SYS(connect)},   {SCMP_SYS(tkill)},
+	{SCMP_SYS(pwrite64)}, {SCMP_SYS(pwritev)},    {SCMP_SYS(ftruncate)},
 };
 
 /* What the sanitizer's runtime needs to live and to report; no such build is ever installed. */
@@ -552,14 +518,21 @@ static bool is_on(const struct rule *rules, size_t n, int call)
 	return false;
 }
 
-static int allow_and_kill(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
+/* Death for what is never of use, but for those on a list. */
+static int kill_others(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
 {
-	int err = allow(ctx, rules, n);
+	int err = 0;
 	for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++) {
 		if (!is_on(rules, n, never[i]))
 			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never[i], 0);
 	}
 	return err;
+}
+
+static int allow_and_kill(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
+{
+	int err = allow(ctx, rules, n);
+	return err ? err : kill_others(ctx, rules, n);
 }
 
 static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
@@ -578,10 +551,7 @@ static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 				     sizeof(server_rules) / sizeof(server_rules[0]));
 		break;
 	case CAM_CONFINE_FETCHER:
-		err = 0;
-		for (size_t i = 0; !err && i < sizeof(never_fetched) / sizeof(int); i++)
-			err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS, never_fetched[i], 0);
-		return err;
+		return kill_others(ctx, fetcher_may, sizeof(fetcher_may) / sizeof(fetcher_may[0]));
 	case CAM_CONFINE_SYMBOLISER:
 		err = allow(ctx, symboliser_rules,
 			    sizeof(symboliser_rules) / sizeof(symboliser_rules[0]));

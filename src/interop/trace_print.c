@@ -118,7 +118,10 @@ static uint64_t binary(uint16_t op, uint64_t a, uint64_t b)
 
 static uint64_t evaluate_node(struct print *x, const struct cam_trace_node *n)
 {
-	const struct cam_trace_field *f = &x->f->fields[n->field];
+	/* A format may have none: then no node is about one. */
+	static const struct cam_trace_field none;
+	const struct cam_trace_field *f =
+		n->field < x->f->n_fields ? &x->f->fields[n->field] : &none;
 	uint64_t v;
 	switch (n->kind) {
 	case CAM_TRACE_NUMBER:

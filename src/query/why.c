@@ -228,6 +228,8 @@ void cam_why_count_seconds(const struct cam_why_history *h, const struct cam_why
 	}
 	/* A second more than each boot has lies between boots. */
 	w->unobserved_s -= w->unobserved_s < a->n_boots ? w->unobserved_s : a->n_boots;
+	/* What was left out was observed. */
+	w->unobserved_s -= w->unobserved_s < h->left_out_s ? w->unobserved_s : h->left_out_s;
 	w->cpus = h->cpus;
 	w->period_ns = h->period_ns;
 	w->left_out = h->left_out;

@@ -29,6 +29,8 @@ struct build {
 	const struct cam_why_history_options *o;
 	uint8_t *plan; /* by window of the source: PLAN_… */
 	size_t n_windows;
+	struct cam_source *source;
+	size_t next;	   /* window of the source */
 	size_t near_tasks; /* of the window that is asked about */
 	size_t near;	   /* the window that is asked about */
 	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
@@ -137,6 +139,9 @@ static int plan_windows(struct build *b, struct cam_source *source)
 			if (err && err != -E2BIG)
 				return err;
 			b->h->left_out += err == -E2BIG;
+			if (err == -E2BIG)
+				b->h->left_out_s +=
+					(info->end_ns - info->start_ns) / CAM_NS_PER_SEC;
 			if (err)
 				continue;
 			b->plan[i] = PLAN_TAKE;
@@ -311,6 +316,21 @@ static void note_window(struct build *b, struct cam_walk_window *x)
 		if (b->want_functions)
 			a->flags[at] |= CAM_WHY_FUNCTIONS;
 	}
+}
+
+/* Windows that are not planned are not read. They come in the source's order. */
+static int pass_over(void *self, struct cam_walk *walk, struct cam_window *w)
+{
+	struct build *b = self;
+	const struct cam_window_info *info;
+	(void)walk;
+	for (; b->next < b->n_windows; b->next++) {
+		if (b->source->ops->info(b->source, b->next, &info) ||
+		    info->start_ns != w->info.start_ns || !cam_text_equal(info->name, w->info.name))
+			continue;
+		return !(b->plan[b->next++] & PLAN_TAKE);
+	}
+	return 0;
 }
 
 static int open_window(void *self, struct cam_walk_window *x)
@@ -534,6 +554,7 @@ static int walk_all(struct build *b, struct cam_source *source)
 {
 	const struct cam_walk_view view = {
 		.self = b,
+		.brief = pass_over,
 		.open = open_window,
 		.rows = on_rows,
 		.close = close_window,
@@ -585,7 +606,7 @@ static int run(struct build *b, struct cam_source *source)
 int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
 			  struct cam_why_history *h)
 {
-	struct build b = {.h = h, .o = o};
+	struct build b = {.h = h, .o = o, .source = source};
 	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names))};
 	int err = h->names ? cam_tables_init(h->names, MAX_NAME_BYTES) : -ENOMEM;
 	if (!err)

@@ -53,8 +53,9 @@ struct cam_why_history {
 	struct cam_index function_index;
 	struct cam_why_cells by_process, by_function;
 	uint32_t cpus;
-	uint64_t period_ns; /* of samples; 0: not known */
-	uint64_t left_out;  /* windows: too far away, or too much */
+	uint64_t period_ns;  /* of samples; 0: not known */
+	uint64_t left_out;   /* windows: too far away, or too much */
+	uint64_t left_out_s; /* their seconds */
 	struct cam_seen seen;
 	char *strings;
 };

@@ -465,7 +465,11 @@ class Oracles(support.Case):
         wrong = [(theirs[a], ours[a]) for a in common if theirs[a] != ours[a]]
         support.note(f"{name}: {len(common)} addresses named by both, {len(wrong)} otherwise")
         if name == "go_stripped":
-            self.assertEqual(ours, {})
+            # perf has none; ours are of the table that Go's runtime has: those of the same program with symbols.
+            r = subprocess.run(["nm", os.path.join(self.dir, "go")], stdout=subprocess.PIPE, text=True, check=True)
+            known = {line.split(None, 2)[2].removesuffix(".abi0") for line in r.stdout.splitlines()}
+            self.assertIn("main.work", ours.values())
+            self.assertEqual(set(ours.values()) - known, set())
         else:
             self.assertGreater(len(common), 5, name)
             self.assertEqual(wrong, [], name)

@@ -154,3 +154,13 @@ int cam_expression_check(struct cam_text text, unsigned *steps, char *why, size_
 	*steps = (unsigned)s.levels[0].steps;
 	return 0;
 }
+
+bool cam_expression_fits(const regex_t *expression, struct cam_text text)
+{
+	char room[CAM_EXPRESSION_TEXT + 1];
+	size_t n = text.n < CAM_EXPRESSION_TEXT ? text.n : CAM_EXPRESSION_TEXT;
+	for (size_t i = 0; i < n; i++)
+		room[i] = (char)(text.p[i] ? text.p[i] : ' ');
+	room[n] = 0;
+	return regexec(expression, room, 0, NULL, 0) == 0;
+}

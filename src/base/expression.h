@@ -12,6 +12,8 @@
 #pragma once
 #include "base/text.h"
 
+#include <regex.h>
+
 #define CAM_EXPRESSION_DEPTH 32u
 #define CAM_EXPRESSION_STEPS 1100u /* so that any plain text of 1,024 bytes is one */
 
@@ -20,3 +22,7 @@
  * expression is regcomp()'s to say.
  */
 int cam_expression_check(struct cam_text text, unsigned *steps, char *why, size_t why_bytes);
+
+#define CAM_EXPRESSION_TEXT 8192u /* of a text that is searched */
+/* Whether it matches somewhere in a text of any bytes: of the first CAM_EXPRESSION_TEXT, and a zero byte as a blank. */
+bool cam_expression_fits(const regex_t *expression, struct cam_text text);

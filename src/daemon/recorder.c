@@ -121,6 +121,8 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 						raw.ksymbol.address + raw.ksymbol.bytes);
 		else if (raw.type == CAM_RAW_SAMPLE)
 			cam_busiest_count(&r->busiest, raw.pid);
+		else if (r->events.watch)
+			cam_recorder_watch(r, &raw);
 		int err = cam_live_raw(r->live, &raw);
 		cam_queue_drop(r->queue);
 		if (err)

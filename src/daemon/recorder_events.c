@@ -14,6 +14,7 @@
 #include "model/anchor.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Measured: 10,000 lines of the log take some 30 ms. */
@@ -83,6 +84,8 @@ int cam_recorder_open_events(struct cam_recorder *r)
 	int err = cam_intake_new(take_happening, r, &e->intake);
 	if (!err)
 		err = cam_recorder_load_rules(r);
+	if (!err)
+		err = cam_recorder_open_watch(r);
 	if (err)
 		return err;
 	cam_recorder_open_logs(r);
@@ -101,6 +104,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 
 void cam_recorder_close_events(struct cam_recorder *r)
 {
+	free(r->events.watch);
 	cam_recorder_close_logs(r);
 	cam_recorder_close_rules(r);
 	cam_kmsg_close(r->events.kmsg);

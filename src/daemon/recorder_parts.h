@@ -16,6 +16,7 @@
 #include "events/kmsg.h"
 #include "events/log_tail.h"
 #include "events/log_time.h"
+#include "events/process_watch.h"
 #include "ingest/busiest.h"
 #include "ingest/live.h"
 
@@ -51,6 +52,8 @@ struct cam_recorder_events {
 	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
 	size_t n_logs;
 	uint64_t logs_second;
+	struct cam_process_watch *watch; /* NULL: nobody is */
+	int watch_source;
 	struct cam_intake *intake;
 	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
 	int kmsg_source;
@@ -140,6 +143,11 @@ void cam_recorder_budget(struct cam_recorder *r);
 void cam_recorder_open_logs(struct cam_recorder *r);
 void cam_recorder_close_logs(struct cam_recorder *r);
 void cam_recorder_poll_logs(struct cam_recorder *r, uint64_t now_ns);
+
+/* recorder_watch.c: processes that are watched. */
+int cam_recorder_open_watch(struct cam_recorder *r);
+/* A process came, went, or became another; only while somebody is watched. */
+void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw);
 
 /* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
 int cam_recorder_open_events(struct cam_recorder *r);

@@ -2,6 +2,7 @@
 #include "daemon/settings_parse.h"
 
 #include "base/units.h"
+#include "events/process_watch.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -246,6 +247,20 @@ int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why 
 		return wrong(why, "longer than a path may be");
 	for (; length > 1 && out[length - 1] == '/'; length--)
 		out[length - 1] = '\0';
+	return 0;
+}
+
+int cam_parse_names(const char *s, char *out, size_t out_bytes, struct cam_why why)
+{
+	struct cam_process_watch *w = malloc(sizeof(*w));
+	int err = w ? cam_process_watch_set(w, cam_text_of(s)) : -ENOMEM;
+	free(w);
+	if (err || strlen(s) >= out_bytes)
+		return wrong(
+			why,
+			"at most 16 names of processes, of at most 15 bytes each; try nginx or "
+			"nginx,redis*");
+	memcpy(out, s, strlen(s) + 1);
 	return 0;
 }
 

@@ -81,6 +81,9 @@ static const struct cam_setting_row rows[] = {
 		      "log files whose new lines are events; PATH:FORMAT says how their times are "
 		      "written (auto, iso, syslog, epoch, nginx, klog)"),
 		 FOR(CAM_FOR_RECORD), PLAIN(LOGS, logs)},
+	[CAM_SET_WATCH] = {SHOW("watch", "NAME[,NAME]", "",
+				"processes whose starts and ends are events, by name or wildcard"),
+			   FOR(CAM_FOR_RECORD), PLAIN(NAMES, watch)},
 	[CAM_SET_ALLOW_RUN] = {SHOW("allow-run", "no", "no",
 				    "rules may start programs (only in a file of root's)"),
 			       FLAG, LIVE, PLAIN(BOOL, allow_run)},

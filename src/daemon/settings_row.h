@@ -19,6 +19,7 @@ enum cam_setting_kind {
 	CAM_KIND_LISTEN,
 	CAM_KIND_HOST,
 	CAM_KIND_LOGS,
+	CAM_KIND_NAMES,
 };
 
 struct cam_setting_row {

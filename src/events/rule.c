@@ -217,6 +217,5 @@ bool cam_rule_is_about(const struct cam_rule *r, struct cam_text source, struct 
 		    (source.n == wanted.n || source.p[wanted.n] == ':');
 	if (wanted.n && !same)
 		return false;
-	regmatch_t all = {.rm_so = 0, .rm_eo = (regoff_t)text.n};
-	return regexec(&r->expression, text.n ? text.p : "", 1, &all, REG_STARTEND) == 0;
+	return cam_expression_fits(&r->expression, text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/event_list.h"
 
+#include "base/expression.h"
 #include "base/vec.h"
 #include "query/event_id.h"
 #include "query/walk.h"
@@ -56,8 +57,7 @@ static bool is_wanted(const struct work *k, const struct cam_event *e)
 	    (o->source.n && !cam_text_equal(o->source, cam_string(k->x->tables, e->source))))
 		return false;
 	for (size_t i = 0; o->match && i < o->match->n; i++) {
-		regmatch_t all = {.rm_so = 0, .rm_eo = (regoff_t)text.n};
-		if (regexec(&o->match->v[i], text.n ? text.p : "", 1, &all, REG_STARTEND) != 0)
+		if (!cam_expression_fits(&o->match->v[i], text))
 			return false;
 	}
 	return true;

@@ -3,6 +3,7 @@
 """Lines of the kernel's log become events of the recording, whatever is in them and however many there are."""
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -177,6 +178,28 @@ class Events(support.Case):
         self.assertLess(abs(untimed["time_ns"] / 1e9 - then - 0.5), 1.2)
         self.assertGreaterEqual(untimed["uncertainty_ns"], 10**9)
         self.assertEqual([one["severity"], events[f"[warn] {mark} two"]["severity"]], [3, 4])
+
+    def test_processes_that_are_watched(self):
+        """Who was there, who is started, who is forked, and when each ends."""
+        program = os.path.join(self.dir, "watched-one")
+        shutil.copy("/usr/bin/sleep", program)
+        there = self.start(program, "60")
+        r = self.recorder("--watch", "watched-*").ready()
+        time.sleep(1)
+        before = time.monotonic_ns()
+        short = subprocess.Popen([program, "0.3"])
+        short.wait()
+        after = time.monotonic_ns()
+        there.kill()
+        there.wait()
+        time.sleep(1)
+        self.assertEqual(r.stop(), 0)
+        events = [e for e in Store(self.store).events if e["source"] == "process"]
+        texts = [e["text"] for e in events]
+        self.assertEqual(texts, [f"watched-one (pid {short.pid}) started", f"watched-one (pid {short.pid}) ended",
+                                 f"watched-one (pid {there.pid}) ended"])
+        self.assertTrue(before < events[0]["time"] < events[1]["time"] < after)
+        self.assertGreater(events[1]["time"] - events[0]["time"], 290_000_000)
 
     def test_a_flood_costs_no_sample(self):
         mark = self.mark("flood")

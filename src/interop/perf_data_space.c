@@ -164,7 +164,8 @@ static void list_exited(struct cam_perf_spaces *s, struct cam_perf_thread *t)
 {
 	if (t->listed || !t->space)
 		return;
-	if (s->n_exited == s->cap_exited && s->first_exited >= s->cap_exited / 2) {
+	if (s->first_exited && s->n_exited == s->cap_exited &&
+	    s->first_exited >= s->cap_exited / 2) {
 		s->n_exited -= s->first_exited;
 		memmove(s->exited, s->exited + s->first_exited, s->n_exited * sizeof(*s->exited));
 		s->first_exited = 0;

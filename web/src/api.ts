@@ -41,6 +41,7 @@ export interface Heat {
 	cpus: number[]; /* cores: of each row */
 	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
 	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
+	anyUnseen: boolean; /* a quarter of some cell was not observed */
 	full: number; /* what a cell has that is always busy; 0: not known */
 	painted: Float32Array | null; /* share of each cell whose stacks match */
 	merged: number; /* a column stands for so many of the finest ones, and shows the busiest */
@@ -84,15 +85,17 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 	const painted = paint ? new Float32Array(paint.length) : null;
 	for (let i = 0; painted && i < counts.length; i++)
 		painted[i] = counts[i] ? Math.min(1, paint![i] / counts[i]) : 0;
+	let anyUnseen = false;
 	const cells = new Float32Array(counts.length), unseen = new Uint8Array(seen.length);
 	for (let i = 0; i < counts.length; i++) {
 		/* Busy of what was observed: half of the ticks shed is no idle time. (Of which of several nobody knows.) */
 		const share = merged > 1 ? 1 : Math.max(LEAST_SEEN, seen[i] / 255);
 		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / (due * share)) : counts[i];
 		unseen[i] = 255 - seen[i];
+		anyUnseen ||= seen[i] < 192;
 	}
 	return {
-		mode, from: seconds(meta.from), step, fine, merged, cells, unseen, painted,
+		mode, from: seconds(meta.from), step, fine, merged, cells, unseen, anyUnseen, painted,
 		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[],
 		full: mode === "cores" && due ? 1 : 0,
 	};

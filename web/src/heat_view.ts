@@ -183,7 +183,7 @@ export class HeatView {
 		const pixel = (r: number, g: number, b: number) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 		const nothing = pixel(empty[0], empty[1], empty[2]), faint = pixel(dim[0], dim[1], dim[2]);
 		/* By value, or by share: the curve is looked up, as there may be millions of cells. */
-		const values = d.painted ?? d.cells, most = d.painted ? 1 : this.scale.max, by = (LOOKED_UP - 1) / most;
+		const cells = d.cells, values = d.painted ?? cells, most = d.painted ? 1 : this.scale.max, by = (LOOKED_UP - 1) / most;
 		const known = new Uint32Array(LOOKED_UP);
 		for (let i = 0; i < LOOKED_UP; i++) {
 			const t = d.painted ? 0.25 + 0.75 * ((i + 0.5) / LOOKED_UP) : this.scale.at((i + 0.5) / by);
@@ -194,10 +194,14 @@ export class HeatView {
 			let at = (d.mode === "cores" ? r : d.rows - 1 - r) * d.columns, sum = 0;
 			for (let c = 0; c < d.columns; c++, i++) {
 				const v = values[i];
-				sum += d.cells[i];
-				/* Busy, but with nothing that was searched for: hardly there. */
-				pixels[at++] = v > 0 ? known[v >= most ? LOOKED_UP - 1 : (v * by) | 0] : d.painted && d.cells[i] > 0 ? faint : nothing;
+				sum += cells[i];
+				pixels[at++] = v > 0 ? known[v >= most ? LOOKED_UP - 1 : (v * by) | 0] : nothing;
 			}
+			/* Busy, but with nothing that was searched for: hardly there. */
+			if (d.painted)
+				for (let c = d.columns; c > 0; c--)
+					if (!(values[i - c] > 0) && cells[i - c] > 0)
+						pixels[at - c] = faint;
 			this.sums[r] = sum;
 		}
 		g.putImageData(image, 0, 0);
@@ -250,10 +254,7 @@ export class HeatView {
 
 	private drawUnseen(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
 		const w = this.cellWidth(), h = this.cellHeight(), color = th.color("warn");
-		let any = false;
-		for (let i = 0; i < d.unseen.length && !any; i++)
-			any = d.unseen[i] > 63;
-		if (!any)
+		if (!d.anyUnseen)
 			return;
 		for (let r = 0; r < d.rows; r++) {
 			const row = d.mode === "cores" ? r : d.rows - 1 - r;

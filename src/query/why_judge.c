@@ -8,6 +8,7 @@
 #define COARSE_MARGIN 1.25 /* above the best other moment */
 #define COARSE_LEAST  8.0
 #define COARSE_MOST   30.0
+#define COARSE_FEW    12u /* moments: with fewer, everything is there for the first time */
 /*
  * Trouble that recurs fills the top of the history with its own scores, and would hide itself. A score is never
  * held against more than this, and twice what nine of ten moments stay below.
@@ -136,7 +137,8 @@ static double threshold_of(const struct cam_why_null *null, double share, double
 	if (few(null, share)) {
 		at = null->n ? null->best[0] * COARSE_MARGIN : 0;
 		at = at > least ? at : least;
-		at = at < COARSE_MOST ? at : COARSE_MOST;
+		if (null->apart >= COARSE_FEW && at > COARSE_MOST)
+			at = COARSE_MOST;
 	}
 	enough = enough > ENOUGH ? enough : ENOUGH;
 	return at < enough ? at : enough;

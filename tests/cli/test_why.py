@@ -204,6 +204,21 @@ class Why(Case):
         self.good("why", "--event-match", "a(", "--store", store, code=2)
         self.good("why", "--event-match", "a", why_synth.boot(5), "--store", store, code=2)
 
+    def test_a_damaged_moment_is_said(self):
+        store = self.store_of(why_synth.Load(self.seed(), 230, cpus=8))
+        path = os.path.join(store, self.windows(store)[0])
+        with open(path, "r+b") as f:
+            f.seek(os.path.getsize(path) // 2)
+            broken = bytes(b ^ 0x5A for b in f.read(64))
+            f.seek(-64, 1)
+            f.write(broken)
+        codes = set()
+        for at in range(6, 116, 9):
+            r = tap.perfcam("why", why_synth.boot(at), "--store", store, "--json")
+            codes.add(r.returncode)
+            self.assertIn(json.loads(r.stdout)["answer"], ("unusual", "nothing_unusual", "not_observed"))
+        self.assertEqual(codes, {0, 3})
+
     def the_command_shows_it(self, command):
         words = shlex.split(command)
         self.assertEqual(words[0], "perfcam")

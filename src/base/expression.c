@@ -10,6 +10,7 @@
 /* A group that is open: what it has so far, and the last thing in it, which a repetition repeats. */
 struct level {
 	uint64_t steps, last;
+	bool stars, last_stars; /* there is a * or ? in it; in the last thing */
 };
 
 struct scan {
@@ -74,6 +75,7 @@ static uint64_t take_bounds(struct scan *s)
 static void add_steps(struct level *l, uint64_t n)
 {
 	l->last = n;
+	l->last_stars = false;
 	l->steps += n;
 }
 
@@ -102,7 +104,7 @@ static const char *take(struct scan *s)
 	case '(':
 		if (s->depth == CAM_EXPRESSION_DEPTH)
 			return "parentheses more than 32 deep";
-		s->levels[++s->depth] = (struct level){0, 0};
+		s->levels[++s->depth] = (struct level){0};
 		s->at++;
 		return NULL;
 	case ')':
@@ -113,14 +115,18 @@ static const char *take(struct scan *s)
 		}
 		s->depth--;
 		add_steps(l - 1, l->steps ? l->steps : 1);
+		(l - 1)->last_stars = l->stars;
+		(l - 1)->stars = (l - 1)->stars || l->stars;
 		return NULL;
 	case '+':
 		s->at++;
-		repeat(l, 2); /* as glibc writes it: once, and then any number */
+		/* As glibc writes it: once, and then any number. Where each may be empty, each leads to all others. */
+		repeat(l, l->last_stars ? 4 : 2);
 		return NULL;
 	case '*':
 	case '?':
 		s->at++;
+		l->last_stars = l->stars = true;
 		return NULL;
 	case '{':
 		times = take_bounds(s);

@@ -36,6 +36,8 @@ static void test_steps(void **state)
 		{"((a{2}){3}b){4}", 28},
 		{"a*b?", 2},
 		{"(a+)+", 4},
+		{"(a*)+", 4},
+		{"a*++", 16},
 		{"[a{9}+(]]", 2}, /* in a set they are characters; the second ']' is one, too */
 		{"[]{9}]{2}", 2},
 		{"[^][:alpha:](]{3}", 3},
@@ -73,6 +75,7 @@ static void test_what_costs_too_much(void **state)
 		{"((a{1,255}){1,255}){1,255}", "repetitions"},
 		{"a{99999999999999999999}", "repetitions"},
 		{"(((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", "repetitions"},
+		{"a*++++++", "repetitions"},
 		{"(.*)(.*)\\1\\2x", "back-references"},
 		{"(a)\\1", "back-references"},
 		{"[a](b[^]]\\9)", "back-references"},

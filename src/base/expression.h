@@ -5,18 +5,25 @@
  * glibc 2.36: 1,000 open parentheses need 600 KiB of stack; ((a?){250}){40}, 14 bytes, 800 MB and 2 MiB of
  * stack; (.*)(.*)\1\2x tries every split of the text.
  *
- * So: no back-references, parentheses at most CAM_EXPRESSION_DEPTH deep, and at most CAM_EXPRESSION_STEPS
- * steps once repetitions are written out, as glibc does: a{3,5} is five steps, (ab)+ four; a plus over a
- * star counts twice: (a*)+ is four (ten such plusses took regcomp() 0.4 s, thirty of them more than 6). What passes needs
- * up to 8 MB and 256 KiB of stack.
+ * a??{20,} takes a second to compile, and each one more twice as long: it can be empty in 2^20 ways, and all are
+ * walked; so are ten plusses over a star.
+ *
+ * So: no back-references, parentheses at most CAM_EXPRESSION_DEPTH deep, at most CAM_EXPRESSION_STEPS steps
+ * once repetitions are written out, as glibc does: a{3,5} is five steps, (ab)+ four; of what is repeated
+ * CAM_EXPRESSION_REPEATED; all parts together can match nothing in at most CAM_EXPRESSION_EMPTY ways; and
+ * endless repetitions (* + {2,}) stand at most CAM_EXPRESSION_NESTED in each other. What passes needs up to 8 MB
+ * and 256 KiB of stack.
  */
 #pragma once
 #include "base/text.h"
 
 #include <regex.h>
 
-#define CAM_EXPRESSION_DEPTH 32u
-#define CAM_EXPRESSION_STEPS 1100u /* so that any plain text of 1,024 bytes is one */
+#define CAM_EXPRESSION_DEPTH	32u
+#define CAM_EXPRESSION_EMPTY	256u
+#define CAM_EXPRESSION_NESTED	3u
+#define CAM_EXPRESSION_REPEATED 300u
+#define CAM_EXPRESSION_STEPS	1100u /* so that any plain text of 1,024 bytes is one */
 
 /*
  * 0, and how many steps it has; -EINVAL, and why (at least 1 byte of room). Whether it is a well-formed

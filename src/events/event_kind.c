@@ -200,12 +200,15 @@ static const struct row *const by_first[256] = {
 	['t'] = with_t,	    ['u'] = with_u,
 };
 
-static bool fits(struct cam_text text, const char *pattern)
+/* Of the searches behind a '*', which may each read the rest of the text. */
+#define MAX_SEARCHES 32u
+
+static bool fits(struct cam_text text, const char *pattern, unsigned *searches)
 {
 	size_t part = strcspn(pattern, "*");
 	if (!cam_text_starts(text, (struct cam_text){pattern, part}))
 		return false;
-	while (pattern[part] == '*') {
+	while (pattern[part] == '*' && (*searches)++ < MAX_SEARCHES) {
 		text = (struct cam_text){text.p + part, text.n - part};
 		pattern += part + 1;
 		part = strcspn(pattern, "*");
@@ -215,16 +218,18 @@ static bool fits(struct cam_text text, const char *pattern)
 		text.n -= (size_t)(at - text.p);
 		text.p = at;
 	}
-	return true;
+	return pattern[part] != '*';
 }
 
 const struct cam_event_kind *cam_event_kind_of(struct cam_text text)
 {
+	unsigned searches = 0;
 	for (; text.n; text.p++, text.n--) {
 		const struct row *r = by_first[(unsigned char)text.p[0]];
 		for (; r && r->pattern; r++) {
 			/* The second byte, too, before anything is called. */
-			if (text.n > 1 && text.p[1] == r->pattern[1] && fits(text, r->pattern))
+			if (text.n > 1 && text.p[1] == r->pattern[1] &&
+			    fits(text, r->pattern, &searches))
 				return &kinds[r->kind];
 		}
 	}

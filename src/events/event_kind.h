@@ -2,7 +2,8 @@
 /*
  * What a line of a log is about, where that is known out of the box: what the kernel says when
  * something went wrong. Pure, by the text alone, so that the recorder (which raises the severity), rules and
- * readers of old windows agree. Linear in the text's length, mostly.
+ * readers of old windows agree. Linear in the text's length, whatever it is: a text that begins like one of
+ * these over and over is given up, which no line of a kernel does.
  */
 #pragma once
 #include "base/text.h"

@@ -23,6 +23,7 @@
 
 #define READ_BYTES 16384u
 #define MAX_BEHIND (4 << 20)
+#define GONE_LOOKS 60u /* that a deleted file is held for: whoever still writes to it may go on */
 
 struct cam_log_tail {
 	char *path;
@@ -31,6 +32,7 @@ struct cam_log_tail {
 	ino_t ino;
 	off_t at;
 	bool skipping;
+	unsigned gone_looks;
 	size_t n_held;
 	struct cam_log_counts counts;
 	char held[CAM_LOG_LINE_BYTES];
@@ -96,6 +98,7 @@ static void follow(struct cam_log_tail *t, int fd, const struct stat *st, off_t 
 	t->ino = st->st_ino;
 	t->at = at;
 	t->skipping = false;
+	t->gone_looks = 0;
 }
 
 int cam_log_tail_open(const char *path, struct cam_log_tail **out)
@@ -203,12 +206,29 @@ static int look_at_file(struct cam_log_tail *t)
 	return 0;
 }
 
+/* A deleted file takes its room on the disk for as long as somebody has it open. */
+static void let_go(struct cam_log_tail *t, cam_log_tail_fn *fn, void *arg)
+{
+	struct stat st;
+	bool gone = t->fd >= 0 && fstat(t->fd, &st) == 0 && !st.st_nlink && st.st_size <= t->at;
+	t->gone_looks = gone ? t->gone_looks + 1 : 0;
+	if (t->gone_looks < GONE_LOOKS)
+		return;
+	hand_out(t, fn, arg);
+	close(t->fd);
+	t->fd = -1;
+}
+
 /* Whether another file has its name now. */
 static int look_for_another(struct cam_log_tail *t, cam_log_tail_fn *fn, void *arg)
 {
 	struct stat st;
-	if (stat(t->path, &st))
-		return errno == ENOENT ? 0 : -errno;
+	/* Not through a link: what that leads to may keep a reader waiting. */
+	if (lstat(t->path, &st)) {
+		int err = -errno;
+		let_go(t, fn, arg);
+		return err == -ENOENT ? 0 : err;
+	}
 	if (t->fd >= 0 && st.st_dev == t->dev && st.st_ino == t->ino)
 		return 0;
 	/* The old one first, to its end. */

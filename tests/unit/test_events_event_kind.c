@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -68,6 +69,25 @@ static void other_lines_are_not(void **state)
 	assert_null(cam_event_kind_named(CAM_TEXT("nothing")));
 }
 
+/* Else each of them reads the rest of the line: a log's writer could keep the recorder busy. */
+static void a_line_that_begins_over_and_over_is_given_up(void **state)
+{
+	(void)state;
+	static const char end[] = "task a blocked for more than 120 seconds";
+	char line[512];
+	for (unsigned times = 0; times < 64; times++) {
+		size_t n = 0;
+		for (unsigned i = 0; i < times; i++)
+			n += (size_t)snprintf(line + n, sizeof(line) - n, "traps: ");
+		snprintf(line + n, sizeof(line) - n, "%s", end);
+		const struct cam_event_kind *k = cam_event_kind_of(cam_text_of(line));
+		if (times < 4)
+			assert_non_null(k);
+		if (times > 32)
+			assert_null(k);
+	}
+}
+
 static void severities_have_names(void **state)
 {
 	(void)state;
@@ -91,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_the_kernel_are_known),
 		cmocka_unit_test(other_lines_are_not),
+		cmocka_unit_test(a_line_that_begins_over_and_over_is_given_up),
 		cmocka_unit_test(severities_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,6 +108,42 @@ static void a_rotated_file_is_followed(void **state)
 	assert_string_equal(lines(p, true), "back|");
 }
 
+static bool is_open(const char *path)
+{
+	char link[64], to[PATH_MAX];
+	size_t n = strlen(path);
+	for (int fd = 0; fd < 64; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		ssize_t got = readlink(link, to, sizeof(to));
+		if (got >= (ssize_t)n && !memcmp(to, path, n))
+			return true;
+	}
+	return false;
+}
+
+/* Else its room on the disk is not given back. */
+static void a_deleted_file_is_let_go(void **state)
+{
+	struct place *p = *state;
+	append(p->path, "");
+	int writer = open(p->path, O_WRONLY | O_APPEND);
+	assert_int_equal(cam_log_tail_open(p->path, &p->tail), 0);
+	assert_int_equal(unlink(p->path), 0);
+	assert_string_equal(lines(p, true), "");
+	/* Its writer has not noticed yet. */
+	assert_int_equal(write(writer, "late\nend", 8), 8);
+	close(writer);
+	assert_string_equal(lines(p, true), "late|");
+	assert_true(is_open(p->path));
+	p->got[0] = 0;
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(cam_log_tail_read(p->tail, true, keep, p), 0);
+	assert_string_equal(p->got, "end|");
+	assert_false(is_open(p->path));
+	append(p->path, "new\n");
+	assert_string_equal(lines(p, true), "new|");
+}
+
 static void lines_and_turns_are_bounded(void **state)
 {
 	struct place *p = *state;
@@ -164,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(new_lines_are_read_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_rotated_file_is_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_deleted_file_is_let_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_and_turns_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_others_could_have_put_there_is_not_read,
 						set_up, tear_down),

@@ -29,6 +29,14 @@ static bool is_wanted(const struct cam_pump *p)
 	return !p->gone && !atomic_load(p->w.stop);
 }
 
+/* However slowly somebody reads: it ends. */
+static bool is_late(const struct cam_pump *p)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec > p->w.until_s;
+}
+
 /* A second at most: stopping is not told to each. */
 static void wait_for_change(struct cam_pump *p)
 {
@@ -51,6 +59,8 @@ static int put(struct cam_out *out, const void *bytes, size_t n)
 		size_t some = n < room ? n : room;
 		if (!is_wanted(p)) {
 			err = -EPIPE;
+		} else if (is_late(p)) {
+			err = -ETIMEDOUT;
 		} else if (p->written > p->w.max_bytes) {
 			err = -EFBIG;
 		} else if (p->n == PUMP_BYTES) {
@@ -87,12 +97,16 @@ static ssize_t take(struct cam_stream *s, char *room, size_t n)
 	pthread_mutex_lock(&p->lock);
 	while (!p->n && !p->ended && is_wanted(p))
 		wait_for_change(p);
-	size_t some = p->n < PUMP_BYTES - p->from ? p->n : PUMP_BYTES - p->from;
+	bool late = is_late(p);
+	size_t some = late ? 0 : p->n < PUMP_BYTES - p->from ? p->n : PUMP_BYTES - p->from;
 	some = some < n ? some : n;
 	memcpy(room, p->ring + p->from, some);
 	p->from = (p->from + some) % PUMP_BYTES;
 	p->n -= some;
-	ssize_t got = some ? (ssize_t)some : !is_wanted(p) ? -EPIPE : p->error;
+	ssize_t got = some	      ? (ssize_t)some
+		      : !is_wanted(p) ? -EPIPE
+		      : late && p->n  ? -ETIMEDOUT
+				      : p->error;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	return got;

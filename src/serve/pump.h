@@ -22,6 +22,7 @@ struct cam_pump_work {
 	void (*done)(void *arg); /* called once, when the stream is closed, or not started */
 	void *arg;
 	uint64_t max_bytes;	 /* more: -EFBIG */
+	int64_t until_s;	 /* CLOCK_MONOTONIC; later, writing or read: -ETIMEDOUT */
 	const atomic_bool *stop; /* set: nobody wants it any more; outlives the stream */
 };
 

@@ -56,14 +56,14 @@ struct job {
 	struct cam_pump *pump;
 	struct cam_exporter *to;
 	struct cam_folded *folded;
-	struct timespec until;
+	int64_t until_s;
 };
 
-static bool takes_too_long(const struct job *j)
+static int64_t now_s(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > j->until.tv_sec;
+	return now.tv_sec;
 }
 
 static int add(void *self, struct cam_window *w, const struct cam_row_filter *rows)
@@ -71,7 +71,7 @@ static int add(void *self, struct cam_window *w, const struct cam_row_filter *ro
 	struct job *j = self;
 	if (!cam_pump_wanted(j->pump))
 		return -EPIPE;
-	if (takes_too_long(j))
+	if (now_s() > j->until_s)
 		return -ETIMEDOUT;
 	return j->folded ? cam_folded_add_rows(j->folded, w, rows)
 			 : cam_exporter_add(j->to, w, rows);
@@ -163,7 +163,12 @@ static void failed(struct cam_answer *a, int err)
 /* The job has all it needs; it is the pump's from here on. */
 static void begin(struct job *j, const struct cam_request *q, struct cam_answer *a)
 {
-	const struct cam_pump_work w = {work, done, j, MAX_BYTES, &q->shared->stopping};
+	const struct cam_pump_work w = {.work = work,
+					.done = done,
+					.arg = j,
+					.max_bytes = MAX_BYTES,
+					.until_s = j->until_s,
+					.stop = &q->shared->stopping};
 	name_file(&j->selection, j->format->ending, a);
 	a->type = j->format->type;
 	a->status = 200;
@@ -200,8 +205,7 @@ static void start(const struct cam_server_doors *doors, const struct cam_request
 		return;
 	}
 	*j = (struct job){.format = format, .doors = *doors, .shared = q->shared};
-	clock_gettime(CLOCK_MONOTONIC, &j->until);
-	j->until.tv_sec += MAX_SECONDS;
+	j->until_s = now_s() + MAX_SECONDS;
 	if (cam_asked_windows(doors, a, &j->source)) {
 		atomic_fetch_sub(&q->shared->exports, 1);
 		free(j);

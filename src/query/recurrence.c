@@ -11,7 +11,8 @@
  * The profile is the mean over the events, second by second, from 120 s before to 30 s after: where it is highest
  * says how long before the event it comes.
  *
- * Invariant: an event without 10 observed seconds before it is not used, and counted.
+ * Invariants: 1. An event without 10 observed seconds before it is not used, and counted. 2. Events that are used
+ * are 10 s apart: of a burst the first. What comes before a burst of 12 lines comes before one event, not before 12.
  *
  * Example: 12 resets, kubelet high before 11 of them, in 5 % of all moments: 12 × 0.05^11 × 0.95 + 0.05^12 = 6e-14.
  */
@@ -86,6 +87,22 @@ static bool seen_before(const struct cam_why_axis *a, uint32_t at)
 	return true;
 }
 
+static int by_second(const void *x, const void *y)
+{
+	const struct event *a = x, *b = y;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void keep_apart(struct build *b)
+{
+	size_t n = 0;
+	qsort(b->events, b->n_events, sizeof(*b->events), by_second);
+	for (size_t i = 0; i < b->n_events; i++)
+		if (!n || b->events[i].at >= b->events[n - 1].at + NEAR)
+			b->events[n++] = b->events[i];
+	b->n_events = n;
+}
+
 static int place_events(struct build *b, struct cam_source *source, const struct cam_selection *s)
 {
 	struct cam_event_list_options o = {
@@ -101,9 +118,12 @@ static int place_events(struct build *b, struct cam_source *source, const struct
 		if (at != CAM_WHY_NOWHERE && seen_before(&b->h.axis, at))
 			b->events[b->n_events++] = (struct event){at, list.events[i].id};
 	}
-	b->out->used = b->n_events;
 	cam_event_list_free(&list);
-	return b->events ? 0 : -ENOMEM;
+	if (!b->events)
+		return -ENOMEM;
+	keep_apart(b);
+	b->out->used = b->n_events;
+	return 0;
 }
 
 static int ascending(const void *x, const void *y)

@@ -23,7 +23,7 @@ struct cam_recurrence {
 	struct cam_recurrence_row *rows; /* p below 0.05, smallest first */
 	size_t n_rows;
 	uint64_t events; /* that match */
-	uint64_t used;	 /* of them with 10 s before them that were observed */
+	uint64_t used;	 /* of them 10 s apart, with 10 s before them that were observed */
 	uint64_t tried;	 /* names */
 	uint64_t history_s;
 	struct cam_seen seen;

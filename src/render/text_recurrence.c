@@ -35,8 +35,10 @@ int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *ou
 {
 	cam_out_printf(out, "%" PRIu64 " events match", r->events);
 	if (r->used < r->events)
-		cam_out_printf(out, ", %" PRIu64 " of them with observed time before them",
-			       r->used);
+		cam_out_printf(out,
+			       ", %" PRIu64
+			       " of them used: at least %u s apart, with observed time before them",
+			       r->used, CAM_RECURRENCE_NEAR_S);
 	cam_out_str(out, "\n");
 	if (!r->n_rows)
 		cam_out_str(out, "Nothing precedes them more often than chance has it.\n");

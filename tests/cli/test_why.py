@@ -200,6 +200,11 @@ class Why(Case):
         self.assertRegex(first["sentence"], "^Before 1[12] of 12 events kubelet was busier")
         other = json.loads(self.good("why", "--event-match", "lunch", "--store", store, "--json"))
         self.assertNotIn("kubelet", [r["process"] for r in other["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")
+        for k in range(12):
+            self.good("mark", "eth8: down", "--at", f"@{begin + times[0] + k / 20:.3f}", "--store", store)
+        burst = json.loads(self.good("why", "--event-match", "eth8", "--store", store, "--json"))
+        self.assertEqual((burst["events"], burst["used"]), (12, 1))
+        self.assertEqual(burst["precedes"], [], "one burst of lines is one event")
         self.good("why", "--event-match", "no such", "--store", store, code=1)
         self.good("why", "--event-match", "a(", "--store", store, code=2)
         self.good("why", "--event-match", "a", why_synth.boot(5), "--store", store, code=2)

@@ -20,6 +20,7 @@
 
 struct build {
 	struct cam_why *out;
+	const struct cam_progress *progress;
 	struct cam_why_history h;
 	struct cam_why_scan scan;
 	struct cam_why_judge judge;
@@ -109,7 +110,7 @@ static int explain(struct build *b, struct cam_source *source, const struct cam_
 		around.from_ns = wall - (int64_t)(BESIDE * CAM_NS_PER_SEC);
 		around.to_ns = wall + (int64_t)((c->length + BESIDE) * CAM_NS_PER_SEC);
 	}
-	int err = c->stopped ? 0 : cam_why_rows_read(source, &around, &b->h, &rows);
+	int err = c->stopped ? 0 : cam_why_rows_read(source, &around, b->progress, &b->h, &rows);
 	if (rows.period_ns)
 		b->h.period_ns = rows.period_ns;
 	struct cam_why_explaining e = {.h = &b->h,
@@ -183,7 +184,7 @@ static int run(struct build *b, struct cam_source *source, const struct cam_sele
 					       .progress = o->progress};
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)
-		err = cam_why_scan_run(&b->h, &b->scan);
+		err = cam_why_scan_run(&b->h, o->progress, &b->scan);
 	if (!err)
 		err = cam_why_judge_make(&b->h.axis, &b->scan, APART, &b->judge);
 	b->taken = calloc((size_t)b->h.axis.n + 1, 1);
@@ -206,7 +207,7 @@ static int run(struct build *b, struct cam_source *source, const struct cam_sele
 int cam_moments_build(struct cam_source *source, const struct cam_selection *s,
 		      const struct cam_why_options *o, struct cam_why *out)
 {
-	struct build b = {.out = out};
+	struct build b = {.out = out, .progress = o->progress};
 	*out = (struct cam_why){0};
 	int err = run(&b, source, s, o);
 	free(b.taken);

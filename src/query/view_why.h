@@ -78,6 +78,7 @@ struct cam_why {
 	uint64_t moments;		  /* as long as what was asked about, that lie in it */
 	uint64_t left_out;		  /* windows */
 	double threshold, stop_threshold; /* scores that a finding must pass */
+	double below;			  /* share of moments that score less than threshold */
 	bool coarse;			  /* too few moments to say how rare a thing is */
 	double busy; /* of the machine, in the seconds asked about; < 0: not known */
 	uint32_t cpus;

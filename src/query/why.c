@@ -110,6 +110,7 @@ static int group_candidates(struct build *b)
 			err = cam_why_owner(&b->e, &w, &name, &claimed);
 		else
 			continue;
+		err = err ? err : cam_why_go_on(b->o->progress, &b->h);
 		struct group *g = find_group(b, name, c->stopped);
 		double p = cam_why_judge_p(&b->judge, c);
 		bool rare = cam_why_judge_is_rare(&b->judge, c) && (name || is_much(c));
@@ -168,7 +169,7 @@ static int make_findings(struct build *b)
 {
 	struct cam_why *w = b->out;
 	size_t limit = b->o->limit, closest = 0;
-	int made = 0;
+	int made = 0, err = 0;
 	qsort(b->groups, b->n_groups, sizeof(*b->groups), by_telling);
 	w->findings = calloc(2 * limit + 1, sizeof(*w->findings));
 	if (!w->findings)
@@ -178,13 +179,15 @@ static int make_findings(struct build *b)
 		if (g->rare ? w->n_significant == limit : closest == limit || g->lead.stopped)
 			continue;
 		made = make_finding(b, g, &w->findings[w->n_findings]);
-		if (made <= 0)
+		if (made < 0 || (err = cam_why_go_on(b->o->progress, &b->h)))
+			break;
+		if (!made)
 			continue;
 		w->n_findings++;
 		w->n_significant += g->rare;
 		closest += !g->rare;
 	}
-	return made < 0 ? made : 0;
+	return made < 0 ? made : err;
 }
 
 static int by_delay(const void *x, const void *y)
@@ -236,6 +239,7 @@ void cam_why_count_seconds(const struct cam_why_history *h, const struct cam_why
 	w->moments = judge->surges.apart;
 	w->threshold = cam_why_judge_threshold(judge, false);
 	w->stop_threshold = cam_why_judge_threshold(judge, true);
+	w->below = cam_why_judge_below(judge);
 	w->coarse = cam_why_judge_is_coarse(judge);
 }
 
@@ -282,11 +286,11 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 					       .progress = b->o->progress};
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)
-		err = cam_why_rows_read(source, s, &b->h, &b->rows);
+		err = cam_why_rows_read(source, s, b->o->progress, &b->h, &b->rows);
 	if (b->rows.period_ns)
 		b->h.period_ns = b->rows.period_ns;
 	if (!err)
-		err = cam_why_scan_run(&b->h, &b->scan);
+		err = cam_why_scan_run(&b->h, b->o->progress, &b->scan);
 	if (!err)
 		err = cam_why_judge_make(&b->h.axis, &b->scan, asked_seconds(&b->h.axis),
 					 &b->judge);
@@ -300,13 +304,15 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 	if (!err)
 		err = make_findings(b);
 	if (!err)
-		err = cam_why_full_cores(&b->e, b->out);
+		err = cam_why_full_cores(&b->e, b->o->progress, b->out);
 	if (err)
 		return err;
 	find_waits(b);
 	cam_why_count_seconds(&b->h, &b->judge, b->out);
-	b->out->busy = b->out->asked_s > b->out->asked_unobserved_s
-			       ? cam_why_share(&b->h, (double)b->rows.n, (unsigned)b->out->asked_s)
+	/* Of the time asked about, which may begin and end within seconds. */
+	double all = (double)b->rows.seen.observed_ns / 1e9 * b->h.cpus;
+	b->out->busy = all > 0 && b->h.period_ns
+			       ? (double)b->rows.n * (double)b->h.period_ns / 1e9 / all
 			       : -1;
 	finish_texts(b);
 	b->out->seen = b->rows.seen;
@@ -319,7 +325,7 @@ int cam_why_build(struct cam_source *source, const struct cam_selection *s,
 		  const struct cam_why_options *o, struct cam_why *out)
 {
 	struct build b = {.o = o, .out = out};
-	struct cam_moment_options look = {.max_events = MAX_EVENTS};
+	struct cam_moment_options look = {.max_events = MAX_EVENTS, .progress = o->progress};
 	*out = (struct cam_why){0};
 	if (s->clock == CAM_SELECT_ALWAYS ||
 	    (uint64_t)s->to_ns - (uint64_t)s->from_ns > CAM_WHY_MAX_ASKED_NS)

@@ -377,11 +377,32 @@ static void head_path(const struct cam_why_explaining *e, uint32_t function,
 	f->path_samples = f->explained;
 }
 
+/*
+ * Most of what is above may be one's and yet not most of it all: the numbers are of all, and are not told as that
+ * one's.
+ */
+static bool is_mostly(const struct cam_why_explaining *e, const struct cam_why_which *w,
+		      uint32_t name)
+{
+	uint64_t n = 0, own = 0;
+	for (size_t i = 0; i < e->rows->n; i++) {
+		const struct cam_why_row *row = &e->rows->v[i];
+		if (!within(w, row) || !cam_why_takes(e, w, row))
+			continue;
+		n++;
+		own += row->process != UINT32_MAX && e->h->processes[row->process].name == name;
+	}
+	return own * 10 >= n * MOST;
+}
+
 int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_candidate *c,
 		     uint32_t name, struct cam_why_finding *f)
 {
 	struct cam_why_which w = {c->entity, c->of, c->at, c->length};
 	uint64_t second;
+	bool shared = c->entity == CAM_WHY_FUNCTION || c->entity == CAM_WHY_CGROUP;
+	if (name && shared && !is_mostly(e, &w, name))
+		name = 0;
 	cam_why_axis_boot(&e->h->axis, c->at, &second);
 	*f = (struct cam_why_finding){
 		.kind = kind_of(c, name),
@@ -412,22 +433,37 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 	return err;
 }
 
-/* Whether the rest of the machine had room meanwhile. */
-static bool others_free(const struct cam_why_explaining *e, uint64_t from_ns, uint64_t to_ns)
+/* How many of n ascending times are before that. */
+static size_t before(const uint64_t *times, size_t n, uint64_t ns)
 {
-	uint64_t n = 0, due = (to_ns - from_ns) / e->period_ns * e->h->cpus;
-	for (size_t i = 0; i < e->rows->n; i++)
-		n += e->rows->v[i].time_ns >= from_ns && e->rows->v[i].time_ns < to_ns;
+	size_t low = 0;
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+		if (times[middle] < ns)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Whether the rest of the machine had room meanwhile. times: of all rows, ascending. */
+static bool others_free(const struct cam_why_explaining *e, const uint64_t *times, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	uint64_t due = (to_ns - from_ns) / e->period_ns * e->h->cpus;
+	uint64_t n = before(times, e->rows->n, to_ns) - before(times, e->rows->n, from_ns);
 	return n * 100 < due * BUSY_PERCENT;
 }
 
-static int note_core(const struct cam_why_explaining *e, const struct run *r, struct cam_why *out)
+static int note_core(const struct cam_why_explaining *e, const uint64_t *times, const struct run *r,
+		     struct cam_why *out)
 {
 	const struct cam_why_row *first = &e->rows->v[r->from];
 	uint64_t length = run_ns(e, r), samples;
 	struct cam_text path[CAM_WHY_PATH];
 	size_t n_path = 0, n = r->to - r->from, at;
-	if (!others_free(e, first->time_ns, first->time_ns + length))
+	if (!others_free(e, times, first->time_ns, first->time_ns + length))
 		return 0;
 	out->n_all_cores++;
 	/* The longest ones are kept, longest first. */
@@ -463,8 +499,15 @@ static int note_core(const struct cam_why_explaining *e, const struct run *r, st
 	return err;
 }
 
-int cam_why_full_cores(const struct cam_why_explaining *e, struct cam_why *out)
+int cam_why_full_cores(const struct cam_why_explaining *e, const struct cam_progress *progress,
+		       struct cam_why *out)
 {
+	uint64_t *times = malloc((e->rows->n + 1) * sizeof(*times));
+	if (!times)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->rows->n; i++)
+		times[i] = e->rows->v[i].time_ns;
+	qsort(times, e->rows->n, sizeof(*times), by_value);
 	int err = 0;
 	for (size_t i = 0; i < e->rows->n && !err && e->h->cpus > 1;) {
 		const struct cam_why_row *row = &e->rows->v[i];
@@ -474,9 +517,13 @@ int cam_why_full_cores(const struct cam_why_explaining *e, struct cam_why *out)
 			continue;
 		}
 		struct run r = run_at(e, i);
-		if (run_ns(e, &r) >= FULL_NS)
-			err = note_core(e, &r, out);
-		i = run_ns(e, &r) >= FULL_NS ? r.to : i + 1;
+		bool full = run_ns(e, &r) >= FULL_NS;
+		if (full)
+			err = cam_why_go_on(progress, e->h);
+		if (full && !err)
+			err = note_core(e, times, &r, out);
+		i = full ? r.to : i + 1;
 	}
+	free(times);
 	return err;
 }

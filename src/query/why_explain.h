@@ -39,5 +39,6 @@ double cam_why_share(const struct cam_why_history *h, double samples, unsigned s
  */
 int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_candidate *c,
 		     uint32_t name, struct cam_why_finding *f);
-/* The cores that one process had to itself. The same of texts. */
-int cam_why_full_cores(const struct cam_why_explaining *e, struct cam_why *out);
+/* The cores that one process had to itself. The same of texts. progress: asked for each; NULL: nobody. */
+int cam_why_full_cores(const struct cam_why_explaining *e, const struct cam_progress *progress,
+		       struct cam_why *out);

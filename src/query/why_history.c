@@ -102,7 +102,8 @@ static int mark_window(void *self, struct cam_walk_window *x)
 static int mark(struct build *b, struct cam_source *source, const struct cam_selection *s,
 		uint8_t flag, struct marking *m)
 {
-	const struct cam_walk_view view = {.self = m, .open = mark_window};
+	const struct cam_walk_view view = {
+		.self = m, .open = mark_window, .progress = b->o->progress};
 	struct cam_walk walk = {0};
 	*m = (struct marking){.axis = &b->h->axis, .flag = flag};
 	int err = cam_walk(source, s, &view, &walk);
@@ -601,6 +602,11 @@ static int run(struct build *b, struct cam_source *source)
 	if (!b->o->keep_near)
 		spread_asked(&b->h->axis);
 	return err;
+}
+
+int cam_why_go_on(const struct cam_progress *progress, const struct cam_why_history *h)
+{
+	return progress ? progress->tell(progress->arg, h->seen.samples, h->seen.samples) : 0;
 }
 
 int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,

@@ -68,6 +68,9 @@ struct cam_why_history_options {
 	const struct cam_progress *progress;
 };
 
+/* Asks whether to go on, where all samples are read and the work is not done. */
+int cam_why_go_on(const struct cam_progress *progress, const struct cam_why_history *h);
+
 /* Errors as cam_walk()'s; -ENODATA: nothing with times was asked for. To be freed either way. */
 int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
 			  struct cam_why_history *h);

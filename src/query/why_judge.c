@@ -156,6 +156,16 @@ double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
 				   COARSE_LEAST);
 }
 
+double cam_why_judge_below(const struct cam_why_judge *j)
+{
+	const struct cam_why_null *null = &j->surges;
+	double threshold = cam_why_judge_threshold(j, false);
+	size_t above = 0;
+	while (above < null->n && null->best[above] >= (float)threshold)
+		above++;
+	return null->n ? 1 - (double)above / (double)null->n : 1;
+}
+
 bool cam_why_judge_is_coarse(const struct cam_why_judge *j)
 {
 	return few(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);

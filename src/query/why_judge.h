@@ -33,6 +33,8 @@ void cam_why_judge_free(struct cam_why_judge *j);
 double cam_why_judge_p(const struct cam_why_judge *j, const struct cam_why_candidate *c);
 /* The score above which a surge (or a stop) is rare. */
 double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop);
+/* Share of other moments whose surges score less than that. */
+double cam_why_judge_below(const struct cam_why_judge *j);
 /* Too few moments to call anything rare: then it must be well above all of them. */
 bool cam_why_judge_is_coarse(const struct cam_why_judge *j);
 bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_candidate *c);

@@ -208,7 +208,8 @@ static int by_cpu(const void *x, const void *y)
 }
 
 int cam_why_rows_read(struct cam_source *source, const struct cam_selection *s,
-		      struct cam_why_history *h, struct cam_why_rows *r)
+		      const struct cam_progress *progress, struct cam_why_history *h,
+		      struct cam_why_rows *r)
 {
 	struct reading g = {.r = r, .h = h};
 	const struct cam_walk_view view = {
@@ -216,6 +217,7 @@ int cam_why_rows_read(struct cam_source *source, const struct cam_selection *s,
 		.open = open_window,
 		.rows = on_rows,
 		.close = close_window,
+		.progress = progress,
 		.columns =
 			CAM_COL_TIME | CAM_COL_CPU | CAM_COL_TASK | CAM_COL_WEIGHT | CAM_COL_ETYPE,
 	};

@@ -45,7 +45,8 @@ struct cam_why_rows {
 
 /* Errors as cam_walk()'s; -E2BIG: too many samples. To be freed either way. Rows are by CPU, then time. */
 int cam_why_rows_read(struct cam_source *source, const struct cam_selection *s,
-		      struct cam_why_history *h, struct cam_why_rows *r);
+		      const struct cam_progress *progress, struct cam_why_history *h,
+		      struct cam_why_rows *r);
 void cam_why_rows_free(struct cam_why_rows *r);
 bool cam_why_row_has(const struct cam_why_rows *r, const struct cam_why_row *row,
 		     uint32_t function);

@@ -39,6 +39,7 @@
 
 struct scan {
 	struct cam_why_history *h;
+	const struct cam_progress *progress;
 	struct cam_why_scan *out;
 	uint32_t *own, *most; /* dense, by second: of the entity; of the busiest of a name */
 	uint32_t *sums;	      /* dense: of a name or cgroup */
@@ -286,7 +287,7 @@ static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, 
 		.best = {.entity = entity, .of = of},
 		.board = entity == CAM_WHY_FUNCTION ? s->out->by_function : s->out->by_process,
 	};
-	int err = 0;
+	int err = cam_why_go_on(s->progress, s->h);
 	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++)
 		err = score_surges(s, &k, length);
 	return err ? err : keep(s, &k);
@@ -390,6 +391,7 @@ static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 			spread(s, of[i], s->own, true);
 			score_young(s, &k[i], length, whole);
 			spread(s, of[i], s->own, false);
+			err = cam_why_go_on(s->progress, s->h);
 		}
 	}
 	for (size_t i = 0; i < n && !err; i++) {
@@ -567,9 +569,10 @@ static int make_room(struct scan *s)
 	return good ? 0 : -ENOMEM;
 }
 
-int cam_why_scan_run(struct cam_why_history *h, struct cam_why_scan *out)
+int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progress,
+		     struct cam_why_scan *out)
 {
-	struct scan s = {.h = h, .out = out};
+	struct scan s = {.h = h, .out = out, .progress = progress};
 	*out = (struct cam_why_scan){0};
 	int err = make_room(&s);
 	if (!err)

@@ -49,6 +49,8 @@ struct cam_why_scan {
 	size_t n_candidates, cap_candidates;
 };
 
-/* The history's cells are sorted by it. -ENOMEM. To be freed either way. */
-int cam_why_scan_run(struct cam_why_history *h, struct cam_why_scan *s);
+/* The history's cells are sorted by it. progress, where there is one, is asked for each entity: what it says ends the
+ * work. -ENOMEM. To be freed either way. */
+int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progress,
+		     struct cam_why_scan *s);
 void cam_why_scan_free(struct cam_why_scan *s);

@@ -61,7 +61,8 @@ static void put_head(const struct cam_why_finding *f, struct cam_out *out)
 {
 	if (f->kind == CAM_WHY_MORE_FUNCTION) {
 		put_name(out, f->n_path ? f->path[0] : CAM_TEXT(""), FUNCTION_COLUMNS);
-		cam_out_str(out, ", in many processes,");
+		cam_out_printf(out, ", in %u process%s,", f->processes,
+			       f->processes == 1 ? "" : "es");
 	} else if (f->kind == CAM_WHY_MORE_CGROUP) {
 		cam_out_str(out, "cgroup ");
 		put_name(out, f->cgroup, FUNCTION_COLUMNS);
@@ -174,7 +175,7 @@ void cam_text_why_sentence(const struct cam_why *w, const struct cam_why_finding
 	}
 	put_path(f, out);
 	put_recurrence(w, f, out);
-	if (f->age_ns && f->age_ns < 60 * CAM_NS_PER_SEC)
+	if (f->kind == CAM_WHY_MORE_PROCESS && f->age_ns && f->age_ns < 60 * CAM_NS_PER_SEC)
 		cam_out_printf(out, "; the process was %s old", cam_figure_duration(f->age_ns).s);
 	cam_out_str(out, ".");
 }
@@ -269,7 +270,9 @@ void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
 			"must score %.1f.",
 			w->threshold);
 	else
-		cam_out_printf(out, "Of 100 of them 97 score less than %.1f.", w->threshold);
+		cam_out_printf(out,
+			       "%.3g %% of them score less than the %.1f that a finding needs.",
+			       100 * w->below, w->threshold);
 }
 
 static void put_finding(const struct cam_why *w, size_t i, const struct cam_text_why_options *o,

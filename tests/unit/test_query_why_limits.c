@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `why` ends when it is told to, after all samples are read as well; and what is not one's is not told as that one's. */
+#include "base/units.h"
+#include "query/why_explain.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECONDS	 100u
+#define FUNCTION 0u
+enum { STEADY, SURGING, N_PROCESSES };
+
+struct fixture {
+	struct cam_why_history h;
+	struct cam_why_rows rows;
+	uint8_t claimed[4096];
+	unsigned asked;
+};
+
+static int too_late(void *arg, uint64_t done, uint64_t all)
+{
+	unsigned *asked = arg;
+	(void)done;
+	(void)all;
+	++*asked;
+	return -ETIMEDOUT;
+}
+
+static uint32_t intern(struct cam_why_history *h, const char *text)
+{
+	struct cam_str_id id;
+	assert_int_equal(cam_string_intern(h->names, cam_text_of(text), &id), 0);
+	return id.v;
+}
+
+static void add_cell(struct cam_why_cells *c, uint32_t of, uint32_t at, uint32_t n)
+{
+	c->v[c->n++] = (struct cam_why_cell){of, at, n};
+}
+
+/* Two processes that share a function: in second 50 one does as always, 80 samples, the other 20 more than nothing. */
+static void set_up(struct fixture *f)
+{
+	const struct cam_window_info info = {.end_ns = (SECONDS - 1) * CAM_NS_PER_SEC};
+	struct cam_why_history *h = &f->h;
+	*f = (struct fixture){0};
+	h->names = calloc(1, sizeof(*h->names));
+	assert_int_equal(cam_tables_init(h->names, 1 << 20), 0);
+	assert_int_equal(cam_why_axis_add(&h->axis, &info), 0);
+	assert_int_equal(cam_why_axis_make(&h->axis), 0);
+	memset(h->axis.flags, CAM_WHY_SEEN | CAM_WHY_BASELINE | CAM_WHY_FUNCTIONS, SECONDS);
+	h->axis.flags[50] |= CAM_WHY_ASKED;
+	h->cpus = 4;
+	h->n_processes = N_PROCESSES;
+	h->processes = calloc(N_PROCESSES, sizeof(*h->processes));
+	h->processes[STEADY] = (struct cam_why_process){
+		.pid = 7, .start_ns = 1, .name = intern(h, "steady"), .last = SECONDS - 1};
+	h->processes[SURGING] = (struct cam_why_process){
+		.pid = 8, .start_ns = 1, .name = intern(h, "surging"), .first = 50, .last = 50};
+	h->n_functions = 1;
+	h->functions = calloc(1, sizeof(*h->functions));
+	h->functions[FUNCTION].name = intern(h, "shared");
+	h->by_process.v = calloc(SECONDS + 1, sizeof(struct cam_why_cell));
+	h->by_function.v = calloc(SECONDS, sizeof(struct cam_why_cell));
+	for (uint32_t t = 0; t < SECONDS; t++) {
+		add_cell(&h->by_process, STEADY, t, 80);
+		add_cell(&h->by_function, FUNCTION, t, t == 50 ? 100 : 80);
+	}
+	add_cell(&h->by_process, SURGING, 50, 20);
+	f->rows.n = 100;
+	f->rows.v = calloc(100, sizeof(*f->rows.v));
+	f->rows.stacks = calloc(1, sizeof(*f->rows.stacks));
+	f->rows.frames = calloc(1, sizeof(*f->rows.frames));
+	f->rows.stacks[0].n = f->rows.n_stacks = f->rows.n_frames = 1;
+	for (uint32_t i = 0; i < 100; i++)
+		f->rows.v[i] = (struct cam_why_row){.time_ns = 50 * CAM_NS_PER_SEC +
+							       i * 10 * CAM_NS_PER_MS,
+						    .at = 50,
+						    .process = i < 80 ? STEADY : SURGING};
+}
+
+static void tear_down(struct fixture *f)
+{
+	cam_why_rows_free(&f->rows);
+	cam_why_history_free(&f->h);
+}
+
+static void scores_are_not_computed_for_ever(void **state)
+{
+	struct fixture f;
+	struct cam_why_scan scan;
+	const struct cam_progress late = {too_late, &f.asked};
+	(void)state;
+	set_up(&f);
+	assert_int_equal(cam_why_scan_run(&f.h, NULL, &scan), 0);
+	cam_why_scan_free(&scan);
+	assert_int_equal(cam_why_scan_run(&f.h, &late, &scan), -ETIMEDOUT);
+	assert_int_equal(f.asked, 1);
+	cam_why_scan_free(&scan);
+	tear_down(&f);
+}
+
+static void cores_are_not_looked_for_for_ever(void **state)
+{
+	struct fixture f;
+	struct cam_why out = {0};
+	const struct cam_progress late = {too_late, &f.asked};
+	(void)state;
+	set_up(&f);
+	const struct cam_why_explaining e = {&f.h, &f.rows, 10 * CAM_NS_PER_MS, f.claimed};
+	assert_int_equal(cam_why_full_cores(&e, NULL, &out), 0);
+	assert_int_equal(out.n_cores, 1);
+	assert_int_equal(out.cores[0].pid, 7);
+	assert_int_equal(cam_why_full_cores(&e, &late, &out), -ETIMEDOUT);
+	tear_down(&f);
+}
+
+/* All of the surplus is the second's, a fifth of the samples is: it did not use them all, and is not pid 7. */
+static void a_surplus_is_not_all(void **state)
+{
+	struct fixture f;
+	struct cam_why_finding found;
+	struct cam_why_candidate c = {.entity = CAM_WHY_FUNCTION,
+				      .of = FUNCTION,
+				      .at = 50,
+				      .length = 1,
+				      .x = 100,
+				      .law = {80, 1.1}};
+	(void)state;
+	set_up(&f);
+	const struct cam_why_explaining e = {&f.h, &f.rows, 10 * CAM_NS_PER_MS, f.claimed};
+	assert_int_equal(cam_why_describe(&e, &c, f.h.processes[SURGING].name, &found), 0);
+	assert_int_equal(found.kind, CAM_WHY_MORE_FUNCTION);
+	assert_int_not_equal(found.process.n, f.h.processes[SURGING].name);
+	assert_int_equal(found.processes, 2);
+	assert_int_equal(cam_why_describe(&e, &c, f.h.processes[STEADY].name, &found), 0);
+	assert_int_equal(found.kind, CAM_WHY_MORE_PROCESS);
+	assert_int_equal(found.pid, 7);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scores_are_not_computed_for_ever),
+		cmocka_unit_test(cores_are_not_looked_for_for_ever),
+		cmocka_unit_test(a_surplus_is_not_all),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -37,6 +37,7 @@
 #define TIMELINE_BINS	 600u
 #define MAX_PICTURE	 ((size_t)64 << 20)
 #define MAX_TREE	 ((size_t)256 << 20)
+#define MAX_REDACTED	 ((size_t)4 << 20)
 #define MOST_CPU_SECONDS 1000000u
 
 struct capsule {
@@ -46,7 +47,7 @@ struct capsule {
 	struct cam_moment moment;
 	struct cam_flame flame;
 	struct cam_time_world world;
-	struct cam_buf redacted; /* what texts of events point into */
+	struct cam_buf redacted; /* what texts of the moment's events point into */
 	struct cam_buf part;	 /* a text or picture on its way */
 };
 
@@ -76,22 +77,24 @@ static int select_like(const struct capsule *c, int64_t before_ns, int64_t after
 	return status;
 }
 
-/* Stores of earlier versions hold lines as they were written; a capsule leaves the host. */
-static int redact_events(struct capsule *c, struct cam_moment *m)
+/*
+ * Stores of earlier versions hold lines as they were written; a capsule leaves the host. room: empty; the texts point
+ * into it from now on, so no other moment's go there, too: it would move.
+ */
+static int redact_events(struct cam_moment *m, struct cam_buf *room)
 {
 	size_t *ends = calloc(m->n_events + 1, sizeof(*ends));
-	size_t base = c->redacted.len;
 	if (!ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n_events; i++) {
-		cam_redact(m->events[i].text, &c->redacted);
-		ends[i] = c->redacted.len;
+		cam_redact(m->events[i].text, room);
+		ends[i] = room->len;
 	}
-	int err = cam_buf_error(&c->redacted);
+	int err = cam_buf_error(room);
 	for (size_t i = 0; !err && i < m->n_events; i++) {
-		size_t start = i ? ends[i - 1] : base;
+		size_t start = i ? ends[i - 1] : 0;
 		m->events[i].text =
-			(struct cam_text){(const char *)c->redacted.data + start, ends[i] - start};
+			(struct cam_text){(const char *)room->data + start, ends[i] - start};
 	}
 	free(ends);
 	return err;
@@ -135,6 +138,7 @@ static void put_timeline(struct capsule *c)
 	struct cam_overview o;
 	struct cam_moment wide;
 	struct cam_selection around;
+	struct cam_buf redacted = CAM_BUF(MAX_REDACTED);
 	struct cam_moment_options options = {.max_events = MAX_EVENTS};
 	if (s->clock != CAM_SELECT_WALL ||
 	    cam_overview_build(c->v->in.source, s->from_ns - TIMELINE_NS, s->to_ns + TIMELINE_NS,
@@ -142,7 +146,7 @@ static void put_timeline(struct capsule *c)
 		return;
 	int status = select_like(c, TIMELINE_NS, TIMELINE_NS, &around);
 	int err = status ? -EINVAL : cam_moment_look(c->v->in.source, &around, &options, &wide);
-	bool events = !err && !redact_events(c, &wide);
+	bool events = !err && !redact_events(&wide, &redacted);
 	struct cam_svg_timeline t = {.overview = &o,
 				     .from_ns = s->from_ns,
 				     .to_ns = s->to_ns,
@@ -159,6 +163,7 @@ static void put_timeline(struct capsule *c)
 				 "events; the frame: what this page is about."));
 		cam_html_picture(c->out, "timeline", text_of(&c->part), false);
 	}
+	cam_buf_free(&redacted);
 	if (!err)
 		cam_moment_free(&wide);
 	cam_selection_free(&around);
@@ -349,7 +354,7 @@ static int gather(struct capsule *c)
 	if (!err)
 		err = cam_moment_build(source, &c->v->selection, &moment, &c->moment);
 	if (!err)
-		err = redact_events(c, &c->moment);
+		err = redact_events(&c->moment, &c->redacted);
 	if (!err)
 		err = cam_why_build(source, &c->v->selection, &why, &c->why);
 	return err;
@@ -378,7 +383,7 @@ int cam_capsule_write(struct cam_viewing *v)
 {
 	struct capsule c = {.v = v,
 			    .world = cam_range_world(),
-			    .redacted = CAM_BUF((size_t)4 << 20),
+			    .redacted = CAM_BUF(MAX_REDACTED),
 			    .part = CAM_BUF(MAX_PICTURE)};
 	int err = gather(&c), status;
 	cam_progress_bar_end(&v->bar);

@@ -104,7 +104,7 @@ function findingSentence(f: Finding, number: number): Sentence {
 	const place: Place = { number, cpu: f.cpu_samples * 2 > f.explained_samples ? f.cpu : null, from, to: from + f.length_ns / 1e6, process: f.process, functions: f.path,
 		words: f.kind === "stopped" ? who : `${who} ${f.ratio && f.ratio < 1e4 ? times(f.ratio) : "new"}` };
 	if (f.kind === "stopped")
-		return { text: [b(who), " was not there: ", b(`0 of ${Math.round(f.expected)}`), " expected samples"], evidence: `for ${duration(f.length_ns / 1e6)}`, place };
+		return { text: [b(who), f.samples ? " all but stopped: " : " was not there: ", b(`${f.samples} of ${Math.round(f.expected)}`), " expected samples"], evidence: `for ${duration(f.length_ns / 1e6)}`, place };
 	const more = f.ratio === null || f.ratio >= 1e4 ? "hardly ever before" : `${times(f.ratio)} its usual`;
 	return {
 		text: [b(who), f.pid !== null ? ` (${f.pid})` : f.processes > 1 ? ` (${f.processes} processes)` : "", " used ",

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.request
 
 import units
@@ -108,7 +109,7 @@ class AsUnit(Case):
         os.chmod(path, mode)
         return path
 
-    def start(self):
+    def start(self, *arguments):
         self.state, self.run_dir = self.directory("state", 0o750), self.directory("run", 0o755)
         name = f"perfcam-test-{os.getpid()}"
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -122,7 +123,8 @@ class AsUnit(Case):
             "ASAN_OPTIONS": "detect_leaks=0",
         }
         return subprocess.Popen(
-            units.as_unit("perfcam-recorder", self.path("calls"), support.BIN, "record", "--window", "2s"),
+            units.as_unit("perfcam-recorder", self.path("calls"), support.BIN, "record", "--window", "2s",
+                          *arguments),
             env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_it_records(self):
@@ -154,6 +156,48 @@ class AsUnit(Case):
         self.assertTrue(any(b"vfs_read" in stack for stack in dd), dd[:20])
         for name in os.listdir(self.state):
             self.assertEqual(os.stat(os.path.join(self.state, name)).st_mode & 0o777, 0o640, name)
+
+    def test_it_sees_what_happens(self):
+        """The kernel's log, a log that only root may read, and a rule's program, without any right."""
+        told, mark = self.directory("told", 0o755), f"unit-{os.getpid()}-{time.monotonic_ns()}"
+        log, hook, conf = self.path("app.log"), self.path("hook"), self.path("conf")
+        for path, mode, text in (
+                (log, 0o600, ""),
+                (hook, 0o755, f"#!/bin/sh\nexec > {told}/part\ngrep -E '^Cap|^NoNew' /proc/self/status\n"
+                              f"echo $PERFCAM_EVENT_TEXT\nmv {told}/part {told}/all\n"),
+                (conf, 0o644, f"allow-run = yes\non kmsg /{mark}/ pin 1m before, run {hook}\n")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            os.chmod(path, mode)
+        os.chmod(self.dir, 0o755)
+        p = self.start("--config", conf, "--log", log)
+        try:
+            self.assertTrue(self.manager.recv(4096).startswith(b"READY=1\nSTATUS="))
+            time.sleep(1)
+            with open("/dev/kmsg", "w", encoding="ascii") as f:
+                f.write(f"<4>{mark} kernel\n")
+            with open(log, "a", encoding="ascii") as f:
+                f.write(f"{mark} file\n")
+            for _ in range(100):
+                if os.path.exists(os.path.join(told, "all")):
+                    break
+                time.sleep(0.1)
+            status = json.loads(self.good("status", "--json", "--store", self.state))
+        finally:
+            p.terminate()
+            _, said = p.communicate(timeout=60)
+        self.assertEqual((p.returncode, status["errors"]), (0, []), said)
+        with open(os.path.join(told, "all"), encoding="ascii") as f:
+            *rights, text = f.read().splitlines()
+        self.assertEqual(text, f"{mark} kernel")
+        found = dict(line.split(":\t") for line in rights)
+        for name in ("CapEff", "CapPrm", "CapAmb", "CapInh"):
+            self.assertEqual(int(found[name], 16), 0, name)
+        self.assertEqual(found["NoNewPrivs"], "1")
+        events = json.loads(self.good("events", "--json", "--match", mark, "--store", self.state))["events"]
+        self.assertEqual({(e["source"], e["text"]) for e in events},
+                         {("kmsg", f"{mark} kernel"), ("log:app.log", f"{mark} file")})
+        self.assertEqual(len(json.loads(self.good("pin", "--json", "--store", self.state))), 1)
 
 
 class ServerAsUnit(Case):

@@ -174,5 +174,5 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 		poll_kmsg(r);
 	cam_recorder_poll_logs(r, now_ns);
 	cam_intake_report(r->events.intake, now_ns, last);
-	cam_recorder_poll_rules(r, now_ns);
+	cam_recorder_poll_rules(r, now_ns, last);
 }

@@ -165,7 +165,7 @@ void cam_recorder_close_rules(struct cam_recorder *r);
 enum cam_severity cam_recorder_judge(const struct cam_recorder *r, const struct cam_happening *h);
 void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h);
 /* With each tick: pins that have grown, a program that has ended. */
-void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns);
+void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns, bool last);
 
 /* recorder_control.c */
 /* What the server of `run` hands on: a mark or a pin, in the bytes of control_wire.h, as its reply is. */

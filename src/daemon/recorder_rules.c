@@ -7,7 +7,8 @@
  * removed. When the budget is used up a pin is refused, and that is an event, once in SAY_NS.
  *
  * A program is started as `perfcam helper hook`, which gives up every privilege before it becomes the program.
- * What the event says is in its environment alone. One at a time, one a minute a rule, killed after RUN_NS.
+ * What the event says is in its environment alone. One at a time, one a minute a rule; killed after RUN_NS, and what it
+ * started when it ends.
  */
 #include "base/units.h"
 #include "daemon/log.h"
@@ -38,6 +39,7 @@ struct cam_acting_rule {
 	struct cam_pin kept; /* as it is in the store; to_ns 0: none */
 	int64_t wanted_from_ns, wanted_to_ns;
 	uint64_t written_ns, refused_ns, run_ns; /* when last; 0: never */
+	uint64_t untried, untried_ns;		 /* of rule.untried, what was said; when last */
 };
 
 static void free_rules(struct cam_acting_rule *v, size_t n)
@@ -46,6 +48,8 @@ static void free_rules(struct cam_acting_rule *v, size_t n)
 		cam_rule_free(&v[i].rule);
 	free(v);
 }
+
+static void write_grown(struct cam_recorder *r, uint64_t now_ns, bool at_once);
 
 int cam_recorder_load_rules(struct cam_recorder *r)
 {
@@ -64,6 +68,7 @@ int cam_recorder_load_rules(struct cam_recorder *r)
 		free_rules(v, n);
 		return err;
 	}
+	write_grown(r, r->rules.n ? cam_clock_now(r->clock) : 0, true);
 	free_rules(r->rules.v, r->rules.n);
 	r->rules.v = v;
 	r->rules.n = n;
@@ -84,7 +89,7 @@ enum cam_severity cam_recorder_judge(const struct cam_recorder *r, const struct 
 {
 	enum cam_severity s = h->severity;
 	for (size_t i = 0; i < r->rules.n; i++) {
-		const struct cam_rule *rule = &r->rules.v[i].rule;
+		struct cam_rule *rule = &r->rules.v[i].rule;
 		if (rule->severity < CAM_SEVERITY_MAX &&
 		    cam_rule_is_about(rule, h->source, h->text))
 			s = rule->severity;
@@ -151,6 +156,9 @@ static void want_pin(struct cam_recorder *r, struct cam_acting_rule *a,
 		a->wanted_to_ns = to > a->wanted_to_ns ? to : a->wanted_to_ns;
 		return;
 	}
+	/* One that was refused or not written: to count all that is pinned for each event would be dear. */
+	if (!a->kept.to_ns && a->written_ns && now_ns - a->written_ns < PIN_AGAIN_NS)
+		return;
 	/* What the last one has grown to goes first. */
 	if (a->kept.to_ns && a->kept.to_ns != a->wanted_to_ns)
 		write_pin(r, a, now_ns);
@@ -244,21 +252,59 @@ void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h)
 	}
 }
 
-void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns)
+static void write_grown(struct cam_recorder *r, uint64_t now_ns, bool at_once)
 {
-	int status;
 	for (size_t i = 0; i < r->rules.n; i++) {
 		struct cam_acting_rule *a = &r->rules.v[i];
 		bool grown = a->kept.to_ns && (a->kept.to_ns != a->wanted_to_ns ||
 					       a->kept.from_ns != a->wanted_from_ns);
-		if (grown && now_ns - a->written_ns >= PIN_AGAIN_NS)
+		if (grown && (at_once || now_ns - a->written_ns >= PIN_AGAIN_NS))
 			write_pin(r, a, now_ns);
 	}
-	if (r->rules.child && waitpid(r->rules.child, &status, WNOHANG) == r->rules.child) {
-		r->rules.child = 0;
-		if (!WIFEXITED(status) || WEXITSTATUS(status))
-			cam_recorder_mishap(r, "a rule's program failed (status %d)", status);
-	} else if (r->rules.child && now_ns > r->rules.child_until_ns) {
-		kill(-r->rules.child, SIGKILL);
-	}
+}
+
+/* An expression that takes too long. */
+static void say_untried(struct cam_recorder *r, struct cam_acting_rule *a, uint64_t now_ns)
+{
+	char text[200];
+	uint64_t more = a->rule.untried - a->untried;
+	if (!more || (a->untried_ns && now_ns - a->untried_ns < SAY_NS))
+		return;
+	a->untried = a->rule.untried;
+	a->untried_ns = now_ns;
+	snprintf(
+		text, sizeof(text),
+		"the expression of the rule in line %u takes too long: it was not tried on %" PRIu64
+		" event%s; a simpler one (without .* in front) may help",
+		a->line, more, more == 1 ? "" : "s");
+	int err = cam_live_event(r->live, now_ns, 0, CAM_SEVERITY_WARNING, CAM_TEXT("perfcam"),
+				 cam_text_of(text));
+	if (err)
+		cam_recorder_mishap(r, "an event was not kept: %s", strerror(-err));
+}
+
+/* What the program has left behind goes with it: programs that never end would add up. */
+static void look_after_child(struct cam_recorder *r, uint64_t now_ns)
+{
+	siginfo_t ended = {0};
+	int status;
+	/* Not taken yet: until then nobody else can have its number, as a process or as a group. */
+	if (waitid(P_PID, (id_t)r->rules.child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    !ended.si_pid && now_ns <= r->rules.child_until_ns)
+		return;
+	kill(-r->rules.child, SIGKILL);
+	if (waitpid(r->rules.child, &status, WNOHANG) != r->rules.child)
+		return;
+	r->rules.child = 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		cam_recorder_mishap(r, "a rule's program failed (status %d)", status);
+}
+
+void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns, bool last)
+{
+	write_grown(r, now_ns, last);
+	for (size_t i = 0; i < r->rules.n; i++)
+		say_untried(r, &r->rules.v[i], now_ns);
+	if (r->rules.child)
+		look_after_child(r, now_ns);
 }

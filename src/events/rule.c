@@ -8,6 +8,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
+
+#define EARN	     50u /* one part of so many of the time that passes */
+#define ANEW_NS	     (CAM_RULE_CPU_NS / 2)
+#define FIRST_PREFIX 64u
 
 static const char usage[] = "try: on kmsg /Tx timeout/ pin 5m before 1m after";
 
@@ -51,21 +56,34 @@ static struct cam_text take_word(struct parse *p)
 
 static int take_source(struct parse *p, struct cam_rule *r)
 {
+	static const char *const sources[] = {"any", "kmsg", "mark", "log", "process", "perfcam"};
 	struct cam_text w = take_word(p);
 	if (!w.n || w.p[0] == '/')
 		return wrong(p, "on what? A source comes first; %s", usage);
-	if (w.n >= sizeof(r->source))
-		return wrong(p,
-			     "'%.*s' is no source; kmsg, mark, log, journal, perfcam and any are",
-			     32, w.p);
+	bool known = cam_text_starts(w, CAM_TEXT("log:"));
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]) && !known; i++)
+		known = cam_text_equal(w, cam_text_of(sources[i]));
+	if (!known || w.n >= sizeof(r->source))
+		return wrong(
+			p,
+			"'%.*s' is no source; kmsg, mark, log (log:NAME), process, perfcam and any are",
+			(int)(w.n < 32 ? w.n : 32), w.p);
 	if (!cam_text_equal(w, CAM_TEXT("any")))
 		memcpy(r->source, w.p, w.n);
 	return 0;
 }
 
-static int take_expression(struct parse *p, struct cam_rule *r, bool *compiled)
+static int compile(struct cam_rule *r)
 {
-	char text[CAM_RULE_BYTES];
+	int code = regcomp(&r->expression, r->text, REG_EXTENDED | REG_NOSUB);
+	r->compiled = code == 0;
+	r->used_ns = 0;
+	return code;
+}
+
+static int take_expression(struct parse *p, struct cam_rule *r)
+{
+	char *text = r->text;
 	size_t n = 0;
 	unsigned steps;
 	skip_blanks(p);
@@ -79,7 +97,7 @@ static int take_expression(struct parse *p, struct cam_rule *r, bool *compiled)
 			text[n++] = '\\';
 			skip(p, 1);
 		}
-		if (n + 2 >= sizeof(text) || !p->rest.p[0])
+		if (n + 2 >= sizeof(r->text) || !p->rest.p[0])
 			return wrong(p, "the expression is too long, or has a NUL byte");
 		text[n++] = p->rest.p[0];
 	}
@@ -90,13 +108,10 @@ static int take_expression(struct parse *p, struct cam_rule *r, bool *compiled)
 	int err = cam_expression_check((struct cam_text){text, n}, &steps, p->why, p->why_bytes);
 	if (err)
 		return err;
-	int code = regcomp(&r->expression, text, REG_EXTENDED | REG_NOSUB);
-	if (code) {
+	int code = compile(r);
+	if (code)
 		regerror(code, &r->expression, p->why, p->why_bytes);
-		return code == REG_ESPACE ? -ENOMEM : -EINVAL;
-	}
-	*compiled = true;
-	return 0;
+	return !code ? 0 : code == REG_ESPACE ? -ENOMEM : -EINVAL;
 }
 
 /* "5m before 1m after": one of them, or both. */
@@ -189,27 +204,62 @@ static int take_actions(struct parse *p, struct cam_rule *r)
 int cam_rule_parse(struct cam_rule *r, struct cam_text text, char *why, size_t why_bytes)
 {
 	struct parse p = {text, why, why_bytes};
-	bool compiled = false;
 	*r = (struct cam_rule){.severity = CAM_SEVERITY_MAX};
 	int err = text.n >= CAM_RULE_BYTES ? wrong(&p, "longer than %u bytes", CAM_RULE_BYTES - 1)
 					   : 0;
 	if (!err)
 		err = take_source(&p, r);
 	if (!err)
-		err = take_expression(&p, r, &compiled);
+		err = take_expression(&p, r);
 	if (!err)
 		err = take_actions(&p, r);
-	if (err && compiled)
-		regfree(&r->expression);
+	if (err)
+		cam_rule_free(r);
 	return err;
 }
 
 void cam_rule_free(struct cam_rule *r)
 {
-	regfree(&r->expression);
+	if (r->compiled)
+		regfree(&r->expression);
+	r->compiled = false;
 }
 
-bool cam_rule_is_about(const struct cam_rule *r, struct cam_text source, struct cam_text text)
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void earn(struct cam_rule *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), earned = (now - r->earned_ns) / EARN;
+	r->spent_ns -= earned < r->spent_ns ? earned : r->spent_ns;
+	r->earned_ns = now;
+}
+
+/* The first bytes of it first, then twice as many: what takes long takes long there, too, and is given up. */
+static bool try_it(struct cam_rule *r, struct cam_text text)
+{
+	struct cam_text prefix = {text.p, 0};
+	bool fits = false;
+	for (size_t n = FIRST_PREFIX; prefix.n < text.n && r->spent_ns < CAM_RULE_CPU_NS; n *= 2) {
+		prefix.n = n < text.n ? n : text.n;
+		uint64_t from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		fits = cam_expression_fits(&r->expression, prefix);
+		uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+		r->spent_ns += took;
+		r->used_ns += took;
+	}
+	/* What begins a text does not answer for it: $ fits at the end of either. */
+	if (prefix.n == text.n)
+		return text.n ? fits : cam_expression_fits(&r->expression, text);
+	r->untried++;
+	return false;
+}
+
+bool cam_rule_is_about(struct cam_rule *r, struct cam_text source, struct cam_text text)
 {
 	/* Of "log:/var/log/x", "log" is the kind of source. */
 	struct cam_text wanted = cam_text_of(r->source);
@@ -217,5 +267,13 @@ bool cam_rule_is_about(const struct cam_rule *r, struct cam_text source, struct 
 		    (source.n == wanted.n || source.p[wanted.n] == ':');
 	if (wanted.n && !same)
 		return false;
-	return cam_expression_fits(&r->expression, text);
+	earn(r);
+	/* glibc keeps every state it has met, until the expression is freed. */
+	if (r->used_ns >= ANEW_NS)
+		cam_rule_free(r);
+	if (!r->compiled && compile(r)) {
+		r->untried++;
+		return false;
+	}
+	return try_it(r, text);
 }

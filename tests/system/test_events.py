@@ -83,10 +83,14 @@ class Events(support.Case):
         os.chmod(self.dir, 0o755)
         os.mkdir(told)
         os.chmod(told, 0o777)
+        left = os.path.join(self.dir, "left")
+        with open(left, "w"):
+            os.chmod(left, 0o666)
         hook = os.path.join(self.dir, "hook")
         with open(hook, "w") as f:
             f.write(f"#!/bin/sh\nexec > {told}/$$ 2>&1\nid -u\ngrep -i capeff /proc/self/status\n"
-                    "echo \"$# $1 $2\"\necho \"$PERFCAM_EVENT_TEXT\"\nls /proc/self/fd | wc -l\n")
+                    "echo \"$# $1 $2\"\necho \"$PERFCAM_EVENT_TEXT\"\nls /proc/self/fd | wc -l\n"
+                    f"sleep 600 > /dev/null 2>&1 &\necho $! > {left}\n")
         os.chmod(hook, 0o755)
         conf = os.path.join(self.dir, "conf")
         with open(conf, "w") as f:
@@ -106,7 +110,17 @@ class Events(support.Case):
         self.assertEqual(perfcam("mark", "from the terminal token=abc", "--store", self.store, "--control",
                                  self.store + ".control").returncode, 0)
         time.sleep(1)
+        with open(left) as f:
+            pid = f.read().strip()
+        self.assertTrue(pid)
+        # Killed, whether or not this machine's first process has taken note of it.
+        done = subprocess.run(["ps", "-o", "stat=", "-p", pid], stdout=subprocess.PIPE, text=True, check=False)
+        self.assertIn(done.stdout.strip()[:1], ("", "Z"), "what a program leaves running ends with it")
+        tell_kernel(f"<6>{mark} last")
+        last = time.time()
         self.assertEqual(r.stop(), 0)
+        [pin] = json.loads(perfcam("pin", "--json", "--store", self.store).stdout)
+        self.assertGreater(pin["to_realtime_ns"] / 1e9, last + 59.5, "what it had grown to is kept")
         [name] = os.listdir(told)
         with open(os.path.join(told, name)) as f:
             uid, caps, words, text, files = f.read().splitlines()

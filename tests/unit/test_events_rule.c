@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -19,7 +21,7 @@ static void good(struct cam_rule *r, const char *text)
 		fail_msg("%s: %s", text, why);
 }
 
-static bool about(const struct cam_rule *r, const char *source, const char *text)
+static bool about(struct cam_rule *r, const char *source, const char *text)
 {
 	return cam_rule_is_about(r, cam_text_of(source), cam_text_of(text));
 }
@@ -48,8 +50,8 @@ static void rules_are_read(void **state)
 	assert_string_equal(r.argv[1], "two");
 	assert_string_equal(r.argv[2], "words");
 	assert_null(r.argv[3]);
-	assert_true(about(&r, "whatever", "x a/b\\ y"));
-	assert_false(about(&r, "whatever", "a/b"));
+	assert_true(about(&r, "mark", "x a/b\\ y"));
+	assert_false(about(&r, "mark", "a/b"));
 	cam_rule_free(&r);
 	good(&r, "log /^$/ pin 1m after 2m before");
 	assert_int_equal(r.before_ns, 120 * CAM_NS_PER_SEC);
@@ -83,6 +85,8 @@ static void what_is_wrong_is_said(void **state)
 		"kmsg /x/ run page",
 		"kmsg /x/ capsule",
 		"kmsg /x/ pin 5m before,",
+		"kmgs /x/ pin 5m before",
+		"journal /x/ pin 5m before",
 		"a-source-with-a-name-that-is-far-too-long /x/ pin 5m before",
 		"kmsg /x/ run /b 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
 	};
@@ -95,11 +99,55 @@ static void what_is_wrong_is_said(void **state)
 	}
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* A text made for the expression: without a bound this takes minutes, and gigabytes. */
+static void an_expression_that_takes_long_is_given_up(void **state)
+{
+	(void)state;
+	struct cam_rule dear, plain;
+	char text[1025] = "";
+	struct rusage before, after;
+	uint32_t random = 1;
+	good(&dear, "any /.*x.{100}y/ severity crit");
+	good(&plain, "any /q.*y$|deploy/ severity crit");
+	getrusage(RUSAGE_SELF, &before);
+	uint64_t from = cpu_ns();
+	for (unsigned i = 0; i < 200; i++) {
+		for (unsigned j = 0; j < 1024; j++) {
+			random = random * 1664525 + 1013904223;
+			text[j] = random >> 31 ? 'x' : 'a';
+		}
+		assert_false(about(&dear, "log:app.log", text));
+		assert_false(about(&plain, "log:app.log", text));
+	}
+	uint64_t took = cpu_ns() - from;
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(dear.untried > 100);
+	assert_true(took < 10 * CAM_NS_PER_SEC);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 256 << 10);
+	/* Others are not held up; and what begins a text is not taken for it. */
+	assert_int_equal(plain.untried, 0);
+	memcpy(text + 32, "qy", 2);
+	text[63] = 'y';
+	assert_false(about(&plain, "mark", text));
+	memcpy(text + 900, "deploy", 6);
+	assert_true(about(&plain, "mark", text));
+	cam_rule_free(&dear);
+	cam_rule_free(&plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_are_read),
 		cmocka_unit_test(what_is_wrong_is_said),
+		cmocka_unit_test(an_expression_that_takes_long_is_given_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

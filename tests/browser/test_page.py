@@ -386,6 +386,36 @@ class Page(unittest.TestCase):
         self.assertEqual(os.listdir(temporary), [])
         process.communicate()
 
+    def test_hours_of_a_large_host_are_shown_by_core(self):
+        """Parts of a second would take the time of every sample."""
+        lines = [f"# ========\n# captured on    : Wed Apr 15 03:00:00 2026\n# hostname : large\n# nrcpus online : 512\n"
+                 f"# nrcpus avail : 512\n# event : name = cpu-clock:pppH, , id = {{ 1 }}, type = 1, size = 128, {{ sample_period, sample_freq }} = 97, freq = 1\n# time of first sample : 1000.000000\n"
+                 f"# time of last sample : 1900.000000\n# ========\n#\n"]
+        for i in range(901):
+            lines.append(f"job 7/7 [{i % 512:03d}] {1000 + i}.000000: 10309278 cpu-clock:pppH: \n\t  1000 work+0x1 (/bin/job)\n\n")
+        own = Server(served.make_store(os.path.join(folder, "large"), "".join(lines).encode()))
+        self.addCleanup(own.stop)
+        store = own.json("/api/store")
+        self.assertGreater(900e9 / store["period_ns"] * store["cpus"], 40e6)
+        page = browser.open(own.url, width=1440, height=900)
+        chosen = "document.querySelector('[aria-label=\"Heatmap mode\"] [aria-pressed=true], [aria-label=\"Heatmap mode\"] [aria-checked=true]').textContent"
+
+        def mode(query):
+            page.go(f"http://127.0.0.1:{own.port}/?{query}")
+            until = time.monotonic() + 15
+            while time.monotonic() < until and "· cell" not in page.evaluate("document.body.innerText"):
+                time.sleep(0.05)
+            return page.evaluate(chosen), page.evaluate("document.body.innerText")
+
+        whole = f"from={store['from']}&to={store['to']}"
+        chosen_now, words = mode(whole)
+        self.assertEqual(chosen_now, "Cores")
+        self.assertIn("too long for parts of a second", words)
+        part = float(store["to"]) - 60
+        chosen_now, words = mode(f"from={part:.3f}&to={store['to']}")
+        self.assertEqual(chosen_now, "Sub-second")
+        self.assertNotIn("too long", words)
+
     def test_it_fits_small_windows(self):
         for width, height in ((1024, 700), (1440, 900), (2560, 1300)):
             v = View(WHOLE, width=width, height=height)

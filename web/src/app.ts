@@ -25,6 +25,7 @@ import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type M
 type Kind = "heat" | "flame" | "timeline" | AroundKind;
 
 const LIVE_MS = 2000;
+const MOST_TIMED = 40e6; /* samples whose times a heatmap may ask for */
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
 const EXPORTS = [["svg", "Flame graph (SVG)"], ["folded", "Folded stacks"], ["perf-script", "perf script"], ["pprof", "pprof"], ["speedscope", "speedscope"],
@@ -327,12 +328,12 @@ export class App implements AroundHost {
 	private refresh(): void {
 		const s = this.state;
 		this.tip.hide();
-		this.modes.show(s.mode);
+		this.modes.show(this.heatMode());
 		this.scales.show(s.linear ? "linear" : "sparse");
 		this.tabs.show(s.tab);
 		this.directions.show(s.icicle ? "icicle" : "flame");
 		this.rows.value = String(s.rows);
-		this.rowsLabel.hidden = s.mode !== "sub";
+		this.rowsLabel.hidden = this.heatMode() !== "sub";
 		this.panel.showOnly(s.only);
 		this.around.showEvents();
 		this.around.showTracks();
@@ -368,8 +369,15 @@ export class App implements AroundHost {
 		await Promise.all([this.loadHeat(), this.loadFlame(), this.around.loadTracks(), this.around.loadHost(), this.around.loadWhy()]);
 	}
 
+	/* Cells below a second take the time of every sample: hours of a large host would take minutes. Cores come from sums. */
+	private heatMode(): Mode {
+		const { from, to } = this.span(), store = this.store;
+		const due = store && store.period ? ((to - from) / store.period) * store.cpus : 0;
+		return due > MOST_TIMED ? "cores" : this.state.mode;
+	}
+
 	private async loadHeat(): Promise<void> {
-		const s = this.state, span = this.span();
+		const s = { ...this.state, mode: this.heatMode() }, span = this.span();
 		if (this.timeless())
 			return;
 		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
@@ -533,7 +541,7 @@ export class App implements AroundHost {
 		this.timeline.showSpan(from, to);
 		const cell = !this.heatData ? "" : this.heatData.mode === "sub"
 			? ` · cell ${duration(1000 / this.heatData.rows)}${this.heatData.merged > 1 ? `, busiest of ${this.heatData.merged} s` : ""}`
-			: ` · cell ${duration(this.heatData.step)} × 1 CPU`;
+			: ` · cell ${duration(this.heatData.step)} × 1 CPU${this.state.mode === "sub" ? ", too long for parts of a second" : ""}`;
 		fill(this.spanWords, el("b", {}, `${clock(from, zone)} – ${clock(to, zone)}`), ` ${zoneName(from, zone)} · ${duration(to - from)}${cell}`);
 		const preset = PRESETS.find(([, ms]) => Math.abs(to - from - ms) < 1);
 		const all = this.store && from <= this.store.from && to >= this.store.to;

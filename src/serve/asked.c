@@ -110,7 +110,10 @@ static bool hash_windows(struct cam_source *source, const struct cam_selection *
 bool cam_asked_before(struct cam_source *source, const struct cam_request *q,
 		      const struct cam_selection *const *selections, size_t n, struct cam_answer *a)
 {
-	uint64_t h = cam_hash(q->path, strlen(q->path)) ^ a->stamp;
+	/* Another version may give another answer, or in another form. */
+	static const char version[] = PERFCAM_VERSION;
+	uint64_t h = cam_hash_u64(cam_hash(q->path, strlen(q->path)) ^ a->stamp,
+				  cam_hash(version, sizeof(version)));
 	if (!a->stamp)
 		return false;
 	for (size_t i = 0; i < q->n_params; i++) {

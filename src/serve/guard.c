@@ -25,8 +25,11 @@ static bool equal_in_constant_time(const char *a, size_t n, const char *b)
 	return !difference;
 }
 
-/* "127.0.0.1:9797", "localhost", "[::1]:9797": the part before the port must be ours. */
-static bool host_is_ours(const struct cam_guard *g, const char *host)
+/*
+ * "127.0.0.1:9797", "localhost", "[::1]:9797": the part before the port must be ours. With `exact` the port, too: an
+ * origin that names none is port 80's.
+ */
+static bool host_is_ours(const struct cam_guard *g, const char *host, bool exact)
 {
 	const char *names[] = {"127.0.0.1", "localhost", "[::1]", g->address};
 	char port[8];
@@ -37,7 +40,8 @@ static bool host_is_ours(const struct cam_guard *g, const char *host)
 	snprintf(port, sizeof(port), ":%u", g->port);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		size_t n = strlen(names[i]);
-		if (n && !strncasecmp(host, names[i], n) && (!host[n] || !strcmp(host + n, port)))
+		if (n && !strncasecmp(host, names[i], n) &&
+		    ((!host[n] && (!exact || g->port == 80)) || !strcmp(host + n, port)))
 			return true;
 	}
 	return false;
@@ -69,7 +73,7 @@ static bool origin_is_ours(const struct cam_guard *g, const char *origin)
 {
 	if (g->proxy[0] && !strncmp(origin, "https://", 8) && !strcasecmp(origin + 8, g->proxy))
 		return true;
-	return !strncmp(origin, "http://", 7) && host_is_ours(g, origin + 7);
+	return !strncmp(origin, "http://", 7) && host_is_ours(g, origin + 7, true);
 }
 
 /* A link on another site may lead to the page, and only there. */
@@ -119,7 +123,7 @@ bool cam_guard_headers_agree(struct cam_guard_seen *seen, const char *name, size
 enum cam_guard_verdict cam_guard_look(const struct cam_guard *g, const struct cam_guard_headers *h)
 {
 	bool enters = false;
-	if (!host_is_ours(g, h->host))
+	if (!host_is_ours(g, h->host, false))
 		return CAM_GUARD_NOT_OURS;
 	if (g->token[0] && strcmp(h->path, "/healthz") != 0) {
 		const char *bearer = h->authorization;

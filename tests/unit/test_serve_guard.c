@@ -240,7 +240,10 @@ static void test_changes(void **state)
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_PASS);
 	h.origin = "http://evil.example";
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
+	h.origin = "http://127.0.0.1"; /* port 80 of this machine is somebody else */
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
 	h.origin = "http://127.0.0.1:9797";
+	assert_int_equal(look(TOKEN, h), CAM_GUARD_PASS);
 	h.sec_fetch_site = "same-site";
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
 	h.sec_fetch_site = "same-origin";

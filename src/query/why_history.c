@@ -33,6 +33,7 @@ struct build {
 	size_t next;	   /* window of the source */
 	size_t near_tasks; /* of the window that is asked about */
 	size_t near;	   /* the window that is asked about */
+	uint64_t near_ns;  /* its period; 0: it does not say */
 	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
 	/* Of the window that is read. */
 	const struct cam_tables *tables;
@@ -58,6 +59,7 @@ struct marking {
 	uint8_t flag;
 	size_t first; /* window touched */
 	size_t tasks; /* that it has */
+	uint64_t period_ns;
 	bool any;
 };
 
@@ -75,6 +77,15 @@ static void mark_range(struct marking *m, const struct cam_window_info *info, ui
 	}
 }
 
+/* Between two samples of a busy CPU; 0: not known. */
+static uint64_t period_of(const struct cam_tables *t)
+{
+	uint64_t period = 0;
+	for (size_t i = 0; i < t->n_etypes && !period; i++)
+		period = t->etypes[i].period_ns;
+	return period;
+}
+
 static int mark_window(void *self, struct cam_walk_window *x)
 {
 	struct marking *m = self;
@@ -85,6 +96,7 @@ static int mark_window(void *self, struct cam_walk_window *x)
 	if (!m->any) {
 		m->first = x->index;
 		m->tasks = x->tables->n_tasks;
+		m->period_ns = period_of(x->tables);
 	}
 	m->any = true;
 	if (!m->axis->n)
@@ -307,8 +319,8 @@ static void note_window(struct build *b, struct cam_walk_window *x)
 	struct cam_why_axis *a = &b->h->axis;
 	const struct cam_window_info *info = &x->w->info;
 	b->h->cpus = info->cpus > b->h->cpus ? info->cpus : b->h->cpus;
-	for (size_t i = 0; i < x->tables->n_etypes && !b->h->period_ns; i++)
-		b->h->period_ns = x->tables->etypes[i].period_ns;
+	if (!b->h->period_ns)
+		b->h->period_ns = period_of(x->tables);
 	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
 		uint32_t at = cam_why_axis_find(a, &info->boot_id, s);
 		if (at == CAM_WHY_NOWHERE)
@@ -334,6 +346,13 @@ static int pass_over(void *self, struct cam_walk *walk, struct cam_window *w)
 	return 0;
 }
 
+/* Twice the samples are not twice the work where they were taken twice as often: such windows are no history. */
+static bool is_other_rate(const struct build *b, const struct cam_tables *t)
+{
+	uint64_t period = period_of(t), near = b->near_ns;
+	return period && near && (period > near ? period - near : near - period) > near / 20;
+}
+
 static int open_window(void *self, struct cam_walk_window *x)
 {
 	struct build *b = self;
@@ -344,6 +363,12 @@ static int open_window(void *self, struct cam_walk_window *x)
 	b->tables = NULL;
 	if (!(plan & PLAN_TAKE))
 		return 0;
+	if (is_other_rate(b, t)) {
+		const struct cam_window_info *info = &x->w->info;
+		b->h->left_out++;
+		b->h->left_out_s += info->end_ns / CAM_NS_PER_SEC - info->start_ns / CAM_NS_PER_SEC;
+		return 0;
+	}
 	bool plain = cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus && t->n_etypes == 1;
 	b->want_functions = plan & PLAN_FUNCTIONS;
 	b->want_processes = !plain;
@@ -582,6 +607,7 @@ static int run(struct build *b, struct cam_source *source)
 		err = -ENODATA;
 	b->near = m.first;
 	b->near_tasks = m.tasks;
+	b->near_ns = m.period_ns;
 	if (!err)
 		err = plan_windows(b, source);
 	if (!err)

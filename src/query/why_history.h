@@ -54,7 +54,7 @@ struct cam_why_history {
 	struct cam_why_cells by_process, by_function;
 	uint32_t cpus;
 	uint64_t period_ns;  /* of samples; 0: not known */
-	uint64_t left_out;   /* windows: too far away, or too much */
+	uint64_t left_out;   /* windows: too far away, too much, or of another rate */
 	uint64_t left_out_s; /* their seconds */
 	struct cam_seen seen;
 	char *strings;

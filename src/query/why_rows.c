@@ -54,6 +54,17 @@ static int on_counter(void *arg, const struct cam_counter *c)
 	return 0;
 }
 
+/* Those that did not wait in the time asked about are not told: of a whole window they are most. */
+static void drop_others(struct reading *g)
+{
+	struct cam_why_rows *r = g->r;
+	size_t n = g->first_delay;
+	for (size_t k = n; k < r->n_delays; k++)
+		if (r->delays[k].inside_ns)
+			r->delays[n++] = r->delays[k];
+	r->n_delays = n;
+}
+
 static int name_delays(struct reading *g)
 {
 	const struct cam_tables *t = g->x->tables;
@@ -62,7 +73,7 @@ static int name_delays(struct reading *g)
 		for (size_t k = g->first_delay; k < g->r->n_delays && !err; k++) {
 			struct cam_why_delay *d = &g->r->delays[k];
 			struct cam_str_id id;
-			if (d->tid != (uint32_t)t->tasks[i].tid || !d->inside_ns)
+			if (d->tid != (uint32_t)t->tasks[i].tid)
 				continue;
 			err = cam_string_intern(g->h->names, cam_string(t, t->tasks[i].comm), &id);
 			d->name = id.v;
@@ -80,6 +91,7 @@ static int open_window(void *self, struct cam_walk_window *x)
 	if (x->w->info.clock == CAM_CLOCK_ABSENT)
 		return -EDOM;
 	int err = x->w->ops->counters ? x->w->ops->counters(x->w, on_counter, g) : 0;
+	drop_others(g);
 	if (!err)
 		err = name_delays(g);
 	g->process_of = calloc(t->n_tasks + 1, sizeof(*g->process_of));

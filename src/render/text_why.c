@@ -260,7 +260,9 @@ void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
 		cam_out_printf(out, ", functions with %s of it",
 			       cam_figure_duration(w->functions_s * CAM_NS_PER_SEC).s);
 	if (w->left_out)
-		cam_out_printf(out, ", without %" PRIu64 " windows (too much to read)",
+		cam_out_printf(out,
+			       ", without %" PRIu64
+			       " windows (too much to read, or sampled at another rate)",
 			       w->left_out);
 	cam_out_printf(out, ": %" PRIu64 " moments as long as this one. ", w->moments);
 	if (w->coarse)

@@ -153,6 +153,25 @@ class Why(Case):
         base = f"from={why_synth.boot(220)} to={why_synth.boot(400)}"
         self.assertEqual(self.why(store, 150, "--baseline", base)["findings"][0]["process"], "kubelet")
 
+    def test_another_rate_is_no_history(self):
+        """Half as many samples of the same load, taken half as often: nothing is unusual about the others."""
+        store = os.path.join(self.dir, "rates")
+        for day, seconds, hz, rate in ((14, 700, 48, 30), (15, 60, 97, 60)):
+            load = why_synth.Load(self.seed(), seconds, cpus=8, services=((b"steady", 2, rate, 0.05, 2),), jobs=False)
+            load.write(store + ".txt")
+            with open(store + ".txt", "rb+") as f:
+                text = f.read().replace(b"Apr 15", b"Apr %d" % day, 1).replace(
+                    b"# arch :", b"# event : name = cpu-clock:pppH, , id = { 1 }, type = 1, { sample_period, sample_freq } = %d, "
+                    b"sample_type = IP, freq = 1\n# arch :" % hz, 1)
+                f.seek(0)
+                f.write(text)
+            self.good("import", "--store", store, store + ".txt")
+        begin = max(w["realtime_ns"] for w in json.loads(self.good("ls", "--store", store, "--json"))) / 1e9
+        out = json.loads(self.good("why", f"@{begin + 30:.3f}", "--store", store, "--json"))
+        self.assertEqual(out["answer"], "nothing_unusual", f"seed {self.drawn}: {out['findings']}")
+        self.assertGreaterEqual(out["history"]["windows_left_out"], 5)
+        self.assertLessEqual(out["history"]["seconds"], 61)
+
     def test_what_cannot_be_asked(self):
         load = why_synth.Load(self.seed(), 60, cpus=4, jobs=False)
         store = self.store_of(load)

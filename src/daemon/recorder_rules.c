@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define PIN_AGAIN_NS (5 * CAM_NS_PER_SEC)
+#define PIN_DOUBT_NS (60 * CAM_NS_PER_SEC) /* a log with wrong dates does not pin days */
 #define PIN_MAX_NS   (int64_t)(24 * 3600 * CAM_NS_PER_SEC)
 #define SAY_NS	     (60 * CAM_NS_PER_SEC)
 #define RUN_NS	     (30 * CAM_NS_PER_SEC)
@@ -146,7 +147,8 @@ static void want_pin(struct cam_recorder *r, struct cam_acting_rule *a,
 	uint64_t doubt;
 	if (!cam_anchor_wall_of(x->anchors, x->n, h->time_ns, &wall, &doubt))
 		return;
-	doubt += h->uncertainty_ns < PIN_MAX_NS ? h->uncertainty_ns : PIN_MAX_NS;
+	doubt += h->uncertainty_ns;
+	doubt = doubt < PIN_DOUBT_NS ? doubt : PIN_DOUBT_NS;
 	int64_t from = wall - (int64_t)(a->rule.before_ns + doubt);
 	int64_t to = wall + (int64_t)(a->rule.after_ns + doubt);
 	bool touches = a->kept.to_ns && from <= a->wanted_to_ns && to >= a->wanted_from_ns &&

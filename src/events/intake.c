@@ -114,6 +114,21 @@ static void leave_out(struct source *s, uint64_t lines, uint64_t now_ns)
 		s->since_ns = now_ns ? now_ns : 1;
 }
 
+/* A wall time before this boot is not on the axis: it was read now, and is wrong by as much. */
+static struct cam_placed place_wall(const struct cam_intake *in, int64_t stamp_ns, uint64_t now_ns)
+{
+	struct cam_placed p = {now_ns, CAM_NS_PER_SEC};
+	int64_t wall;
+	uint64_t doubt;
+	if (!cam_axis_wall(&in->axis, stamp_ns, now_ns, &p) || p.time_ns)
+		return p;
+	p = (struct cam_placed){now_ns, CAM_NS_PER_SEC};
+	if (cam_anchor_wall_of(in->axis.anchors, in->axis.n, now_ns, &wall, &doubt) &&
+	    wall > stamp_ns)
+		p.uncertainty_ns = (uint64_t)wall - (uint64_t)stamp_ns;
+	return p;
+}
+
 static struct cam_placed place(const struct cam_intake *in, const struct cam_intake_line *l,
 			       uint64_t now_ns)
 {
@@ -121,8 +136,8 @@ static struct cam_placed place(const struct cam_intake *in, const struct cam_int
 	struct cam_placed p = {stamp, 0};
 	if (l->clock == CAM_INTAKE_SCHED)
 		p = cam_axis_sched(&in->axis, stamp);
-	else if (l->clock == CAM_INTAKE_WALL && !cam_axis_wall(&in->axis, l->stamp_ns, now_ns, &p))
-		p = (struct cam_placed){now_ns, CAM_NS_PER_SEC};
+	else if (l->clock == CAM_INTAKE_WALL)
+		p = place_wall(in, l->stamp_ns, now_ns);
 	p.uncertainty_ns += l->doubt_ns;
 	/* Nothing is read before it was written: a clock that is ahead is wrong by as much, at least. */
 	if (p.time_ns > now_ns) {
@@ -145,8 +160,10 @@ bool cam_intake_take(struct cam_intake *in, int source, const struct cam_intake_
 	struct cam_limiter *own = kind ? &s->known : &s->plain;
 	struct cam_limiter *all = kind ? &in->all_known : &in->all;
 	struct cam_placed at = place(in, line, now_ns);
-	/* By its own time: what a source has to catch up with is not a flood of now. */
-	if (!cam_limiter_take(own, at.time_ns) || !cam_limiter_take(all, now_ns)) {
+	/* By its own time: what a source has to catch up with is not a flood of now. But not by what a line says that
+	 * anybody may have written: times far enough apart would be a way around the limit. */
+	uint64_t when_ns = line->clock == CAM_INTAKE_WALL ? now_ns : at.time_ns;
+	if (!cam_limiter_take(own, when_ns) || !cam_limiter_take(all, now_ns)) {
 		leave_out(s, 1, now_ns);
 		return false;
 	}

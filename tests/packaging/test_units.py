@@ -165,7 +165,8 @@ class AsUnit(Case):
                 (log, 0o600, ""),
                 (hook, 0o755, f"#!/bin/sh\nexec > {told}/part\ngrep -E '^Cap|^NoNew' /proc/self/status\n"
                               f"echo $PERFCAM_EVENT_TEXT\nmv {told}/part {told}/all\n"),
-                (conf, 0o644, f"allow-run = yes\non kmsg /{mark}/ pin 1m before, run {hook}\n")):
+                (conf, 0o644, f"allow-run = yes\non kmsg /{mark}/ pin 1m before, run {hook}\n"
+                              f"on log /{mark}/ pin 1s after\n")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
             os.chmod(path, mode)
@@ -177,7 +178,7 @@ class AsUnit(Case):
             with open("/dev/kmsg", "w", encoding="ascii") as f:
                 f.write(f"<4>{mark} kernel\n")
             with open(log, "a", encoding="ascii") as f:
-                f.write(f"{mark} file\n")
+                f.write(f"2001-02-03 04:05:06 {mark} file\n")
             for _ in range(100):
                 if os.path.exists(os.path.join(told, "all")):
                     break
@@ -197,7 +198,11 @@ class AsUnit(Case):
         events = json.loads(self.good("events", "--json", "--match", mark, "--store", self.state))["events"]
         self.assertEqual({(e["source"], e["text"]) for e in events},
                          {("kmsg", f"{mark} kernel"), ("log:app.log", f"{mark} file")})
-        self.assertEqual(len(json.loads(self.good("pin", "--json", "--store", self.state))), 1)
+        pins = json.loads(self.good("pin", "--json", "--store", self.state))
+        self.assertEqual(len(pins), 2)
+        # A date that cannot be is no reason to pin all that lies between.
+        for pin in pins:
+            self.assertLess(pin["to_realtime_ns"] - pin["from_realtime_ns"], 200e9)
 
 
 class ServerAsUnit(Case):

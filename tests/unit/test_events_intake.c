@@ -84,6 +84,26 @@ static void stamps_of_each_clock_are_placed(void **state)
 	cam_intake_free(in);
 }
 
+static void times_that_a_log_claims_are_not_believed(void **state)
+{
+	(void)state;
+	struct kept k;
+	struct cam_intake *in = open_intake(&k);
+	int src = cam_intake_source(in, "log:app.log");
+	/* A day before this boot: now, wrong by a day; not the moment of the boot. */
+	struct cam_intake_line l = line(CAM_INTAKE_WALL, (910 - 86400) * (int64_t)S, "old");
+	assert_true(cam_intake_take(in, src, &l, 20 * S));
+	assert_int_equal(k.last.time_ns, 20 * S);
+	assert_int_equal(k.last.uncertainty_ns, 86400 * S);
+	/* Spread over the past, as many as a flood of now. */
+	for (unsigned i = 0; i < 2500; i++) {
+		l = line(CAM_INTAKE_WALL, 1000 * (int64_t)S + i * 4000000ll, "x");
+		cam_intake_take(in, src, &l, 20 * S);
+	}
+	assert_int_equal(k.n, 1000);
+	cam_intake_free(in);
+}
+
 static void a_flood_is_bounded_and_counted(void **state)
 {
 	(void)state;
@@ -171,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stamps_of_each_clock_are_placed),
+		cmocka_unit_test(times_that_a_log_claims_are_not_believed),
 		cmocka_unit_test(a_flood_is_bounded_and_counted),
 		cmocka_unit_test(texts_are_bounded_and_without_secrets),
 		cmocka_unit_test(sources_are_bounded),

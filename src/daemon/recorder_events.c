@@ -56,8 +56,16 @@ static int look_at_event(void *arg, const struct cam_event *e)
 	return 0;
 }
 
-/* When the last line was stored by whoever recorded this boot before. */
-static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_id *boot)
+static int add_anchor(void *arg, const struct cam_anchor *a)
+{
+	cam_axis_add(arg, a);
+	return 0;
+}
+
+/* When the last line was stored by whoever recorded this boot before. Its anchors become ours: by those that come from now
+ * on alone, a line of an hour ago would lie up to 1.8 s from where it was stored, and be taken for another one. */
+static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_id *boot,
+			       struct cam_axis *axis)
 {
 	for (size_t i = source->ops->count(source); i > 0; i--) {
 		const struct cam_window_info *info;
@@ -69,6 +77,7 @@ static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_
 		if (source->ops->open(source, i - 1, &w) == 0) {
 			if (w->ops->tables(w, &last.tables) == 0)
 				w->ops->events(w, look_at_event, &last);
+			w->ops->anchors(w, add_anchor, axis);
 			w->ops->close(w);
 		}
 		return last.time_ns;
@@ -97,7 +106,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 			err == -EPERM || err == -EACCES ? "; CAP_SYSLOG allows it" : "");
 	if (!e->kmsg || !io || r->request->one_off || cam_store_open_read(io, &source))
 		return 0;
-	e->kmsg_after_ns = find_last_line(source, &r->boot_id);
+	e->kmsg_after_ns = find_last_line(source, &r->boot_id, cam_intake_axis(e->intake));
 	source->ops->close(source);
 	return 0;
 }

@@ -54,6 +54,7 @@ class Events(support.Case):
         self.assertEqual(r.stop(), 0)
         # While nobody records …
         tell_kernel(f"{between}")
+        time.sleep(3)
         r = self.recorder().ready()
         tell_kernel(f"{second}: segfault at 0 ip 0 sp 0 error 4")
         time.sleep(1.5)
@@ -63,6 +64,8 @@ class Events(support.Case):
             self.assertEqual(len(mine(events, mark)), 1, mark)
         [early], [late] = mine(events, between), mine(events, second)
         self.assertLess(early["time"], late["time"])
+        # Placed between what both recorders knew of the clocks, not 500 ppm of the time until the second came.
+        self.assertLess(early["uncertainty"], 1_200_000)
         self.assertEqual(late["severity"], 4, "a segfault is a warning, whatever its level")
         # A dmesg that was saved afterwards brings nothing that is there already, and what is not.
         log = os.path.join(self.dir, "dmesg")

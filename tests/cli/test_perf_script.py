@@ -157,7 +157,7 @@ class Selection(Case):
         self.assertEqual([at(h) for h in late], times[777:])
         around = self.heads("--store", self.store, "--at", f"@{cut:.6f}", "--around", "2s")
         self.assertEqual([at(h) for h in around], [t for t in times if cut - 2 <= t < cut + 2])
-        self.bad("export", "perf-script", "--store", self.store, "--last", "5s", names="no samples")
+        self.bad("export", "perf-script", "--store", self.store, "--last", "5s", names="nothing was recorded then")
         # ls, flame and folded cut at the same place.
         listed = self.ls("--store", self.store, "--from", f"@{cut:.6f}", "--to", f"@{cut + 5:.6f}")
         self.assertIn(len(listed), (1, 2))

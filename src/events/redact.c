@@ -10,6 +10,7 @@
 #include "events/redact.h"
 
 #include <ctype.h>
+#include <string.h>
 #include <strings.h>
 
 #define MARK	       "[redacted]"
@@ -62,10 +63,13 @@ static size_t blanks(struct cam_text s, size_t from)
 	return i - from;
 }
 
-/* How long the value is that begins there; a quoted one up to its quote. */
+/* How long the value is that begins there; a quoted one up to its quote. The mark of one that was
+ * replaced before belongs to it. */
 static size_t value_bytes(struct cam_text s, size_t from)
 {
 	size_t i = from;
+	if (s.n - from >= strlen(MARK) && !memcmp(s.p + from, MARK, strlen(MARK)))
+		i += strlen(MARK);
 	while (i < s.n && !strchr(" \t\r\n\"',;&)}]", s.p[i]))
 		i++;
 	return i - from;

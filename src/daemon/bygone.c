@@ -210,8 +210,8 @@ static void take_line(struct work *k, const struct cam_bygone_request *q, const 
 		k->counts->untimed++;
 	else if (kernel && q->began_ns == INT64_MIN)
 		k->at = boot ? place_sched(k, boot, (uint64_t)s.time_ns, &p) : NULL;
-	else
-		k->at = place_wall(k, s.time_ns + (kernel ? q->began_ns : 0), &p);
+	else if (!__builtin_add_overflow(s.time_ns, kernel ? q->began_ns : 0, &s.time_ns))
+		k->at = place_wall(k, s.time_ns, &p);
 	if (!k->at) {
 		k->counts->outside += s.format != CAM_LOG_AUTO;
 		return;

@@ -126,10 +126,12 @@ static int fail(const struct reader *r, int err)
 	return err;
 }
 
-int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, char *why, size_t why_bytes)
+int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, bool *of_root, char *why,
+		  size_t why_bytes)
 {
 	const struct reader r = {path, fn, arg, why, why_bytes};
 	struct stat st;
+	*of_root = false;
 	/* O_NONBLOCK: opening a FIFO must not wait. */
 	CAM_AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st))
@@ -139,6 +141,7 @@ int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, char *why, size_
 	int err = trusted(&st, &r);
 	if (err)
 		return err;
+	*of_root = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
 	CAM_AUTOFREE char *bytes = malloc(CAM_CONF_MAX_BYTES + 1);
 	if (!bytes)
 		return fail(&r, -ENOMEM);

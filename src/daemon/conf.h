@@ -7,6 +7,7 @@
 #pragma once
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CAM_CONF_MAX_BYTES (64u << 10)
@@ -25,6 +26,8 @@ int cam_conf_parse(struct cam_text bytes, const char *name, cam_conf_fn *fn, voi
 /*
  * Reads a file. -ENOENT and other errors of open() and read(); -EPERM: somebody else could have
  * written it (owned by another than root or this user, writable for all; for root also: writable
- * for a group, owned by another than root). -EFBIG. Then `why` says so.
+ * for a group, owned by another than root). -EFBIG. Then `why` says so. *of_root: the file that was read belongs to
+ * root, and nobody else can write it.
  */
-int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, char *why, size_t why_bytes);
+int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, bool *of_root, char *why,
+		  size_t why_bytes);

@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct cam_setting_row *row_of(size_t id)
@@ -218,6 +217,7 @@ struct filling {
 	char *why;
 	unsigned lines[CAM_SETTINGS]; /* where each was set; 0: not yet */
 	unsigned first_run;	      /* the first rule that starts a program; 0: none */
+	bool of_root;		      /* the file that was read, and nobody else can write it */
 };
 
 /* Only whether it is one: who acts on rules makes them of the text again. */
@@ -273,15 +273,13 @@ static int take_key(void *arg, unsigned line, const char *key, const char *value
 static int check_run(const struct filling *f)
 {
 	const struct cam_settings *s = f->s;
-	struct stat st;
 	if (f->first_run && !s->allow_run) {
 		snprintf(f->why, CAM_SETTINGS_WHY_BYTES,
 			 "%s:%u: a rule that runs a program needs allow-run = yes", s->file,
 			 f->first_run);
 		return -EINVAL;
 	}
-	if (!s->allow_run ||
-	    (stat(s->file, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH))))
+	if (!s->allow_run || f->of_root)
 		return 0;
 	snprintf(
 		f->why, CAM_SETTINGS_WHY_BYTES,
@@ -305,7 +303,7 @@ static int load_file(const char *given, struct cam_settings *s, char *why)
 		return 0;
 	}
 	if (!err)
-		err = cam_conf_read(s->file, take_key, &f, why, CAM_SETTINGS_WHY_BYTES);
+		err = cam_conf_read(s->file, take_key, &f, &f.of_root, why, CAM_SETTINGS_WHY_BYTES);
 	else
 		snprintf(why, CAM_SETTINGS_WHY_BYTES, "--config: %s", strerror(-err));
 	/* A home that cannot be entered (that of whoever one was before setuid) has none either. */

@@ -238,7 +238,8 @@ static bool read_epoch(struct reading *r, int64_t *ns)
 	r->doubt_ns = unit;
 	if (unit == CAM_NS_PER_SEC)
 		take_fraction(r);
-	*ns += r->utc.ns;
+	if (__builtin_add_overflow(*ns, (int64_t)r->utc.ns, ns))
+		return false;
 	/* A longer number is none of these, nor is a piece of a word. */
 	return !r->rest.n || !isalnum((unsigned char)r->rest.p[0]);
 }
@@ -258,8 +259,8 @@ static bool read_dmesg(struct reading *r, int64_t *ns)
 	if (!digits || !r->rest.n || r->rest.p[0] != '.')
 		return false;
 	take_fraction(r);
-	*ns = (int64_t)(v * CAM_NS_PER_SEC) + r->utc.ns;
-	return take_char(r, ']');
+	return !__builtin_mul_overflow((int64_t)v, (int64_t)CAM_NS_PER_SEC, ns) &&
+	       !__builtin_add_overflow(*ns, (int64_t)r->utc.ns, ns) && take_char(r, ']');
 }
 
 /* Tries one format at the beginning of what is left. */

@@ -98,8 +98,15 @@ static void write_file(const char *path, const char *text, size_t n, mode_t mode
 static int read_one(const char *path, char why[512])
 {
 	struct seen s = {0};
+	bool of_root;
 	why[0] = '\0';
-	return cam_conf_read(path, note, &s, why, 512);
+	int err = cam_conf_read(path, note, &s, &of_root, why, 512);
+	struct stat st;
+	if (!err && !stat(path, &st))
+		assert_int_equal(of_root, st.st_uid == 0 && !(st.st_mode & 022));
+	else
+		assert_false(of_root);
+	return err;
 }
 
 /* Runs read_one() as another user; answers its errno. */

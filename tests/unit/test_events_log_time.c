@@ -92,6 +92,9 @@ static void what_is_none_is_left_alone(void **state)
 	(void)state;
 	static const struct line none[] = {
 		{"", CAM_LOG_AUTO, 0, 0, NO, ""},
+		{"[9223372036.999999999] x", CAM_LOG_AUTO, 0, 0, NO, "[9223372036.999999999] x"},
+		{"[9999999999.000000] x", CAM_LOG_AUTO, 0, 0, NO, "[9999999999.000000] x"},
+		{"9223372036.999999999 x", CAM_LOG_AUTO, 0, 0, NO, "9223372036.999999999 x"},
 		{"plain text", CAM_LOG_AUTO, 0, 0, NO, "plain text"},
 		{"no error was found, and a warning", CAM_LOG_AUTO, 0, 0, NO,
 		 "no error was found, and a warning"},

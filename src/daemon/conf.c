@@ -141,7 +141,6 @@ int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, bool *of_root, c
 	int err = trusted(&st, &r);
 	if (err)
 		return err;
-	*of_root = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
 	CAM_AUTOFREE char *bytes = malloc(CAM_CONF_MAX_BYTES + 1);
 	if (!bytes)
 		return fail(&r, -ENOMEM);
@@ -156,5 +155,7 @@ int cam_conf_read(const char *path, cam_conf_fn *fn, void *arg, bool *of_root, c
 	}
 	if (n > CAM_CONF_MAX_BYTES)
 		return fail(&r, -EFBIG);
-	return cam_conf_parse((struct cam_text){bytes, n}, path, fn, arg, why, why_bytes);
+	err = cam_conf_parse((struct cam_text){bytes, n}, path, fn, arg, why, why_bytes);
+	*of_root = !err && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	return err;
 }

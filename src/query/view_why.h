@@ -80,7 +80,7 @@ struct cam_why {
 	double threshold, stop_threshold; /* scores that a finding must pass */
 	double below;			  /* share of moments that score less than threshold */
 	bool coarse;			  /* too few moments to say how rare a thing is */
-	double busy; /* of the machine, in the seconds asked about; < 0: not known */
+	double busy; /* of the machine, in the time asked about; < 0: not known, or filtered */
 	uint32_t cpus;
 	uint64_t period_ns;
 	struct cam_seen seen;

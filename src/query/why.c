@@ -284,6 +284,8 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 					       .samples = b->o->samples ? b->o->samples
 									: CAM_WHY_SAMPLES,
 					       .progress = b->o->progress};
+	/* Of a part of the samples nothing is known about the machine, and who else had a core. */
+	bool whole = cam_selection_is_plain(s) && !s->cpus;
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)
 		err = cam_why_rows_read(source, s, b->o->progress, &b->h, &b->rows);
@@ -303,7 +305,7 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 	err = b->e.claimed ? group_candidates(b) : -ENOMEM;
 	if (!err)
 		err = make_findings(b);
-	if (!err)
+	if (!err && whole)
 		err = cam_why_full_cores(&b->e, b->o->progress, b->out);
 	if (err)
 		return err;
@@ -311,7 +313,7 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 	cam_why_count_seconds(&b->h, &b->judge, b->out);
 	/* Of the time asked about, which may begin and end within seconds. */
 	double all = (double)b->rows.seen.observed_ns / 1e9 * b->h.cpus;
-	b->out->busy = all > 0 && b->h.period_ns
+	b->out->busy = whole && all > 0 && b->h.period_ns
 			       ? (double)b->rows.n * (double)b->h.period_ns / 1e9 / all
 			       : -1;
 	finish_texts(b);

@@ -153,6 +153,18 @@ class Why(Case):
         base = f"from={why_synth.boot(220)} to={why_synth.boot(400)}"
         self.assertEqual(self.why(store, 150, "--baseline", base)["findings"][0]["process"], "kubelet")
 
+    def test_busy_is_of_the_machine_and_the_time_asked_about(self):
+        load = why_synth.Load(self.seed(), 60, cpus=8, services=((b"steady", 4, 90, 0.01, 2),), jobs=False)
+        store = self.store_of(load)
+        for around in ("300ms", "5s"):
+            self.assertAlmostEqual(self.why(store, 30, "--around", around)["busy"], 4 * 90 * 0.010309 / 8, delta=0.15)
+        load.burst(b"alone", 50, 25, 10, load.text(why_synth.stack(b"alone", 0, False)), cpu=3)
+        store = self.store_of(load, "alone")
+        self.assertEqual([c["process"] for c in self.why(store, 30)["cores"]], ["alone"])
+        self.assertEqual(self.why(store, 30, "--comm", "alone")["cores"], [])
+        self.assertIsNone(self.why(store, 30, "--comm", "other")["busy"])
+        self.assertIsNone(self.why(store, 30, "--cpu", "1")["busy"])
+
     def test_another_rate_is_no_history(self):
         """Half as many samples of the same load, taken half as often: nothing is unusual about the others."""
         store = os.path.join(self.dir, "rates")

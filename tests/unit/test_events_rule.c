@@ -133,10 +133,11 @@ static void an_expression_that_takes_long_is_given_up(void **state)
 	assert_true(after.ru_maxrss - before.ru_maxrss < 256 << 10);
 	/* Others are not held up; and what begins a text is not taken for it. */
 	assert_int_equal(plain.untried, 0);
-	memcpy(text + 32, "qy", 2);
+	text[32] = 'q';
 	text[63] = 'y';
 	assert_false(about(&plain, "mark", text));
-	memcpy(text + 900, "deploy", 6);
+	for (unsigned i = 0; i < 6; i++)
+		text[900 + i] = "deploy"[i];
 	assert_true(about(&plain, "mark", text));
 	cam_rule_free(&dear);
 	cam_rule_free(&plain);

@@ -11,8 +11,11 @@
  * So: no back-references, parentheses at most CAM_EXPRESSION_DEPTH deep, at most CAM_EXPRESSION_STEPS steps
  * once repetitions are written out, as glibc does: a{3,5} is five steps, (ab)+ four; of what is repeated
  * CAM_EXPRESSION_REPEATED; all parts together can match nothing in at most CAM_EXPRESSION_EMPTY ways; and
- * endless repetitions (* + {2,}) stand at most CAM_EXPRESSION_NESTED in each other. What passes needs up to 8 MB
- * and 256 KiB of stack.
+ * endless repetitions (* + {2,}) stand at most CAM_EXPRESSION_NESTED in each other. To compile what
+ * passes needs up to 8 MB and 256 KiB of stack.
+ *
+ * To try it may need more: glibc keeps each set of places that it has met, so .*x.{100}y takes 5 s and 120 MB for one
+ * text of a kilobyte that was made for it. Who tries expressions on what others wrote bounds that (events/rule.c does).
  */
 #pragma once
 #include "base/text.h"

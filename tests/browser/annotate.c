@@ -78,9 +78,9 @@ static int by_time(const void *a, const void *b)
 
 static void read_event(struct cam_tables *t, char *line, size_t n)
 {
-	uint64_t time;
-	unsigned severity;
-	char source[32];
+	uint64_t time = 0;
+	unsigned severity = 0;
+	char source[32] = "";
 	int at = 0;
 	if (n_events == MOST_EVENTS ||
 	    sscanf(line, "event %" SCNu64 " %u %31s %n", &time, &severity, source, &at) != 3)
@@ -119,8 +119,8 @@ static void read_line(struct cam_tables *t, char *line, size_t n)
 
 int main(int argc, char **argv)
 {
-	struct cam_file *file;
-	struct cam_window *w;
+	struct cam_file *file = NULL;
+	struct cam_window *w = NULL;
 	const struct cam_tables *tables;
 	struct cam_out out;
 	char *line = NULL;

@@ -22,7 +22,10 @@ def samples(text, decimals=9, frames=lambda line: line.split()[0]):
                 raise AssertionError(f"not a head: {line!r}")
             # A thread that is ending is of no process, -1: perfcam prints the thread alone.
             seconds, _, fraction = m["time"].partition(".")
-            when = seconds + "." + fraction.ljust(decimals, "0")[:decimals]
+            # Of nanoseconds that are whole microseconds perfcam prints these, as perf does without --ns.
+            if len(fraction) == 9 and fraction.endswith("000"):
+                fraction = fraction[:6]
+            when = seconds + "." + fraction[:decimals]
             current = []
             found.append(((m["comm"].strip(), m["pid"] or m["tid"], m["tid"], m["cpu"], when, m["event"]), current))
         else:

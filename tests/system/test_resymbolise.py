@@ -178,13 +178,14 @@ class Resymbolise(support.Case):
             self.assertEqual(r.returncode, 0, r.stderr)
             found = {f for line in r.stdout.splitlines() for f in line.rpartition(" ")[0].split(";")}
             self.assertLessEqual(names, found, where)
-            # On a machine that others use, too, a few samples may come before it is known which file they are of.
-            weight = {True: 0, False: 0}
-            for line in r.stdout.splitlines():
-                stack, _, n = line.rpartition(" ")
-                weight[";[executable+" in stack] += int(n)
-            support.note(f"{where}: unnamed in {weight[True]} samples, named in {weight[False]}")
-            self.assertLess(3 * weight[True], weight[False], where)
+            # A sample waits 400 ms for its file. What the opener has not taken hold of by then is known by its mapping alone, and no
+            # later name is proven to be its own: that may be so while the recorder starts, and then no more.
+            times = {True: [], False: []}
+            r = perfcam("export", "csv", "--comm", "executable", *where)
+            for line in r.stdout.splitlines()[1:]:
+                times["[executable+" in line].append(int(line.split(",")[1]))
+            support.note(f"{where}: unnamed in {len(times[True])} samples, named in {len(times[False])}")
+            self.assertLess(max(times[True], default=0), min(times[False] + times[True]) + 1_500_000_000, where)
 
     def killed_at_any_time(self, copy, symfs, before, want):
         counts = self.samples(copy)

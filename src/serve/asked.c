@@ -2,13 +2,19 @@
 #include "serve/asked.h"
 
 #include "base/index.h"
+#include "query/overview.h"
+#include "query/tracks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#define WHY_BYTES 512
+#define WHY_BYTES  512
+#define USUAL_BINS 1000u
+#define MOST_BINS  4096u
+_Static_assert(MOST_BINS <= CAM_OVERVIEW_MAX_BINS && MOST_BINS <= CAM_TRACKS_MAX_BINS,
+	       "views refuse more");
 
 int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a,
 		      struct cam_source **out)
@@ -48,6 +54,25 @@ bool cam_asked_moment(const struct cam_server_doors *doors, struct cam_source *s
 	else
 		*ns = from + (to - from) / 2;
 	return !err;
+}
+
+bool cam_asked_bins(const struct cam_server_doors *doors, const struct cam_request *q,
+		    struct cam_answer *a, struct cam_asked_bins *out)
+{
+	static const char *const own[] = {"from", "to", "bins", NULL};
+	if (!cam_request_only(q, own, a))
+		return false;
+	if (!cam_request_number(q, "bins", 1, MOST_BINS, USUAL_BINS, &out->n)) {
+		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
+		return false;
+	}
+	if (cam_asked_windows(doors, a, &out->source))
+		return false;
+	if (cam_asked_moment(doors, out->source, q, "from", a, &out->from_ns) &&
+	    cam_asked_moment(doors, out->source, q, "to", a, &out->to_ns))
+		return true;
+	doors->release(doors->self, out->source);
+	return false;
 }
 
 static bool is_own(const char *const *own, const char *key)

@@ -13,6 +13,15 @@
 /* 0, or an errno that has been answered (503). */
 int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a,
 		      struct cam_source **out);
+/* What a picture of bins is of: the windows, to be released, and "from", "to" and "bins" of the question. */
+struct cam_asked_bins {
+	struct cam_source *source;
+	int64_t from_ns, to_ns;
+	uint64_t n;
+};
+/* false: answered, and nothing is to be released; another parameter is refused, too. */
+bool cam_asked_bins(const struct cam_server_doors *doors, const struct cam_request *q,
+		    struct cam_answer *a, struct cam_asked_bins *out);
 /* A time of the grammar under a key, which must be there. false: answered (400). */
 bool cam_asked_moment(const struct cam_server_doors *doors, struct cam_source *source,
 		      const struct cam_request *q, const char *key, struct cam_answer *a,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_BINS   1000u
 #define USUAL_EVENTS 500u
 #define MOST_EVENTS  5000u
 #define TEXT_BYTES   1024u /* of an event: a line of a log may be far longer */
@@ -89,28 +88,15 @@ static void send_tracks(const struct cam_tracks *t, struct cam_answer *a)
 void cam_answer_counters(const struct cam_server_doors *doors, const struct cam_request *q,
 			 struct cam_answer *a)
 {
-	struct cam_source *source;
+	struct cam_asked_bins asked;
 	struct cam_tracks t;
 	struct cam_asked_deadline deadline;
-	int64_t from, to;
-	uint64_t bins;
-	static const char *const own[] = {"from", "to", "bins", NULL};
-	if (!cam_request_only(q, own, a))
+	if (!cam_asked_bins(doors, q, a, &asked))
 		return;
-	if (!cam_request_number(q, "bins", 1, CAM_TRACKS_MAX_BINS, USUAL_BINS, &bins)) {
-		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
-		return;
-	}
-	if (cam_asked_windows(doors, a, &source))
-		return;
-	if (!cam_asked_moment(doors, source, q, "from", a, &from) ||
-	    !cam_asked_moment(doors, source, q, "to", a, &to)) {
-		doors->release(doors->self, source);
-		return;
-	}
 	cam_asked_deadline_begin(&deadline);
-	int err = cam_tracks_build(source, from, to, bins, &deadline.progress, &t);
-	doors->release(doors->self, source);
+	int err = cam_tracks_build(asked.source, asked.from_ns, asked.to_ns, asked.n,
+				   &deadline.progress, &t);
+	doors->release(doors->self, asked.source);
 	if (err) {
 		cam_asked_failed(a, err);
 		return;

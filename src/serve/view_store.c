@@ -8,8 +8,6 @@
 
 #include <errno.h>
 
-#define USUAL_BINS 1000u
-
 /* Nominal time between two samples of a busy CPU, in the newest window; 0: not known. */
 static uint64_t sample_period(struct cam_source *source, const struct cam_facts *f)
 {
@@ -88,35 +86,23 @@ void cam_answer_time(const struct cam_server_doors *doors, const struct cam_requ
 void cam_answer_timeline(const struct cam_server_doors *doors, const struct cam_request *q,
 			 struct cam_answer *a)
 {
-	struct cam_source *source;
+	struct cam_asked_bins asked;
 	struct cam_overview o;
 	struct cam_columns c;
 	struct cam_asked_deadline deadline;
-	int64_t from, to;
-	uint64_t bins;
-	static const char *const own[] = {"from", "to", "bins", NULL};
-	if (!cam_request_only(q, own, a))
+	if (!cam_asked_bins(doors, q, a, &asked))
 		return;
-	if (!cam_request_number(q, "bins", 1, CAM_OVERVIEW_MAX_BINS, USUAL_BINS, &bins)) {
-		cam_answer_error(a, 400, "bins: a number from 1 to 4096");
-		return;
-	}
-	if (cam_asked_windows(doors, a, &source))
-		return;
-	if (!cam_asked_moment(doors, source, q, "from", a, &from) ||
-	    !cam_asked_moment(doors, source, q, "to", a, &to)) {
-		doors->release(doors->self, source);
-		return;
-	}
 	cam_asked_deadline_begin(&deadline);
-	const struct cam_selection span = {.clock = CAM_SELECT_WALL, .from_ns = from, .to_ns = to};
+	const struct cam_selection span = {
+		.clock = CAM_SELECT_WALL, .from_ns = asked.from_ns, .to_ns = asked.to_ns};
 	const struct cam_selection *all[] = {&span};
-	if (cam_asked_before(source, q, all, 1, a)) {
-		doors->release(doors->self, source);
+	if (cam_asked_before(asked.source, q, all, 1, a)) {
+		doors->release(doors->self, asked.source);
 		return;
 	}
-	int err = cam_overview_build(source, from, to, bins, &deadline.progress, &o);
-	doors->release(doors->self, source);
+	int err = cam_overview_build(asked.source, asked.from_ns, asked.to_ns, asked.n,
+				     &deadline.progress, &o);
+	doors->release(doors->self, asked.source);
 	if (err) {
 		cam_asked_failed(a, err);
 		return;

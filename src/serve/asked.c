@@ -13,8 +13,8 @@
 #define WHY_BYTES  512
 #define USUAL_BINS 1000u
 #define MOST_BINS  4096u
-_Static_assert(MOST_BINS <= CAM_OVERVIEW_MAX_BINS && MOST_BINS <= CAM_TRACKS_MAX_BINS,
-	       "views refuse more");
+_Static_assert(MOST_BINS <= CAM_OVERVIEW_MAX_BINS, "the timeline refuses more");
+_Static_assert(MOST_BINS <= CAM_TRACKS_MAX_BINS, "the counters refuse more");
 
 int cam_asked_windows(const struct cam_server_doors *doors, struct cam_answer *a,
 		      struct cam_source **out)

@@ -7,6 +7,7 @@ own of the same seconds, which expands inlined functions by addr2line.
 A chain is what is on the stack from the last function on that has code of its own. Of perf's samples the share whose chain perfcam has, too,
 is asked for, and that each chain has about the same share of both."""
 import collections
+import json
 import os
 import re
 import subprocess
@@ -84,6 +85,16 @@ class Inlines(support.Case):
         self.assertGreater(len(lines), 30)
         self.assertGreaterEqual(len(inside) / len(lines), 0.99)
 
+    def check_dump(self):
+        """Every part of a window of the recorder's own has a name, the source lines among them."""
+        parts = set()
+        for name in sorted(os.listdir(self.store)):
+            if name.endswith(".pcw"):
+                r = support.perfcam("verify", "--dump", os.path.join(self.store, name), "--json")
+                parts |= {p["part"] for p in json.loads(r.stdout)}
+        self.assertIn("lines", parts)
+        self.assertFalse(parts & {None, "", "(null)"}, parts)
+
     def test_chains_are_perfs(self):
         programs = {name: self.build(name, after) for name, after in PROGRAMS.items()}
         data = os.path.join(self.dir, "perf.data")
@@ -97,6 +108,7 @@ class Inlines(support.Case):
             self.assertEqual(p.wait(support.PATIENCE), 0)
         status = r.status()
         self.assertEqual(r.stop(), 0, r.said())
+        self.check_dump()
         theirs = self.perfs(data)
         total = sum(theirs.values())
         self.assertGreater(total, 100)

@@ -139,6 +139,13 @@ const struct cam_image_map *cam_image_find(const struct cam_image *i, uint64_t a
 	return &i->maps[at];
 }
 
+uint64_t cam_image_run(const struct cam_image *i, const struct cam_image_map *m)
+{
+	while (m > i->maps && m[-1].end == m->start && m[-1].file == m->file)
+		m--;
+	return m->start;
+}
+
 const struct cam_image_map *cam_image_of_file(const struct cam_image *i,
 					      const struct cam_files_row *f)
 {

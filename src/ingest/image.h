@@ -67,6 +67,9 @@ int cam_image_map_row(struct cam_images *pool, struct cam_image **i,
 /* Takes the word over. */
 int cam_image_set_exe(struct cam_images *pool, struct cam_image **i, struct cam_word *exe);
 
+/* Where the mappings of one file that adjoin this one begin: of memory without a file the kernel makes them one. */
+uint64_t cam_image_run(const struct cam_image *i, const struct cam_image_map *m);
+
 /* A mapping of that file; NULL: none, or no image. */
 const struct cam_image_map *cam_image_of_file(const struct cam_image *i,
 					      const struct cam_files_row *f);

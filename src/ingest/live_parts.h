@@ -68,6 +68,8 @@ struct cam_live_frame {
 	struct cam_files_row *file; /* NULL: unknown, or a mark */
 	uint64_t address; /* offset into the file; absolute in the kernel and without file; of a
 			   * mark: enum cam_stack_end, why the stack is cut */
+	const struct cam_image *image;	 /* of code made at run time: whose… */
+	const struct cam_image_map *map; /* …mapping it lies in; else NULL */
 	bool mark;
 };
 

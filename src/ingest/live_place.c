@@ -154,7 +154,9 @@ static int make_location(struct cam_live *l, struct cam_live_window *w,
 		.address = f->address,
 		.module = module,
 		.func.v = CAM_NONE,
-		.func_offset = CAM_OFFSET_NONE,
+		/* Without a name it is its mapping's. */
+		.func_offset =
+			f->map ? f->address - cam_image_run(f->image, f->map) : CAM_OFFSET_NONE,
 		.late = true,
 	};
 	size_t had = w->w.tables.n_locations;

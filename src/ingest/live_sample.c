@@ -183,7 +183,13 @@ static bool add_mapped(struct cam_live *l, const struct cam_live_who *w,
 		address -= m->offset;
 	if (f && f->state != CAM_FILES_HELD && f->kind == CAM_MODULE_FILE)
 		to->wait |= cam_live_ask_file(l, w->process, m);
-	return add_frame(l, &to->n, f, f ? address : 0);
+	if (!add_frame(l, &to->n, f, f ? address : 0))
+		return false;
+	if (f && f->kind == CAM_MODULE_JIT) {
+		l->frames[to->n - 1].image = w->image;
+		l->frames[to->n - 1].map = m;
+	}
+	return true;
 }
 
 /* A frame in no mapping; false: the stack ends here. */

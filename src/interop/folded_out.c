@@ -163,7 +163,8 @@ static void describe_function(const struct cam_tables *t, uint32_t func,
 	if (fn->module.v < t->n_modules)
 		out->module = cam_string(t, t->modules[fn->module.v].path);
 	out->address = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
-	out->start = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
+	/* All unnamed code made at run time is [jit], whichever mapping it lies in. */
+	out->start = fn->kind == CAM_FUNC_MARK || fn->kind == CAM_FUNC_JIT ? 0 : fn->start;
 }
 
 static struct cam_collapse_frame describe_item(const struct fold *d, uint32_t item)

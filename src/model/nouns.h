@@ -62,7 +62,9 @@ struct cam_function {
 	struct cam_module_id module;
 	enum cam_func_kind kind;
 	enum cam_name_source source;
-	uint64_t start; /* its start in the module where a better name may come; else 0 */
+	uint64_t
+		start; /* its start in the module where a better name may come; of unnamed code made at run time
+			 * that of its mapping; else 0 */
 };
 
 /*
@@ -74,8 +76,10 @@ struct cam_location {
 	uint64_t address; /* as the source gave it: absolute, or an offset into the module */
 	struct cam_module_id module;
 	struct cam_func_id func;
-	uint64_t func_offset; /* of the address in the function; CAM_OFFSET_NONE: not known */
-	uint32_t inlined; /* what was inlined there: a node of the tables' inlines; 0: nothing */
+	uint64_t
+		func_offset; /* of the address in the function; of unnamed code made at run time in its
+			       * mapping; CAM_OFFSET_NONE: not known */
+	uint32_t inlined;    /* what was inlined there: a node of the tables' inlines; 0: nothing */
 	struct cam_str_id
 		file;  /* source line of the code there (of what is inlined, not of the call) */
 	uint32_t line; /* 0: not known */

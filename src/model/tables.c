@@ -330,7 +330,10 @@ static int location_function(struct cam_tables *t, uint32_t loc, struct cam_func
 		.kind = kind == CAM_MODULE_KERNEL ? CAM_FUNC_KERNEL
 			: kind == CAM_MODULE_JIT  ? CAM_FUNC_JIT
 						  : CAM_FUNC_USER,
-		.start = kind == CAM_MODULE_FILE ? l->address : 0,
+		.start = kind == CAM_MODULE_FILE ? l->address
+			 : kind == CAM_MODULE_JIT && l->func_offset != CAM_OFFSET_NONE
+				 ? l->address - l->func_offset
+				 : 0,
 	};
 	return cam_function_intern(t, &unnamed, out);
 }
@@ -443,7 +446,9 @@ uint64_t cam_place_leaf_offset(const struct cam_tables *t, struct cam_place_id p
 {
 	if (place.v == 0)
 		return CAM_OFFSET_NONE;
-	return t->locations[t->places.item[place.v]].func_offset;
+	const struct cam_location *leaf = &t->locations[t->places.item[place.v]];
+	/* In a mapping it means nothing later, and would only make leaves more distinct. */
+	return leaf->func.v == CAM_NONE ? CAM_OFFSET_NONE : leaf->func_offset;
 }
 
 struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_id f, char *room,

@@ -95,9 +95,9 @@ int cam_place_intern(struct cam_tables *t, const struct cam_loc_id *leaf_first, 
 
 /*
  * The stack of functions of a place, made on first use: each location's function and below it those
- * inlined there, or for an unnamed location the unnamed function of its module. A stack that would
- * be deeper than CAM_MAX_STACK_FRAMES is made without what was inlined. Cached: call it only once all names are
- * known, or cam_tables_forget_stacks() between.
+ * inlined there, or for an unnamed location the unnamed function of its module (of code made at run time: of its
+ * mapping). A stack that would be deeper than CAM_MAX_STACK_FRAMES is made without what was inlined. Cached: call
+ * it only once all names are known, or cam_tables_forget_stacks() between.
  */
 int cam_place_stack(struct cam_tables *t, struct cam_place_id place, struct cam_stack_id *out);
 void cam_tables_forget_stacks(struct cam_tables *t);

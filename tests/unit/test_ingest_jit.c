@@ -48,6 +48,38 @@ static void two_processes_share_no_name(void **state)
 	stage_free(&s);
 }
 
+/* Without a name: one function a mapping, what adjoins it is the same one, and leaves have no offset. */
+static void a_mapping_without_names_is_one_function(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	add_compiler(&s, 10, "");
+	world_map(&s, 10, 0x6000, 0x7000, 0, "");
+	world_map(&s, 10, 0x9000, 0xa000, 0, "");
+	const uint64_t leaves[] = {0x5110, 0x5f00, 0x6120, 0x9110, 0x9f10};
+	for (size_t i = 0; i < 5; i++)
+		stage_sample(&s, 1 * SEC + i, 10, 10, USER(leaves[i], 0x1011));
+	stage_run(&s, 5 * SEC);
+	stage_close(&s);
+	const struct cam_tables *t = &s.windows[0].t;
+	for (size_t i = 0; i < 5; i++) {
+		assert_string_equal(stage_stack(&s, 0, i), "node_0;[jit]");
+		assert_int_equal(cam_place_leaf_offset(t, s.windows[0].samples[i].place),
+				 CAM_OFFSET_NONE);
+	}
+	uint64_t starts[4];
+	size_t n = 0;
+	for (size_t i = 0; i < t->n_functions; i++) {
+		if (t->functions[i].kind == CAM_FUNC_JIT && n < 4)
+			starts[n++] = t->functions[i].start;
+	}
+	assert_int_equal(n, 2);
+	assert_int_equal(starts[0], 0x5000);
+	assert_int_equal(starts[1], 0x9000);
+	stage_free(&s);
+}
+
 /* The map comes 2 s after the first sample, its names 3 s after that. */
 static void maps_and_names_may_come_late(void **state)
 {
@@ -168,6 +200,7 @@ int main(void)
 		cmocka_unit_test(another_turn_is_another_function),
 		cmocka_unit_test(names_are_asked_for_once_more_at_the_end),
 		cmocka_unit_test(another_program_is_another_source),
+		cmocka_unit_test(a_mapping_without_names_is_one_function),
 		cmocka_unit_test(a_mapped_jitdump_goes_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

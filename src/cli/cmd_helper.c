@@ -8,6 +8,7 @@
 #include "daemon/fetcher.h"
 #include "daemon/keeper.h"
 #include "daemon/privilege.h"
+#include "events/journal.h"
 #include "helper/helper.h"
 #include "proc/java.h"
 #include "proc/opener.h"
@@ -15,6 +16,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -71,6 +73,17 @@ static int confine_fetcher(void)
 	return cam_confine(CAM_CONFINE_FETCHER);
 }
 
+/* helper journal SETTING SINCE_US [kernel] */
+static int run_journal(char **argv)
+{
+	struct cam_journal_wish w = {.n_units = 0};
+	if (!argv[0] || !argv[1] || !argv[2] || cam_journal_wish_parse(&w, cam_text_of(argv[0])))
+		return 1;
+	w.since_us = strtoll(argv[1], NULL, 10);
+	w.kernel = argv[2][0] != 0;
+	return cam_journal_run(SOCKET, &w, cam_confine_journal) ? 1 : 0;
+}
+
 /* A program that a rule names (daemon/recorder_rules.c): nobody's, with nothing that is ours. */
 static int become_hook(char **argv)
 {
@@ -102,6 +115,8 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_fetcher_run(SOCKET, confine_fetcher);
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_SEALER)))
 		status = cam_sealer_run(SOCKET);
+	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_JOURNAL)))
+		status = run_journal(argv + 2);
 	else if (!strcmp(role, "hook"))
 		status = become_hook(argv + 2);
 	else

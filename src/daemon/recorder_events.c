@@ -20,7 +20,6 @@
 /* Measured: 10,000 lines of the log take some 30 ms. */
 #define KMSG_A_SECOND 20000u
 #define KMSG_A_TURN   8192u
-#define BACK_NS	      (600 * CAM_NS_PER_SEC)
 #define BACK_KNOWN_NS (86400 * CAM_NS_PER_SEC)
 
 int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h)
@@ -41,18 +40,21 @@ static void take_happening(void *arg, const struct cam_happening *h)
 		cam_recorder_mishap(r, "an event was not kept: %s", strerror(-err));
 }
 
-struct last_line {
+struct last_lines {
 	const struct cam_tables *tables;
-	uint64_t time_ns;
+	uint64_t kmsg_ns, journal_ns;
 };
 
 static int look_at_event(void *arg, const struct cam_event *e)
 {
-	struct last_line *l = arg;
+	struct last_lines *l = arg;
+	struct cam_text source = cam_string(l->tables, e->source);
 	/* Both were placed by other anchors: the same line may lie on either side. */
-	if (e->time_ns + 2 * CAM_ANCHOR_SCHED_NS > l->time_ns &&
-	    cam_text_equal(cam_string(l->tables, e->source), CAM_TEXT("kmsg")))
-		l->time_ns = e->time_ns + 2 * CAM_ANCHOR_SCHED_NS;
+	if (e->time_ns + 2 * CAM_ANCHOR_SCHED_NS > l->kmsg_ns &&
+	    cam_text_equal(source, CAM_TEXT("kmsg")))
+		l->kmsg_ns = e->time_ns + 2 * CAM_ANCHOR_SCHED_NS;
+	if (e->time_ns > l->journal_ns && cam_text_equal(source, CAM_TEXT("journal")))
+		l->journal_ns = e->time_ns;
 	return 0;
 }
 
@@ -62,10 +64,10 @@ static int add_anchor(void *arg, const struct cam_anchor *a)
 	return 0;
 }
 
-/* When the last line was stored by whoever recorded this boot before. Its anchors become ours: by those that come from now
+/* When the last lines were stored by whoever recorded this boot before. Its anchors become ours: by those that come from now
  * on alone, a line of an hour ago would lie up to 1.8 s from where it was stored, and be taken for another one. */
-static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_id *boot,
-			       struct cam_axis *axis)
+static struct last_lines find_last_lines(struct cam_source *source, const struct cam_boot_id *boot,
+					 struct cam_axis *axis)
 {
 	for (size_t i = source->ops->count(source); i > 0; i--) {
 		const struct cam_window_info *info;
@@ -73,16 +75,16 @@ static uint64_t find_last_line(struct cam_source *source, const struct cam_boot_
 		if (source->ops->info(source, i - 1, &info) || info->imported ||
 		    memcmp(&info->boot_id, boot, sizeof(*boot)) != 0)
 			continue;
-		struct last_line last = {.time_ns = info->start_ns};
+		struct last_lines last = {NULL, info->start_ns, info->start_ns};
 		if (source->ops->open(source, i - 1, &w) == 0) {
 			if (w->ops->tables(w, &last.tables) == 0)
 				w->ops->events(w, look_at_event, &last);
 			w->ops->anchors(w, add_anchor, axis);
 			w->ops->close(w);
 		}
-		return last.time_ns;
+		return last;
 	}
-	return 0;
+	return (struct last_lines){0};
 }
 
 int cam_recorder_open_events(struct cam_recorder *r)
@@ -98,15 +100,20 @@ int cam_recorder_open_events(struct cam_recorder *r)
 	if (err)
 		return err;
 	cam_recorder_open_logs(r);
+	cam_recorder_open_journal(r);
 	e->kmsg_source = cam_intake_source(e->intake, "kmsg");
 	err = cam_kmsg_open(NULL, r->request->one_off, &e->kmsg);
 	if (err)
 		cam_log("/dev/kmsg: %s: the kernel's log will not be among the events%s",
 			strerror(-err),
 			err == -EPERM || err == -EACCES ? "; CAP_SYSLOG allows it" : "");
-	if (!e->kmsg || !io || r->request->one_off || cam_store_open_read(io, &source))
+	if (r->request->one_off)
+		e->journal.after_ns = cam_clock_now(r->clock);
+	if (!io || r->request->one_off || cam_store_open_read(io, &source))
 		return 0;
-	e->kmsg_after_ns = find_last_line(source, &r->boot_id, cam_intake_axis(e->intake));
+	struct last_lines last = find_last_lines(source, &r->boot_id, cam_intake_axis(e->intake));
+	e->kmsg_after_ns = last.kmsg_ns;
+	e->journal.after_ns = last.journal_ns;
 	source->ops->close(source);
 	return 0;
 }
@@ -115,6 +122,7 @@ void cam_recorder_close_events(struct cam_recorder *r)
 {
 	free(r->events.watch);
 	cam_recorder_close_logs(r);
+	cam_recorder_close_journal(r);
 	cam_recorder_close_rules(r);
 	cam_kmsg_close(r->events.kmsg);
 	cam_intake_free(r->events.intake);
@@ -129,7 +137,7 @@ static bool is_news(const struct cam_recorder *r, const struct cam_kmsg_record *
 		return true;
 	uint64_t ago = r->start_ns - then;
 	return then > r->events.kmsg_after_ns &&
-	       (ago < BACK_NS || (ago < BACK_KNOWN_NS && cam_event_kind_of(line->text)));
+	       (ago < CAM_EVENTS_BACK_NS || (ago < BACK_KNOWN_NS && cam_event_kind_of(line->text)));
 }
 
 static void take_line(void *arg, const struct cam_kmsg_record *line)
@@ -182,6 +190,7 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 	if (r->events.kmsg)
 		poll_kmsg(r);
 	cam_recorder_poll_logs(r, now_ns);
+	cam_recorder_poll_journal(r, now_ns);
 	cam_intake_report(r->events.intake, now_ns, last);
 	cam_recorder_poll_rules(r, now_ns, last);
 }

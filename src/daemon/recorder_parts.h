@@ -11,12 +11,8 @@
 #include "daemon/meter.h"
 #include "daemon/notify.h"
 #include "daemon/recorder.h"
+#include "daemon/recorder_events.h"
 #include "daemon/status.h"
-#include "events/intake.h"
-#include "events/kmsg.h"
-#include "events/log_tail.h"
-#include "events/log_time.h"
-#include "events/process_watch.h"
 #include "ingest/busiest.h"
 #include "ingest/live.h"
 
@@ -38,36 +34,6 @@ struct cam_mishap {
 	uint64_t times;
 	int64_t realtime_ns;
 	uint64_t said_ns; /* CLOCK_MONOTONIC */
-};
-
-struct cam_recorder_log {
-	struct cam_log_tail *tail;
-	enum cam_log_format format;
-	int source, error; /* of the last look; said once */
-	uint64_t skipped_bytes;
-};
-
-/* Where events come from; recorder_events.c. */
-struct cam_recorder_events {
-	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
-	size_t n_logs;
-	uint64_t logs_second;
-	struct cam_process_watch *watch; /* NULL: nobody is */
-	int watch_source;
-	struct cam_intake *intake;
-	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
-	int kmsg_source;
-	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
-	uint64_t kmsg_second, kmsg_read, kmsg_missed;
-	uint64_t stored, refused;
-};
-
-/* What is done about events; recorder_rules.c. */
-struct cam_recorder_rules {
-	struct cam_acting_rule *v;
-	size_t n;
-	pid_t child; /* a program that a rule has started; 0: none */
-	uint64_t child_until_ns;
 };
 
 struct cam_recorder {
@@ -138,34 +104,6 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns);
 int cam_recorder_counter(void *recorder, const struct cam_counter *c);
 void cam_recorder_clocks(struct cam_recorder *r);
 void cam_recorder_budget(struct cam_recorder *r);
-
-/* recorder_logs.c */
-void cam_recorder_open_logs(struct cam_recorder *r);
-void cam_recorder_close_logs(struct cam_recorder *r);
-void cam_recorder_poll_logs(struct cam_recorder *r, uint64_t now_ns);
-
-/* recorder_watch.c: processes that are watched. */
-int cam_recorder_open_watch(struct cam_recorder *r);
-/* A process came, went, or became another; only while somebody is watched. */
-void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw);
-
-/* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
-int cam_recorder_open_events(struct cam_recorder *r);
-void cam_recorder_close_events(struct cam_recorder *r);
-/* With each tick: what has happened since the last one. last: nothing will come after it. */
-void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last);
-
-/* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */
-int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h);
-
-/* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
-int cam_recorder_load_rules(struct cam_recorder *r);
-void cam_recorder_close_rules(struct cam_recorder *r);
-/* What it is worth by the rules; then, once it is stored, what they ask for. */
-enum cam_severity cam_recorder_judge(const struct cam_recorder *r, const struct cam_happening *h);
-void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h);
-/* With each tick: pins that have grown, a program that has ended. */
-void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns, bool last);
 
 /* recorder_control.c */
 /* What the server of `run` hands on: a mark or a pin, in the bytes of control_wire.h, as its reply is. */

@@ -111,6 +111,8 @@ static int parse_value(struct cam_settings *s, const struct cam_setting_row *r, 
 		return cam_parse_host(v, member, r->bytes, why);
 	case CAM_KIND_NAMES:
 		return cam_parse_names(v, member, r->bytes, why);
+	case CAM_KIND_JOURNAL:
+		return cam_parse_journal(v, member, r->bytes, why);
 	case CAM_KIND_LOGS:
 		return cam_parse_logs(v, member, r->bytes, why);
 	}

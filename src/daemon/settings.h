@@ -57,6 +57,7 @@ enum cam_setting_id {
 	CAM_SET_MAX_PINNED,
 	CAM_SET_MAX_CPU,
 	CAM_SET_LOG,
+	CAM_SET_JOURNAL,
 	CAM_SET_WATCH,
 	CAM_SET_ALLOW_RUN,
 	CAM_SET_LISTEN,
@@ -108,6 +109,7 @@ struct cam_settings {
 	uint64_t max_pinned_bytes;
 	uint32_t max_cpu_ppm; /* all processes of perfcam; of the time of all CPUs together */
 	char logs[1024];      /* PATH[:FORMAT], with commas between them */
+	char journal[1024];   /* "": not read; else as events/journal_entry.h has it */
 	char watch[320];      /* names of processes, with commas between them */
 	bool allow_run;	      /* rules may start programs: only from a file of root's */
 	/* Rules: from the file alone, in its order; a reload takes them over. */

@@ -2,6 +2,7 @@
 #include "daemon/settings_parse.h"
 
 #include "base/units.h"
+#include "events/journal_entry.h"
 #include "events/process_watch.h"
 
 #include <arpa/inet.h>
@@ -260,6 +261,17 @@ int cam_parse_names(const char *s, char *out, size_t out_bytes, struct cam_why w
 			why,
 			"at most 16 names of processes, of at most 15 bytes each; try nginx or "
 			"nginx,redis*");
+	memcpy(out, s, strlen(s) + 1);
+	return 0;
+}
+
+int cam_parse_journal(const char *s, char *out, size_t out_bytes, struct cam_why why)
+{
+	struct cam_journal_wish w = {.n_units = 0};
+	if (cam_journal_wish_parse(&w, cam_text_of(s)) || strlen(s) >= out_bytes)
+		return wrong(
+			why,
+			"all, or at most 16 units and one directory; try all or sshd,kube*.service");
 	memcpy(out, s, strlen(s) + 1);
 	return 0;
 }

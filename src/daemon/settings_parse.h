@@ -31,6 +31,8 @@ int cam_parse_cgroup(const char *s, char *out, size_t out_bytes, struct cam_why 
 /* "perfcam.example.org", with a port or not: as browsers send it. */
 /* "nginx,redis*": checked, and as it is. */
 int cam_parse_names(const char *s, char *out, size_t out_bytes, struct cam_why why);
+/* "all", "sshd,kube*.service,/var/log/journal": checked, and as it is. */
+int cam_parse_journal(const char *s, char *out, size_t out_bytes, struct cam_why why);
 /* "/var/log/syslog,/var/log/x:klog": checked, and as it is. */
 int cam_parse_logs(const char *s, char *out, size_t out_bytes, struct cam_why why);
 /* The next of such a list: its path, terminated, and its format; *s is moved on. False: there is none. */

@@ -81,6 +81,10 @@ static const struct cam_setting_row rows[] = {
 		      "log files whose new lines are events; PATH:FORMAT says how their times are "
 		      "written (auto, iso, syslog, epoch, nginx, klog)"),
 		 FOR(CAM_FOR_RECORD), PLAIN(LOGS, logs)},
+	[CAM_SET_JOURNAL] = {SHOW("journal", "all|UNIT[,UNIT]", "",
+				  "systemd's journal: lines of all or of these units are events; "
+				  "/DIR: the journal in there"),
+			     FOR(CAM_FOR_RECORD), PLAIN(JOURNAL, journal)},
 	[CAM_SET_WATCH] = {SHOW("watch", "NAME[,NAME]", "",
 				"processes whose starts and ends are events, by name or wildcard"),
 			   FOR(CAM_FOR_RECORD), PLAIN(NAMES, watch)},

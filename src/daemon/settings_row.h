@@ -20,6 +20,7 @@ enum cam_setting_kind {
 	CAM_KIND_HOST,
 	CAM_KIND_LOGS,
 	CAM_KIND_NAMES,
+	CAM_KIND_JOURNAL,
 };
 
 struct cam_setting_row {

@@ -21,7 +21,9 @@
  * Who asks JVMs for their maps (--java-maps, not by default) is as the opener, but may become another
  * user in another root and mount namespace, write a file there and connect to a socket there. Who fetches
  * debug files (--debuginfod) runs libraries for TLS and names, which read files and start threads: Landlock
- * keeps it from writing and executing, seccomp from what only someone who drives it would do.
+ * keeps it from writing and executing, seccomp from what only someone who drives it would do. Who reads systemd's
+ * journal (--journal) maps files that others write, by a library: it keeps the right to read files, Landlock leaves it
+ * the journal's directories alone, and of system calls it has what reading them takes.
  *
  * Invariants: a. Nothing here can be undone by the process itself. b. Where the kernel has no seccomp
  * the other walls stand, and the answer is -EOPNOTSUPP; where it only lacks Landlock the answer is 0,
@@ -72,6 +74,7 @@ enum {
 #define SYMBOLISER_ADDRESS_BYTES (448ull << 20) /* with its libraries, and holes */
 #define FETCHER_BYTES		 (1ull << 30)
 #define SERVER_BYTES		 (448ull << 20) /* below the unit's MemoryMax */
+#define JOURNAL_BYTES		 (2ull << 30)	/* mapped files, mostly */
 
 static int limit(int what, rlim_t soft, rlim_t hard)
 {
@@ -207,12 +210,14 @@ static int drop_privileges(enum cam_confinement what)
 					     CAP_DAC_READ_SEARCH, CAP_SYSLOG};
 	static const cap_value_t java[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN,
 					   CAP_SYS_CHROOT, CAP_SETUID,		CAP_SETGID};
-	bool is_java = what == CAM_CONFINE_JAVA;
-	bool is_opener = what == CAM_CONFINE_OPENER || is_java;
-	const cap_value_t *keep = is_java ? java : opener;
-	int n = is_java	    ? (int)(sizeof(java) / sizeof(java[0]))
-		: is_opener ? (int)(sizeof(opener) / sizeof(opener[0]))
-			    : 0;
+	static const cap_value_t journal[] = {CAP_DAC_READ_SEARCH};
+	bool is_java = what == CAM_CONFINE_JAVA, is_journal = what == CAM_CONFINE_JOURNAL;
+	bool is_opener = what == CAM_CONFINE_OPENER || is_java || is_journal;
+	const cap_value_t *keep = is_java ? java : is_journal ? journal : opener;
+	int n = is_java	     ? (int)(sizeof(java) / sizeof(java[0]))
+		: is_journal ? 1
+		: is_opener  ? (int)(sizeof(opener) / sizeof(opener[0]))
+			     : 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	lower_bounds(keep, n);
@@ -244,9 +249,9 @@ struct landlock_attr {
 	uint64_t fs, net, scoped;
 };
 
-/* Everything the kernel knows is handled; granted is to read below readable_fd, -1: nothing. 0,
+/* Everything the kernel knows is handled; granted is to read below these directories. 0,
  * -EOPNOTSUPP, or why not. */
-static int forbid_files(int readable_fd)
+static int forbid_files(const int *readable_fds, size_t n)
 {
 	static const int fs_bits[] = {13, 14, 15, 15,
 				      16}; /* by version, from 1; then as the last */
@@ -261,13 +266,14 @@ static int forbid_files(int readable_fd)
 	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0u);
 	if (fd < 0)
 		return -errno;
-	struct {
-		uint64_t allowed;
-		int32_t directory; /* the kernel's has no padding behind it */
-	} below = {1u << 2 | 1u << 3 /* read files, list directories */, readable_fd};
-	if (readable_fd >= 0 &&
-	    syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &below, 0u))
-		return -errno;
+	for (size_t i = 0; i < n; i++) {
+		struct {
+			uint64_t allowed;
+			int32_t directory; /* the kernel's has no padding behind it */
+		} below = {1u << 2 | 1u << 3 /* read files, list directories */, readable_fds[i]};
+		if (syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &below, 0u))
+			return -errno;
+	}
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
 
@@ -385,6 +391,26 @@ static const struct rule server_rules[] = {
 	{SCMP_SYS(rt_sigtimedwait)},
 	{SCMP_SYS(clock_nanosleep)},
 	{SCMP_SYS(getrusage)},
+};
+
+/* libsystemd looks into directories, maps files, and waits for changes. */
+static const struct rule journal_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(mmap), {{2, PROT_WRITE | PROT_EXEC, 0}}},
+	{SCMP_SYS(openat), {{2, NOT_TO_READ, 0}}},
+	{SCMP_SYS(getdents64)},
+	{SCMP_SYS(readlinkat)},
+	{SCMP_SYS(newfstatat)},
+	{SCMP_SYS(statx)},
+	{SCMP_SYS(fstatfs)},
+	{SCMP_SYS(lseek)},
+	{SCMP_SYS(fcntl)},
+	{SCMP_SYS(inotify_init1)},
+	{SCMP_SYS(inotify_add_watch)},
+	{SCMP_SYS(inotify_rm_watch)},
+	{SCMP_SYS(rt_sigprocmask)},
+	{SCMP_SYS(clock_nanosleep)},
 };
 
 #define NEW_NAMESPACES                                                                             \
@@ -546,6 +572,10 @@ static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 	case CAM_CONFINE_JAVA:
 		err = allow_and_kill(ctx, java_rules, sizeof(java_rules) / sizeof(java_rules[0]));
 		break;
+	case CAM_CONFINE_JOURNAL:
+		err = allow_and_kill(ctx, journal_rules,
+				     sizeof(journal_rules) / sizeof(journal_rules[0]));
+		break;
 	case CAM_CONFINE_SERVER:
 		err = allow_and_kill(ctx, server_rules,
 				     sizeof(server_rules) / sizeof(server_rules[0]));
@@ -571,7 +601,7 @@ static int filter_calls(enum cam_confinement what)
 	if (syscall(SYS_seccomp, 2u /* is this action available? */, 0u, &kill))
 		return -EOPNOTSUPP;
 	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA ||
-		       what == CAM_CONFINE_SERVER; /* libc may try */
+		       what == CAM_CONFINE_SERVER || what == CAM_CONFINE_JOURNAL; /* libc may try */
 	scmp_filter_ctx ctx = seccomp_init(what == CAM_CONFINE_FETCHER ? SCMP_ACT_ALLOW
 					   : lenient		       ? SCMP_ACT_ERRNO(ENOSYS)
 								       : SCMP_ACT_KILL_PROCESS);
@@ -596,7 +626,7 @@ int cam_confine(enum cam_confinement what)
 	if (!err && what == CAM_CONFINE_FETCHER)
 		err = forbid_writing();
 	else if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
-		err = forbid_files(-1);
+		err = forbid_files(NULL, 0);
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
@@ -611,9 +641,26 @@ int cam_confine_server(int readable_fd)
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err)
-		err = forbid_files(readable_fd);
+		err = forbid_files(&readable_fd, 1);
 	/* Without Landlock it is an ordinary user that can write nothing. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
 	return filter_calls(CAM_CONFINE_SERVER);
+}
+
+int cam_confine_journal(const int *directories, size_t n)
+{
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_AS, JOURNAL_BYTES, JOURNAL_BYTES);
+	if (!err)
+		err = drop_privileges(CAM_CONFINE_JOURNAL);
+	if (!err)
+		err = renew_death_signal();
+	if (!err)
+		err = forbid_files(directories, n);
+	/* Without Landlock it can read other files, and tell nobody but the recorder. */
+	if (err && err != -EOPNOTSUPP)
+		return err;
+	return filter_calls(CAM_CONFINE_JOURNAL);
 }

@@ -53,7 +53,7 @@ struct plan {
 
 const char *cam_helper_role_name(enum cam_helper_role role)
 {
-	static const char *const names[] = {"opener", "symboliser", "sealer", "fetcher"};
+	static const char *const names[] = {"opener", "symboliser", "sealer", "fetcher", "journal"};
 	return (unsigned)role < CAM_HELPER_ROLES ? names[role] : "?";
 }
 

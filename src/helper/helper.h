@@ -23,6 +23,7 @@ enum cam_helper_role {
 	CAM_HELPER_SYMBOLISER, /* no capabilities, no paths, seccomp */
 	CAM_HELPER_SEALER,     /* store only */
 	CAM_HELPER_FETCHER,    /* the network, and a file to write to */
+	CAM_HELPER_JOURNAL,    /* reads systemd's journal, and nothing else */
 	CAM_HELPER_ROLES,
 };
 
@@ -69,7 +70,8 @@ enum cam_confinement {
 			   * no network, no exec */
 	CAM_CONFINE_FETCHER, /* no capabilities; reads files, writes none but descriptors it has; no exec;
 			      * CAM_FETCH_MAX_BYTES a file, 1 GiB of memory, 120 s of CPU */
-	CAM_CONFINE_SERVER, /* through cam_confine_server() alone */
+	CAM_CONFINE_SERVER,  /* through cam_confine_server() alone */
+	CAM_CONFINE_JOURNAL, /* through cam_confine_journal() alone */
 };
 int cam_confine(enum cam_confinement what);
 /*
@@ -78,3 +80,6 @@ int cam_confine(enum cam_confinement what);
  * 448 MiB of memory, stacks of threads included. Answers as above.
  */
 int cam_confine_server(int readable_fd);
+/* For who reads systemd's journal, once that is open: files below these directories, whoever may read them, and no
+ * network, exec or writing. Answers as above. */
+int cam_confine_journal(const int *directories, size_t n);

@@ -35,7 +35,7 @@ class Config(Case):
             "min-free": "10%", "max-pinned": "1G", "max-cpu": "2%", "event": "cpu-clock",
             "source": "perf", "unwind": "fp", "addresses": "yes", "java-maps": "yes", "listen": "127.0.0.1:1", "control": "/c",
             "token": "/t", "behind-tls": "perfcam.example.org", "log": "/var/log/a.log,/var/log/b:klog",
-            "watch": "nginx,redis*",
+            "watch": "nginx,redis*", "journal": "sshd,kube*.service",
         }
         by_file = self.settings("--config", self.conf("".join(f"{k} = {v}\n" for k, v in given.items())))
         by_flag = self.settings("--config", self.conf(""), *(f"--{k}={v}" for k, v in given.items()))
@@ -78,7 +78,7 @@ class Config(Case):
             "addresses": "perhaps", "pid": "1,x", "tree": "perhaps", "user": "no such user",
             "cpu": "3-1", "cgroup": "/a/../b", "keep": "-1h", "max-bytes": "12", "min-free": "0%",
             "max-pinned": "many", "max-cpu": "101%", "listen": "localhost", "behind-tls": "a b",
-            "token": "relative", "allow-run": "perhaps", "log": "relative.log", "watch": "a,,b",
+            "token": "relative", "allow-run": "perhaps", "log": "relative.log", "watch": "a,,b", "journal": "var/log",
         }
         keys = self.settings("--config", self.conf(""))
         self.assertEqual(set(keys), set(wrong) & set(keys), "a key without a wrong value here")

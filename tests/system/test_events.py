@@ -196,6 +196,67 @@ class Events(support.Case):
         self.assertGreaterEqual(untimed["uncertainty_ns"], 10**9)
         self.assertEqual([one["severity"], events[f"[warn] {mark} two"]["severity"]], [3, 4])
 
+    def test_the_journal_is_read(self):
+        """Entries from before the start and live ones, each once over a restart; of units that are wanted; not the kernel's."""
+        mark, place = self.mark("journal"), os.path.join(self.dir, "journal")
+        os.mkdir(place)
+        writer = subprocess.Popen(["/lib/systemd/systemd-journal-remote", "-o", os.path.join(place, "a.journal"), "-"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open("/proc/sys/kernel/random/boot_id") as f:
+            boot = f.read().strip().replace("-", "")
+
+        def write(text, age=0.0, boot=boot, **fields):
+            """One entry, as journalctl -o export has them. When: (CLOCK_MONOTONIC, CLOCK_REALTIME)."""
+            mono, real = time.clock_gettime(time.CLOCK_MONOTONIC) - age, time.time() - age
+            entry = {"__REALTIME_TIMESTAMP": int(real * 1e6), "__MONOTONIC_TIMESTAMP": int(mono * 1e6), "_BOOT_ID": boot,
+                     "_TRANSPORT": "syslog", "PRIORITY": 6, "SYSLOG_IDENTIFIER": "app", "_PID": 77,
+                     "_SYSTEMD_UNIT": "app.service", "MESSAGE": f"{mark} {text}", **fields}
+            writer.stdin.write("".join(f"{k}={v}\n" for k, v in entry.items()).encode() + b"\n")
+            writer.stdin.flush()
+            return mono, real
+
+        write("long before", age=1200)
+        before = write("before password=hunter2", age=30, PRIORITY=3)[0]
+        write("of the kernel", _TRANSPORT="kernel")
+        write("of another unit", _SYSTEMD_UNIT="other.service")
+        self.assertTrue(wait_until(lambda: os.path.exists(os.path.join(place, "a.journal")), 5))
+        r = self.recorder("--journal", f"app,{place}").ready()
+        time.sleep(1)
+
+        def shown():
+            listed = perfcam("events", "--json", "--store", self.store, "--source", "journal", "--match", mark)
+            return {e["text"]: e for e in json.loads(listed.stdout)["events"]}
+
+        self.assertTrue(wait_until(lambda: len(shown()) == 1, 5), shown())
+        told = time.monotonic()
+        live, real = write("live", PRIORITY=4, _SOURCE_REALTIME_TIMESTAMP=int((time.time() - 0.25) * 1e6))
+        foreign = write("of another boot", boot="0" * 31 + "7")[1]
+        self.assertTrue(wait_until(lambda: len(shown()) == 3, 5), shown())
+        note(f"an entry was readable {time.monotonic() - told:.2f} s after it was written")
+        # The reader dies: another goes on where it was.
+        self.assertEqual(r.stop(), 0)
+        between = write("between")[0]
+        r = self.recorder("--journal", f"app*,{place}").ready()
+        self.assertTrue(wait_until(lambda: len(shown()) == 4, 8), shown())
+        helpers = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(r.p.pid)], stdout=subprocess.PIPE, text=True, check=True)
+        [reader] = [line.split()[0] for line in helpers.stdout.splitlines() if "journal" in line]
+        with open(f"/proc/{reader}/status") as f:
+            status = dict(line.split(":\t", 1) for line in f.read().splitlines())
+        self.assertEqual((status["Seccomp"], int(status["CapEff"], 16) & ~4), ("2", 0), "confined; it may read files")
+        self.assertEqual(r.stop(), 0)
+        writer.stdin.close()
+        writer.wait()
+        events = shown()
+        name = f"app[77]: {mark} "
+        self.assertEqual(set(events), {name + t for t in ("before password=[redacted]", "live", "of another boot", "between")})
+        self.assertEqual([events[name + t]["severity"] for t in ("before password=[redacted]", "live", "between")], [3, 4, 6])
+        for text, mono in (("before password=[redacted]", before), ("live", live - 0.25), ("between", between)):
+            self.assertLess(abs(events[name + text]["clock_ns"] / 1e9 - mono), 0.01, text)
+            self.assertLess(events[name + text]["uncertainty_ns"], 2000, text)
+        self.assertLess(abs(events[name + "of another boot"]["time_ns"] / 1e9 - foreign), 0.01)
+        self.assertGreaterEqual(events[name + "of another boot"]["uncertainty_ns"], 10**9)
+        self.assertEqual(len([e for e in Store(self.store).events if mark in e["text"] and e["source"] == "journal"]), 4)
+
     def test_processes_that_are_watched(self):
         """Who was there, who is started, who is forked, and when each ends."""
         program = os.path.join(self.dir, "watched-one")

@@ -86,7 +86,7 @@ static void what_is_wrong_is_said(void **state)
 		"kmsg /x/ capsule",
 		"kmsg /x/ pin 5m before,",
 		"kmgs /x/ pin 5m before",
-		"journal /x/ pin 5m before",
+		"journald /x/ pin 5m before",
 		"a-source-with-a-name-that-is-far-too-long /x/ pin 5m before",
 		"kmsg /x/ run /b 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
 	};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Events of the running recorder, and what is done about them: what recorder_events.c, recorder_logs.c, recorder_journal.c,
+ * recorder_watch.c and recorder_rules.c keep, and what the other parts of the recorder call.
+ *
+ * All on the thread that writes, with each tick; never on the one that drains rings.
+ */
+#pragma once
+#include "daemon/settings.h"
+#include "events/intake.h"
+#include "events/kmsg.h"
+#include "events/log_tail.h"
+#include "events/log_time.h"
+#include "events/process_watch.h"
+#include "helper/helper.h"
+#include "model/raw.h"
+
+struct cam_recorder;
+
+struct cam_recorder_log {
+	struct cam_log_tail *tail;
+	enum cam_log_format format;
+	int source, error; /* of the last look; said once */
+	uint64_t skipped_bytes;
+};
+
+/* The reader of systemd's journal; recorder_journal.c. */
+struct cam_recorder_journal {
+	struct cam_helper helper;
+	int source;
+	uint64_t started_ns; /* when last; 0: never */
+	uint64_t after_ns,
+		last_ns; /* older lines were stored already; the newest one that was taken */
+};
+
+/* How far lines from before the recorder's start go back. */
+#define CAM_EVENTS_BACK_NS (600 * UINT64_C(1000000000))
+
+/* Where events come from; recorder_events.c. */
+struct cam_recorder_events {
+	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
+	size_t n_logs;
+	uint64_t logs_second;
+	struct cam_recorder_journal journal;
+	struct cam_process_watch *watch; /* NULL: nobody is */
+	int watch_source;
+	struct cam_intake *intake;
+	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
+	int kmsg_source;
+	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
+	uint64_t kmsg_second, kmsg_read, kmsg_missed;
+	uint64_t stored, refused;
+};
+
+/* What is done about events; recorder_rules.c. */
+struct cam_recorder_rules {
+	struct cam_acting_rule *v;
+	size_t n;
+	pid_t child; /* a program that a rule has started; 0: none */
+	uint64_t child_until_ns;
+};
+
+/* recorder_logs.c */
+void cam_recorder_open_logs(struct cam_recorder *r);
+void cam_recorder_close_logs(struct cam_recorder *r);
+void cam_recorder_poll_logs(struct cam_recorder *r, uint64_t now_ns);
+
+/* recorder_journal.c */
+void cam_recorder_open_journal(struct cam_recorder *r);
+void cam_recorder_close_journal(struct cam_recorder *r);
+void cam_recorder_poll_journal(struct cam_recorder *r, uint64_t now_ns);
+
+/* recorder_watch.c: processes that are watched. */
+int cam_recorder_open_watch(struct cam_recorder *r);
+/* A process came, went, or became another; only while somebody is watched. */
+void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw);
+
+/* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
+int cam_recorder_open_events(struct cam_recorder *r);
+void cam_recorder_close_events(struct cam_recorder *r);
+/* With each tick: what has happened since the last one. last: nothing will come after it. */
+void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last);
+
+/* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */
+int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h);
+
+/* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
+int cam_recorder_load_rules(struct cam_recorder *r);
+void cam_recorder_close_rules(struct cam_recorder *r);
+/* What it is worth by the rules; then, once it is stored, what they ask for. */
+enum cam_severity cam_recorder_judge(const struct cam_recorder *r, const struct cam_happening *h);
+void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h);
+/* With each tick: pins that have grown, a program that has ended. */
+void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns, bool last);

@@ -21,7 +21,6 @@
 struct at_arguments {
 	struct cam_viewing v;
 	unsigned limit;
-	const char *colour;
 };
 
 static void put_heading(const struct cam_moment *m, struct cam_out *out)
@@ -40,12 +39,12 @@ static void put_heading(const struct cam_moment *m, struct cam_out *out)
 	cam_out_str(out, "\n");
 }
 
-static void put_text(const struct at_arguments *a, const struct cam_moment *m, struct cam_out *out)
+static void put_text(const struct cam_viewing *v, const struct cam_moment *m, struct cam_out *out)
 {
 	struct cam_terminal terminal = {0};
 	struct cam_time_world world = cam_range_world();
-	cam_terminal_ask(a->colour, &terminal);
-	struct cam_text_table_options o = {.columns = a->v.out ? 0 : terminal.columns,
+	cam_terminal_ask(NULL, &terminal);
+	struct cam_text_table_options o = {.columns = v->out ? 0 : terminal.columns,
 					   .zone = cam_range_zone,
 					   .zone_arg = &world};
 	put_heading(m, out);
@@ -150,20 +149,20 @@ static void put_json(const struct cam_moment *m, const struct cam_selection *s, 
 	cam_out_str(out, "\n");
 }
 
+static void put(const struct cam_viewing *v, const void *view, struct cam_out *out)
+{
+	if (v->json)
+		put_json(view, &v->selection, out);
+	else
+		put_text(v, view, out);
+}
+
 static int show(struct at_arguments *a, const struct cam_moment *m)
 {
 	const struct cam_seen *seen = &m->processes.seen;
 	if (!seen->windows && !seen->dead_ns && !seen->unreadable)
 		return cam_viewing_nothing(&a->v, seen);
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	if (a->v.json)
-		put_json(m, &a->v.selection, cam_output_stream(output));
-	else
-		put_text(a, m, cam_output_stream(output));
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(seen);
+	return cam_viewing_write(&a->v, put, m, seen);
 }
 
 int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv)
@@ -182,16 +181,12 @@ int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE(examples),
 		{0},
 	};
-	int n_rest;
-	bool done;
-	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
+	int status;
+	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
-	if (n_rest > 1)
-		return cam_usage("at takes one time, not also '%s'", argv[1]);
-	if (cam_range_is_empty(&a.v.range, n_rest ? argv[0] : NULL))
+	if (cam_range_is_empty(&a.v.range))
 		return cam_usage("at what time? %s", CAM_TIME_TRY);
-	status = cam_viewing_open(&a.v, n_rest ? argv[0] : NULL);
+	status = cam_viewing_open(&a.v);
 	if (status)
 		return status;
 	struct cam_moment_options o = {.weight = a.v.weigh,

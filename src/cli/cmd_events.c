@@ -180,7 +180,10 @@ int cam_cmd_events(const struct cam_verb *verb, int argc, char **argv)
 	struct cam_selection s;
 	const struct cam_filter_options none = {0};
 	struct cam_reading in = {0};
-	status = cam_picking_select_at(&a.range, n_rest ? argv[0] : NULL, &none, &s);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &a.range, NULL);
+	if (status)
+		return status;
+	status = cam_picking_select(&a.range, &none, &s);
 	if (!status)
 		status = read_filters(&a, &match, &o);
 	int read_status = status ? status : cam_reading_open(&a.from, &in);

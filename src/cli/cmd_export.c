@@ -210,8 +210,15 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest != 1)
+	if (n_rest < 1)
 		return cam_usage("export needs one format: " FORMATS);
+	if (n_rest > 2)
+		return cam_usage("export takes a format and one time, window or quoted selection, "
+				 "not also '%s'",
+				 argv[2]);
+	status = cam_picking_argument(n_rest > 1 ? argv[1] : NULL, &a.what.range, &a.what.filters);
+	if (status)
+		return status;
 	if (!strcmp(argv[0], "folded"))
 		return export_folded(&a);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {

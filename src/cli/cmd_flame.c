@@ -24,7 +24,7 @@ struct flame_arguments {
 	struct cam_filter_options filters;
 	struct cam_reshape_options shape;
 	struct cam_flame_look look;
-	const char *out, *weight, *color, *every, *argument;
+	const char *out, *weight, *color, *every;
 	unsigned top;
 	bool json, text, flamechart;
 };
@@ -230,7 +230,7 @@ static int flame(struct flame_arguments *a)
 	int status = check(a, &w), read_status = CAM_EXIT_OK;
 	cam_selection_init(&w.selection);
 	if (!status)
-		status = cam_picking_select_at(&a->range, a->argument, &a->filters, &w.selection);
+		status = cam_picking_select(&a->range, &a->filters, &w.selection);
 	if (!status)
 		read_status = cam_reading_open(&a->from, &w.in);
 	if (!status && (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE)) {
@@ -299,6 +299,6 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("flame takes one time or window, not also '%s'", argv[1]);
-	a.argument = n_rest ? argv[0] : NULL;
-	return flame(&a);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &a.range, &a.filters);
+	return status ? status : flame(&a);
 }

@@ -28,7 +28,7 @@ struct heatmap_arguments {
 	struct cam_reading_options from;
 	struct cam_range_options range;
 	struct cam_filter_options filters;
-	const char *argument, *out, *mode, *step, *scale, *paint, *title, *colour, *theme;
+	const char *out, *mode, *step, *scale, *paint, *title, *colour, *theme;
 	unsigned rows, width;
 	bool json;
 	/* Made of them. */
@@ -238,6 +238,7 @@ static int build_and_draw(struct heatmap_arguments *a, struct cam_reading *in,
 	a->query.progress = &bar.progress;
 	int err = cam_heatmap_build(in->source, s, &a->query, &h);
 	cam_progress_bar_end(&bar);
+	a->query.progress = NULL;
 	if (err)
 		return refuse(a, in, err);
 	struct cam_tracks tracks = {0};
@@ -270,7 +271,7 @@ static int find_paint(struct heatmap_arguments *a)
 static int heatmap(struct heatmap_arguments *a)
 {
 	struct cam_selection s;
-	int status = cam_picking_select_at(&a->range, a->argument, &a->filters, &s);
+	int status = cam_picking_select(&a->range, &a->filters, &s);
 	if (!status)
 		status = find_paint(a);
 	else
@@ -327,8 +328,9 @@ int cam_cmd_heatmap(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("heatmap takes one time or window, not also '%s'", argv[1]);
-	a.argument = n_rest ? argv[0] : NULL;
-	status = find_form(&a);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &a.range, &a.filters);
+	if (!status)
+		status = find_form(&a);
 	if (!status)
 		status = find_look(&a);
 	return status ? status : heatmap(&a);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
-#include "cli/heading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
@@ -16,15 +15,12 @@ struct moments_arguments {
 	unsigned limit;
 };
 
-static int show(const struct moments_arguments *a, const struct cam_why *w)
+static void put(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
+	const struct cam_why *w = view;
 	struct cam_time_world world = cam_range_world();
 	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_out *out = cam_output_stream(output);
-	if (a->v.json) {
+	if (v->json) {
 		struct cam_json j = {out, false};
 		cam_json_open(&j, NULL, '{');
 		cam_json_moments(&j, w, &o);
@@ -33,8 +29,6 @@ static int show(const struct moments_arguments *a, const struct cam_why *w)
 	} else {
 		cam_text_moments_write(w, &o, out);
 	}
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(&w->seen);
 }
 
 int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
@@ -43,6 +37,7 @@ int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
 		"Examples:\n"
 		"  perfcam moments                                of all that is kept\n"
 		"  perfcam moments --last 12h -n 5 --json\n"
+		"  perfcam moments 'last=12h cpu=0-3'\n"
 		"  perfcam moments --comm kubelet                 of one process, against itself";
 	struct moments_arguments a = {0};
 	const struct cam_option options[] = {
@@ -51,14 +46,10 @@ int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE(examples),
 		{0},
 	};
-	int n_rest;
-	bool done;
-	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
+	int status;
+	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
-	if (n_rest)
-		return cam_usage("moments takes no argument: a time is --at, --from or --last");
-	status = cam_viewing_open(&a.v, NULL);
+	status = cam_viewing_open(&a.v);
 	if (status)
 		return status;
 	struct cam_why_options o = {.limit = a.limit ? a.limit : MOMENTS,
@@ -73,7 +64,7 @@ int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_viewing_failed(&a.v, err);
 	if (err)
 		return cam_viewing_close(&a.v, status);
-	status = show(&a, &w);
+	status = cam_viewing_write(&a.v, put, &w, &w.seen);
 	cam_why_free(&w);
 	return cam_viewing_close(&a.v, status);
 }

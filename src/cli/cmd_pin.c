@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/picking.h"
 #include "cli/pinning.h"
 #include "cli/range.h"
 #include "cli/say.h"
@@ -41,8 +42,8 @@ static int list_pins(struct cam_asking *a, bool json)
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
 }
 
-static int pin(struct cam_asking *a, const struct cam_range_options *range, const char *argument,
-	       const char *note, bool json)
+static int pin(struct cam_asking *a, const struct cam_range_options *range, const char *note,
+	       bool json)
 {
 	struct cam_pin p = {0};
 	struct cam_out out;
@@ -54,7 +55,7 @@ static int pin(struct cam_asking *a, const struct cam_range_options *range, cons
 		memcpy(p.note, note, note_bytes);
 	int status = cam_asking_open(a);
 	if (!status)
-		status = cam_range_resolve(range, argument, a->io, &p.from_ns, &p.to_ns);
+		status = cam_range_resolve(range, a->io, &p.from_ns, &p.to_ns);
 	if (!status)
 		status = cam_pinning_change(a, CAM_CONTROL_PIN, &p);
 	if (status)
@@ -86,14 +87,16 @@ int cam_cmd_pin(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("pin takes one argument; '%s' is one too many", argv[1]);
-	const char *argument = n_rest ? argv[0] : NULL;
-	bool list = cam_range_is_empty(&range, argument);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &range, NULL);
+	if (status)
+		return status;
+	bool list = cam_range_is_empty(&range);
 	if (list && note)
 		return cam_usage("--note needs something to pin");
 	struct cam_asking *a = cam_asking_new(&given, &status);
 	if (!a)
 		return status;
-	status = list ? list_pins(a, json) : pin(a, &range, argument, note, json);
+	status = list ? list_pins(a, json) : pin(a, &range, note, json);
 	cam_asking_free(a);
 	return status;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
-#include "cli/heading.h"
 #include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -154,20 +153,26 @@ static void put_json(const struct cam_report *r, struct cam_out *out)
 	cam_out_str(out, "\n");
 }
 
+struct shown {
+	const struct report_arguments *a;
+	const struct cam_report *r;
+};
+
+static void put(const struct cam_viewing *v, const void *view, struct cam_out *out)
+{
+	const struct shown *s = view;
+	struct cam_text_report_options o = {.samples = s->a->samples};
+	if (v->json)
+		put_json(s->r, out);
+	else
+		cam_text_report_write(s->r, &o, out);
+}
+
 static int show(const struct report_arguments *a, const struct cam_report *r)
 {
 	if (!r->all.weight)
 		return cam_viewing_nothing(&a->v, &r->seen);
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_text_report_options o = {.samples = a->samples};
-	if (a->v.json)
-		put_json(r, cam_output_stream(output));
-	else
-		cam_text_report_write(r, &o, cam_output_stream(output));
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(&r->seen);
+	return cam_viewing_write(&a->v, put, &(struct shown){a, r}, &r->seen);
 }
 
 int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
@@ -204,22 +209,16 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE(examples),
 		{0},
 	};
-	int n_rest;
-	bool done;
-	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
+	int status;
+	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
-	if (n_rest > 1)
-		return cam_usage(
-			"report takes one time or window, not also '%s'; for a file use -i",
-			argv[1]);
 	struct cam_reshape shape;
 	struct cam_flame_options unused = {0};
 	status = cam_reshaping_resolve(&a.frames, &shape, &unused);
 	if (!status)
 		status = check(&a);
 	if (!status)
-		status = cam_viewing_open(&a.v, n_rest ? argv[0] : NULL);
+		status = cam_viewing_open(&a.v);
 	if (status) {
 		cam_reshape_free(&shape);
 		return status;

@@ -8,6 +8,7 @@
  */
 #include "base/json.h"
 #include "cli/asking.h"
+#include "cli/picking.h"
 #include "cli/place.h"
 #include "cli/range.h"
 #include "cli/say.h"
@@ -324,13 +325,13 @@ static int open_debuginfod(struct job *j, const char *urls, struct cam_librarian
 	return CAM_EXIT_OK;
 }
 
-static int run(struct job *j, const struct cam_range_options *range, const char *argument,
+static int run(struct job *j, const struct cam_range_options *range,
 	       const struct cam_librarian_options *where)
 {
 	int status = cam_asking_open(j->a);
-	j->by_time = !cam_range_is_empty(range, argument);
+	j->by_time = !cam_range_is_empty(range);
 	if (!status && j->by_time)
-		status = cam_range_resolve(range, argument, j->a->io, &j->from_ns, &j->to_ns);
+		status = cam_range_resolve(range, j->a->io, &j->from_ns, &j->to_ns);
 	if (status)
 		return status;
 	int err = choose(j);
@@ -371,6 +372,9 @@ int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("resymbolise takes one argument; '%s' is one too many", argv[1]);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &range, NULL);
+	if (status)
+		return status;
 	struct cam_out out;
 	struct cam_json j = {&out, false};
 	struct job job = {.out = &out, .json = json ? &j : NULL, .dry_run = dry_run};
@@ -380,7 +384,7 @@ int cam_cmd_resymbolise(const struct cam_verb *verb, int argc, char **argv)
 	cam_out_to_fd(&out, STDOUT_FILENO);
 	status = open_debuginfod(&job, urls, &where);
 	if (!status)
-		status = run(&job, &range, n_rest ? argv[0] : NULL, &where);
+		status = run(&job, &range, &where);
 	cam_librarian_free(job.librarian);
 	cam_debuginfod_free(job.debuginfod);
 	free(job.names);

@@ -71,9 +71,10 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("script takes one time or window, not also '%s'", argv[1]);
-	a.what.argument = n_rest ? argv[0] : NULL;
 	struct cam_perf_script_options o;
-	status = parse_fields(&a, &o);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &a.what.range, &a.what.filters);
+	if (!status)
+		status = parse_fields(&a, &o);
 	if (status)
 		return status;
 	struct cam_exporting x;

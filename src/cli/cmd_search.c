@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
-#include "cli/heading.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
@@ -8,8 +7,6 @@
 #include "render/json_table.h"
 #include "render/label.h"
 #include "render/text_search.h"
-
-#include <errno.h>
 
 #define MOMENTS 20u
 
@@ -61,18 +58,12 @@ static void put_json(const struct cam_search *s, struct cam_out *out)
 	cam_out_str(out, "\n");
 }
 
-static int show(const struct search_arguments *a, const char *pattern, const struct cam_search *s)
+static void put(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
-	if (!s->n_moments && !a->v.json)
-		return cam_failed("%s: nothing that matches '%s' ran in the selection",
-				  a->v.in.name, pattern);
+	const struct cam_search *s = view;
 	struct cam_time_world world = cam_range_world();
 	struct cam_text_table_options o = {.zone = cam_range_zone, .zone_arg = &world};
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_out *out = cam_output_stream(output);
-	if (a->v.json) {
+	if (v->json) {
 		put_json(s, out);
 	} else {
 		cam_text_search_write(s, &o, out);
@@ -80,8 +71,6 @@ static int show(const struct search_arguments *a, const char *pattern, const str
 			       (unsigned long long)s->seen.samples, (unsigned long long)s->seconds);
 		cam_label_notes(out, "", s->notes);
 	}
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(&s->seen);
 }
 
 int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
@@ -103,10 +92,13 @@ int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
 	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest != 1)
-		return cam_usage("search takes one expression; a time is --at, --from or --last");
+	if (n_rest < 1 || n_rest > 2)
+		return cam_usage("search takes one expression, and where to look: a time, a window "
+				 "or a quoted selection");
 	char why[200];
-	status = cam_viewing_open(&a.v, NULL);
+	status = cam_picking_argument(n_rest > 1 ? argv[1] : NULL, &a.v.range, &a.v.filters);
+	if (!status)
+		status = cam_viewing_open(&a.v);
 	if (status)
 		return status;
 	if (cam_selection_add(&a.v.selection, CAM_FILTER_MATCH, cam_text_of(argv[0]), why,
@@ -117,14 +109,13 @@ int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
 	struct cam_search s;
 	int err = cam_search_build(a.v.in.source, &a.v.selection, &o, &s);
 	cam_progress_bar_end(&a.v.bar);
-	if (err == -EDOM)
-		status = cam_failed("%s: its samples have no times: folded stacks have none",
-				    a.v.in.name);
-	else if (err)
-		status = cam_viewing_failed(&a.v, err);
 	if (err)
-		return cam_viewing_close(&a.v, status);
-	status = show(&a, argv[0], &s);
+		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));
+	if (!s.n_moments && !a.v.json)
+		status = cam_failed("%s: nothing that matches '%s' ran in the selection",
+				    a.v.in.name, argv[0]);
+	else
+		status = cam_viewing_write(&a.v, put, &s, &s.seen);
 	cam_search_free(&s);
 	return cam_viewing_close(&a.v, status);
 }

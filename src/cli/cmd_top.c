@@ -135,10 +135,10 @@ static int show(struct top_arguments *a, const struct cam_table *t)
 }
 
 /* One table of what is there now. */
-static int once(struct top_arguments *a, const char *argument, bool following)
+static int once(struct top_arguments *a, bool following)
 {
 	struct cam_table t;
-	int status = cam_viewing_open(&a->v, argument);
+	int status = cam_viewing_open(&a->v);
 	if (status)
 		return status;
 	a->table.weight = a->v.weigh;
@@ -168,14 +168,14 @@ static int follow(struct top_arguments *a)
 	if (a->v.from.file || a->v.out)
 		return cam_usage(
 			"--follow looks at a store that is being recorded, on standard output");
-	if (cam_range_is_empty(&a->v.range, NULL))
+	if (cam_range_is_empty(&a->v.range))
 		a->v.range.last = FOLLOW;
 	for (unsigned i = 0; status == CAM_EXIT_OK && (!a->times || i < a->times); i++) {
 		struct timespec pause = {(time_t)(a->every_ns / CAM_NS_PER_SEC),
 					 (long)(a->every_ns % CAM_NS_PER_SEC)};
 		if (i)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		status = once(a, NULL, true);
+		status = once(a, true);
 		if (!a->terminal.is && !a->v.json && !status)
 			printf("\n");
 		fflush(stdout);
@@ -229,18 +229,13 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE(examples),
 		{0},
 	};
-	int n_rest;
-	bool done;
-	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
+	int status;
+	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
-	if (n_rest > 1)
-		return cam_usage("top takes one time or window, not also '%s'; for a file use -i",
-				 argv[1]);
 	status = check(&a);
 	if (status)
 		return status;
-	if (a.follow && n_rest)
-		return cam_usage("--follow looks at now, not at '%s'", argv[0]);
-	return a.follow ? follow(&a) : once(&a, n_rest ? argv[0] : NULL, false);
+	if (a.follow && a.v.range.bare)
+		return cam_usage("--follow looks at now, not at '%s'", a.v.range.bare);
+	return a.follow ? follow(&a) : once(&a, false);
 }

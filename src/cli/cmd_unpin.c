@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/picking.h"
 #include "cli/pinning.h"
 #include "cli/range.h"
 #include "cli/say.h"
@@ -54,13 +55,12 @@ static int release(struct cam_asking *a, const struct matching *m, bool json)
 	return err ? cam_failed("standard output: %s", cam_errno_words(err)) : status;
 }
 
-static int unpin(struct cam_asking *a, const struct cam_range_options *range, const char *argument,
-		 bool json)
+static int unpin(struct cam_asking *a, const struct cam_range_options *range, bool json)
 {
 	struct matching m = {0};
 	int status = cam_asking_open(a);
 	if (!status)
-		status = cam_range_resolve(range, argument, a->io, &m.from_ns, &m.to_ns);
+		status = cam_range_resolve(range, a->io, &m.from_ns, &m.to_ns);
 	if (status)
 		return status;
 	int err = cam_store_pins(a->io, keep_matching, &m);
@@ -92,15 +92,17 @@ int cam_cmd_unpin(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest > 1)
 		return cam_usage("unpin takes one argument; '%s' is one too many", argv[1]);
-	const char *argument = n_rest ? argv[0] : NULL;
-	if (cam_range_is_empty(&range, argument))
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &range, NULL);
+	if (status)
+		return status;
+	if (cam_range_is_empty(&range))
 		return cam_usage(
 			"unpin what? every pin that touches it is released: --at 03:14:07, "
 			"--last 10m, a window's name");
 	struct cam_asking *a = cam_asking_new(&given, &status);
 	if (!a)
 		return status;
-	status = unpin(a, &range, argument, json);
+	status = unpin(a, &range, json);
 	cam_asking_free(a);
 	return status;
 }

@@ -24,10 +24,10 @@ struct why_arguments {
 };
 
 /* What finds the same data again, for the commands: only what a shell takes as it is. */
-static void say_where(const struct why_arguments *a, char *room, size_t bytes)
+static void say_where(const struct cam_viewing *v, char *room, size_t bytes)
 {
-	const char *option = a->v.from.file ? "-i" : "--store";
-	const char *path = a->v.from.file ? a->v.from.file : a->v.from.store;
+	const char *option = v->from.file ? "-i" : "--store";
+	const char *path = v->from.file ? v->from.file : v->from.store;
 	room[0] = 0;
 	if (path && strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				 "/._-+:@%=,") == strlen(path))
@@ -47,18 +47,15 @@ static void put_heading(const struct cam_why *w, struct cam_out *out)
 	cam_out_str(out, "\n");
 }
 
-static int show(const struct why_arguments *a, const struct cam_why *w)
+static void put_why(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
+	const struct cam_why *w = view;
 	char where[1200];
 	struct cam_time_world world = cam_range_world();
 	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
-	say_where(a, where, sizeof(where));
+	say_where(v, where, sizeof(where));
 	o.where = cam_text_of(where);
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_out *out = cam_output_stream(output);
-	if (a->v.json) {
+	if (v->json) {
 		struct cam_json j = {out, false};
 		cam_json_open(&j, NULL, '{');
 		cam_json_why(&j, w, &o);
@@ -68,8 +65,6 @@ static int show(const struct why_arguments *a, const struct cam_why *w)
 		put_heading(w, out);
 		cam_text_why_write(w, &o, out);
 	}
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(&w->seen);
 }
 
 /* --baseline: "auto", or a selection in words. */
@@ -96,9 +91,6 @@ static int say_error(const struct why_arguments *a, int err)
 {
 	if (err == -ENODATA)
 		return cam_failed("%s: nothing was recorded then; see perfcam ls", a->v.in.name);
-	if (err == -EDOM)
-		return cam_failed("%s: its samples have no times: folded stacks have none",
-				  a->v.in.name);
 	if (err == -E2BIG)
 		return cam_failed("%s: that is too long to explain: choose at most 10 minutes",
 				  a->v.in.name);
@@ -119,18 +111,15 @@ static int answer(struct why_arguments *a)
 	cam_progress_bar_end(&a->v.bar);
 	if (err)
 		return say_error(a, err);
-	status = show(a, &w);
+	status = cam_viewing_write(&a->v, put_why, &w, &w.seen);
 	cam_why_free(&w);
 	return status;
 }
 
-static int show_recurrence(const struct why_arguments *a, const struct cam_recurrence *r)
+static void put_recurrence(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
-	struct cam_output *output = cam_output_open(a->v.out);
-	if (!output)
-		return CAM_EXIT_FAILED;
-	struct cam_out *out = cam_output_stream(output);
-	if (a->v.json) {
+	const struct cam_recurrence *r = view;
+	if (v->json) {
 		struct cam_json j = {out, false};
 		cam_json_open(&j, NULL, '{');
 		cam_json_recurrence(&j, r);
@@ -139,8 +128,6 @@ static int show_recurrence(const struct why_arguments *a, const struct cam_recur
 	} else {
 		cam_text_recurrence_write(r, out);
 	}
-	int status = cam_output_commit(output);
-	return status ? status : cam_heading_judge(&r->seen);
 }
 
 /* --event-match: all events of a kind at once. */
@@ -161,7 +148,7 @@ static int answer_recurrence(struct why_arguments *a)
 	cam_select_expressions_free(&match);
 	if (err)
 		return say_error(a, err);
-	int status = r.events ? show_recurrence(a, &r)
+	int status = r.events ? cam_viewing_write(&a->v, put_recurrence, &r, &r.seen)
 			      : cam_failed("%s: no event matches '%s'; see perfcam events",
 					   a->v.in.name, a->match);
 	cam_recurrence_free(&r);
@@ -176,6 +163,7 @@ int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 		"  perfcam why ev-3f9a01c2d4e5                    around an event\n"
 		"  perfcam why --event-match 'Tx timeout' --last 12h    what comes before all of them\n"
 		"  perfcam why -90s --around 10s --json\n"
+		"  perfcam why 'from=03:14 to=03:15 cgroup=/system.slice'\n"
 		"  perfcam why 03:14:07 --baseline 'from=02:00 to=03:00'";
 	struct why_arguments a = {0};
 	const struct cam_option options[] = {
@@ -188,26 +176,15 @@ int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE(examples),
 		{0},
 	};
-	int n_rest;
-	bool done;
-	int status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
-	if (done)
+	int status;
+	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
-	const char *argument = n_rest ? argv[0] : NULL;
-	if (n_rest > 1)
-		return cam_usage("why takes one time or event, not also '%s'", argv[1]);
-	if (argument && !strncmp(argument, "ev-", 3)) {
-		if (a.v.range.event)
-			return cam_usage("why takes one event, not also '%s'", argument);
-		a.v.range.event = argument + 3;
-		argument = NULL;
-	}
-	if (a.match && (argument || a.v.range.at || a.v.range.event))
+	if (a.match && (a.v.range.bare || a.v.range.at || a.v.range.event))
 		return cam_usage(
 			"--event-match looks at all such events: --last or --from says of when");
-	if (!a.match && cam_range_is_empty(&a.v.range, argument))
+	if (!a.match && cam_range_is_empty(&a.v.range))
 		return cam_usage("why what? a time or an event: %s", CAM_TIME_TRY);
-	status = cam_viewing_open(&a.v, argument);
+	status = cam_viewing_open(&a.v);
 	if (status)
 		return status;
 	status = a.match ? answer_recurrence(&a) : answer(&a);

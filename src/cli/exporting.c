@@ -75,7 +75,7 @@ int cam_exporting_open(const struct cam_exporting_options *o, const char *events
 	*x = (struct cam_exporting){.out_name = o->out ? o->out : "standard output"};
 	if (events)
 		filters.event_type = (struct cam_option_list){.values = {events}, .n = 1};
-	int status = cam_picking_select_at(&o->range, o->argument, &filters, &x->selection);
+	int status = cam_picking_select(&o->range, &filters, &x->selection);
 	x->selection.with_idle = !filters.no_idle;
 	if (!status)
 		status = x->read_status = cam_reading_open(&from, &x->in);

@@ -11,7 +11,6 @@
 #include "query/row_pick.h"
 
 struct cam_exporting_options {
-	const char *argument; /* a time, or a window's name; NULL: none */
 	struct cam_reading_options from;
 	struct cam_range_options range;
 	struct cam_filter_options filters;

@@ -146,6 +146,30 @@ static int store_value(const struct cam_option *o, const char *value)
 	return cam_usage("--%s cannot be used here", o->name);
 }
 
+/* Whether a value is there already, of which only one is taken. */
+static bool is_given(const struct cam_option *o)
+{
+	return o->kind == CAM_OPTION_TEXT && *(const char **)o->where;
+}
+
+int cam_options_set(const struct cam_option *options, const char *whole, const char *name,
+		    const char *value)
+{
+	for (const struct cam_option *o = options; o->name; o++) {
+		if (strcmp(o->name, name) != 0)
+			continue;
+		if (is_given(o))
+			return cam_usage("'%s': %s is given twice", whole, name);
+		if (o->kind != CAM_OPTION_FLAG)
+			return store_value(o, value);
+		if (*value && strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+			return cam_usage("'%s': %s takes no value (or 1, 0)", whole, name);
+		*(bool *)o->where = strcmp(value, "0") != 0;
+		return 0;
+	}
+	return cam_usage("'%s': %s cannot be said here; see --help", whole, name);
+}
+
 static bool takes_value(const struct cam_option *o)
 {
 	return o->kind == CAM_OPTION_TEXT || o->kind == CAM_OPTION_COUNT ||

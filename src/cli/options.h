@@ -59,3 +59,9 @@ bool cam_options_is_near(const char *typed, const char *meant);
  */
 int cam_options_parse(const struct cam_verb *verb, const struct cam_option *options, int argc,
 		      char **argv, int *n_rest, bool *done);
+/*
+ * One option by its name, as a word of an argument says it; a flag's value is empty, 1 or 0. An exit status, after
+ * an error was said that begins with the whole argument.
+ */
+int cam_options_set(const struct cam_option *options, const char *whole, const char *name,
+		    const char *value);

@@ -67,20 +67,28 @@ static void identify(void *arg, const struct cam_import_clue *clue, struct cam_n
 		identify_kernel(arg, clue, m);
 }
 
+/* One file that is read, and who is told where. */
+struct place {
+	int fd;
+	struct cam_progress_bar *bar;
+};
+
 static ssize_t read_fd_at(void *arg, void *room, size_t n, uint64_t at)
 {
-	const int *fd = arg;
+	const struct place *p = arg;
 	ssize_t got;
 	do
-		got = pread(*fd, room, n, (off_t)at);
+		got = pread(p->fd, room, n, (off_t)at);
 	while (got < 0 && errno == EINTR);
+	cam_progress_bar_at(p->bar, at);
 	return got < 0 ? -errno : got;
 }
 
-static int read_fd(int fd, uint64_t bytes, struct cam_sink *sink,
+static int read_fd(int fd, struct cam_progress_bar *bar, uint64_t bytes, struct cam_sink *sink,
 		   const struct cam_import_options *o, struct cam_import_stats *st)
 {
-	const struct cam_perf_file file = {&fd, read_fd_at, bytes};
+	struct place place = {fd, bar};
+	const struct cam_perf_file file = {&place, read_fd_at, bytes};
 	return cam_perf_data_read_files(&file, 1, sink, o, st);
 }
 
@@ -101,9 +109,10 @@ static int spool(struct cam_input *in, struct cam_file *to, uint64_t *bytes)
 	return in->state == CAM_INPUT_UNREADABLE ? in->error : 0;
 }
 
-static int read_spooled(struct cam_input *in, struct cam_sink *sink,
+static int read_spooled(const struct cam_opened *from, struct cam_sink *sink,
 			const struct cam_import_options *o, struct cam_import_stats *st)
 {
+	struct cam_input *in = from->in;
 	struct cam_file *file;
 	uint64_t bytes;
 	*st = (struct cam_import_stats){0};
@@ -113,7 +122,7 @@ static int read_spooled(struct cam_input *in, struct cam_sink *sink,
 	err = spool(in, file, &bytes);
 	st->end = in->state;
 	if (!err)
-		err = read_fd(cam_file_fd(file), bytes, sink, o, st);
+		err = read_fd(cam_file_fd(file), from->bar, bytes, sink, o, st);
 	if (in->state != CAM_INPUT_WHOLE)
 		st->end = in->state;
 	file->ops->close(file);
@@ -132,44 +141,47 @@ bool cam_perf_reading_is_directory(int fd)
 }
 
 /* data, data.0, data.1, …: the header's, and one a thread. */
-static int read_directory(int dir, int head, struct cam_sink *sink,
+static int read_directory(int dir, const struct cam_opened *from, struct cam_sink *sink,
 			  const struct cam_import_options *o, struct cam_import_stats *st)
 {
 	struct cam_perf_file files[MAX_THREADS + 1];
-	int fds[MAX_THREADS + 1];
+	struct place places[MAX_THREADS + 1];
 	size_t n = 0;
 	char name[32] = "data";
 	struct stat about;
-	for (fds[0] = dup(head); n <= MAX_THREADS && fds[n] >= 0;) {
-		if (fstat(fds[n], &about) || !S_ISREG(about.st_mode)) {
-			close(fds[n]);
+	int fd = dup(from->fd);
+	while (n <= MAX_THREADS && fd >= 0) {
+		if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
+			close(fd);
 			break;
 		}
-		files[n] = (struct cam_perf_file){&fds[n], read_fd_at, (uint64_t)about.st_size};
+		places[n] = (struct place){fd, from->bar};
+		files[n] = (struct cam_perf_file){&places[n], read_fd_at, (uint64_t)about.st_size};
 		snprintf(name, sizeof(name), "data.%zu", n++);
-		if (n <= MAX_THREADS)
-			fds[n] = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		fd = n <= MAX_THREADS
+			     ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+			     : -1;
 	}
 	int err = n ? cam_perf_data_read_files(files, n, sink, o, st) : -EBADF;
 	while (n)
-		close(fds[--n]);
+		close(places[--n].fd);
 	return err;
 }
 
-static int read_input(const char *path, int fd, struct cam_input *in, struct cam_sink *sink,
+static int read_input(const struct cam_opened *from, struct cam_sink *sink,
 		      const struct cam_import_options *o, struct cam_import_stats *st)
 {
 	struct stat about;
-	bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-	int err = cam_perf_data_read(in, sink, o, st);
+	bool regular = fstat(from->fd, &about) == 0 && S_ISREG(about.st_mode);
+	int err = cam_perf_data_read(from->in, sink, o, st);
 	if (err != -ESPIPE)
 		return err;
-	int dir CAM_AUTOCLOSE = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	int dir CAM_AUTOCLOSE = open(from->path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	if (dir >= 0)
-		return read_directory(dir, fd, sink, o, st);
-	if (regular && in->wrap == CAM_INPUT_PLAIN)
-		return read_fd(fd, (uint64_t)about.st_size, sink, o, st);
-	return read_spooled(in, sink, o, st);
+		return read_directory(dir, from, sink, o, st);
+	if (regular && from->in->wrap == CAM_INPUT_PLAIN)
+		return read_fd(from->fd, from->bar, (uint64_t)about.st_size, sink, o, st);
+	return read_spooled(from, sink, o, st);
 }
 
 /* What is known of the time beside the file's own clock. */
@@ -199,9 +211,9 @@ static void set_times(const char *path, int fd, const struct cam_told *told,
 	o->began_uncertain_ns = 2 * CAM_NS_PER_SEC;
 }
 
-int cam_perf_reading_import(const char *path, int fd, struct cam_input *in,
-			    const struct cam_told *told, struct cam_sink *sink,
-			    struct cam_import_options *o, struct cam_import_stats *st)
+int cam_perf_reading_import(const struct cam_opened *from, const struct cam_told *told,
+			    struct cam_sink *sink, struct cam_import_options *o,
+			    struct cam_import_stats *st)
 {
 	const struct cam_librarian_options where = {
 		.symfs = told->symfs, .kallsyms = told->kallsyms, .vmlinux = told->vmlinux};
@@ -209,12 +221,12 @@ int cam_perf_reading_import(const char *path, int fd, struct cam_input *in,
 	int err = cam_librarian_new(&where, &l);
 	if (err)
 		return err;
-	set_times(path, fd, told, o);
+	set_times(from->path, from->fd, told, o);
 	struct finder f = {.written_ns = o->written_ns};
 	o->namer = cam_librarian_namer(l);
 	o->identify = identify;
 	o->identify_arg = &f;
-	err = read_input(path, fd, in, sink, o, st);
+	err = read_input(from, sink, o, st);
 	cam_librarian_free(l);
 	return err;
 }

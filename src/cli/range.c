@@ -41,19 +41,18 @@ int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
 	return CAM_EXIT_OK;
 }
 
-bool cam_range_is_empty(const struct cam_range_options *o, const char *argument)
+bool cam_range_is_empty(const struct cam_range_options *o)
 {
-	return !argument && !o->at && !o->around && !o->from && !o->to && !o->last && !o->event;
+	return !o->bare && !o->at && !o->around && !o->from && !o->to && !o->last && !o->event;
 }
 
-int cam_range_set(const struct cam_range_options *o, const char *argument, struct cam_when *when)
+int cam_range_set(const struct cam_range_options *o, struct cam_when *when)
 {
-	bool window = argument && cam_text_ends(cam_text_of(argument), CAM_TEXT(".pcw"));
 	const struct {
 		const char *text;
 		enum cam_when_key key;
 	} given[] = {
-		{argument, window ? CAM_WHEN_WINDOW : CAM_WHEN_AT},
+		{o->bare, cam_selection_bare(cam_text_of(o->bare ? o->bare : ""))},
 		{o->at, CAM_WHEN_AT},
 		{o->around, CAM_WHEN_AROUND},
 		{o->from, CAM_WHEN_FROM},
@@ -65,7 +64,7 @@ int cam_range_set(const struct cam_range_options *o, const char *argument, struc
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		if (given[i].text &&
 		    cam_when_set(when, given[i].key, cam_text_of(given[i].text), why, sizeof(why)))
-			return given[i].text == argument
+			return given[i].text == o->bare
 				       ? cam_usage("%s", why)
 				       : cam_usage("--%s: %s", cam_when_name(given[i].key), why);
 	}
@@ -87,13 +86,13 @@ static int settle(const struct cam_when *when, struct cam_io *io, int64_t *from_
 	return err ? cam_failed("%s", why) : CAM_EXIT_OK;
 }
 
-int cam_range_resolve(const struct cam_range_options *o, const char *argument, struct cam_io *io,
-		      int64_t *from_ns, int64_t *to_ns)
+int cam_range_resolve(const struct cam_range_options *o, struct cam_io *io, int64_t *from_ns,
+		      int64_t *to_ns)
 {
-	if (cam_range_is_empty(o, argument))
+	if (cam_range_is_empty(o))
 		return cam_usage("which time? try --last 10m, --at 03:14:07 or a window's name");
 	struct cam_when when = {.world = cam_range_world()};
-	int status = cam_range_set(o, argument, &when);
+	int status = cam_range_set(o, &when);
 	if (!status)
 		status = settle(&when, io, from_ns, to_ns);
 	cam_when_free(&when);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A stretch of time as a verb's options say it: --at T [--around 5s], --from T [--to T], --last 10m,
- * --event ID [--around 5s], or one argument: a time (as --at), or the name of a window. What they mean is
- * query/when.h's.
+ * --event ID [--around 5s], or one argument (picking.h). What they mean is query/when.h's.
  */
 #pragma once
 #include "cli/options.h"
-#include "query/when.h"
+#include "query/select.h"
 #include "store/io.h"
 
 struct cam_range_options {
+	const char *bare; /* a time, a window's name or an event's, as an argument */
 	const char *at, *around, *from, *to, *last, *event;
 };
 
@@ -31,10 +31,10 @@ int32_t cam_range_zone(void *arg, int64_t sec);
 /* Says what is wrong: an exit status. */
 int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns);
 
-/* Nothing was given: neither an option nor an argument. */
-bool cam_range_is_empty(const struct cam_range_options *o, const char *argument);
+/* Nothing was given. */
+bool cam_range_is_empty(const struct cam_range_options *o);
 /* Into the times of a selection, whose world is set. An exit status, after saying what is wrong. */
-int cam_range_set(const struct cam_range_options *o, const char *argument, struct cam_when *when);
+int cam_range_set(const struct cam_range_options *o, struct cam_when *when);
 /* Half-open. An exit status. io: the store whose windows are asked, where that is needed. */
-int cam_range_resolve(const struct cam_range_options *o, const char *argument, struct cam_io *io,
-		      int64_t *from_ns, int64_t *to_ns);
+int cam_range_resolve(const struct cam_range_options *o, struct cam_io *io, int64_t *from_ns,
+		      int64_t *to_ns);

@@ -160,7 +160,7 @@ int cam_reading_list(const char *folder, char ***names, size_t *n)
 }
 
 /* The part after the format is known: the file into the sink, and what there is to say. */
-static int import_text(const char *path, int fd, struct cam_input *in, enum cam_format format,
+static int import_text(const struct cam_opened *from, enum cam_format format,
 		       struct cam_collect *collect, const struct cam_wanted *want,
 		       const struct cam_told *told)
 {
@@ -169,13 +169,15 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 	struct cam_sink *sink = cam_collect_sink(collect);
 	int err;
 	if (format == CAM_FORMAT_PERF_DATA)
-		err = cam_perf_reading_import(path, fd, in, told, sink, &o, &st);
+		err = cam_perf_reading_import(from, told, sink, &o, &st);
 	else {
 		o.began_ns = told->began_ns;
-		err = reader_of(format)(in, sink, &o, &st);
+		err = reader_of(format)(from->in, sink, &o, &st);
 	}
 	if (!err)
 		err = cam_collect_finish(collect);
+	cam_progress_bar_end(from->bar);
+	const char *path = from->path;
 	char why[512] = "";
 	cam_import_explain(&st, why, sizeof(why));
 	if (err)
@@ -187,11 +189,12 @@ static int import_text(const char *path, int fd, struct cam_input *in, enum cam_
 	return CAM_EXIT_OK;
 }
 
-static int import_input(const char *path, int fd, struct cam_input *in, struct cam_journal *to,
-			uint64_t window_ns, const struct cam_wanted *want,
-			const struct cam_told *told, struct cam_imported *done)
+static int import_input(const struct cam_opened *from, struct cam_journal *to, uint64_t window_ns,
+			const struct cam_wanted *want, const struct cam_told *told,
+			struct cam_imported *done)
 {
-	enum cam_format format = cam_detect(cam_input_peek(in));
+	const char *path = from->path;
+	enum cam_format format = cam_detect(cam_input_peek(from->in));
 	if (!reader_of(format) && format != CAM_FORMAT_PERF_DATA)
 		return say_unknown(path, format);
 	struct cam_collect_options o = {
@@ -206,7 +209,7 @@ static int import_input(const char *path, int fd, struct cam_input *in, struct c
 	int err = cam_collect_new(to, &o, &collect);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_text(path, fd, in, format, collect, want, told);
+	int status = import_text(from, format, collect, want, told);
 	struct cam_collect_stats st = cam_collect_stats(collect);
 	done->samples = st.samples;
 	done->windows = st.windows;
@@ -214,15 +217,37 @@ static int import_input(const char *path, int fd, struct cam_input *in, struct c
 	return status;
 }
 
+/* A descriptor read from its beginning to its end, and who is told how far. */
+struct stream {
+	int fd;
+	uint64_t at;
+	struct cam_progress_bar bar;
+};
+
+static ssize_t read_stream(void *arg, void *room, size_t n)
+{
+	struct stream *s = arg;
+	ssize_t got;
+	do
+		got = read(s->fd, room, n);
+	while (got < 0 && errno == EINTR);
+	s->at += got > 0 ? (uint64_t)got : 0;
+	cam_progress_bar_at(&s->bar, s->at);
+	return got < 0 ? -errno : got;
+}
+
 static int import_fd(const char *path, int fd, struct cam_journal *to, uint64_t window_ns,
 		     const struct cam_wanted *want, const struct cam_told *told,
 		     struct cam_imported *done)
 {
+	struct stream stream = {.fd = fd};
 	struct cam_input *in;
-	int err = cam_input_open_fd(&in, fd, NULL);
+	cam_progress_bar_read(&stream.bar, fd, path);
+	int err = cam_input_open_fn(&in, read_stream, &stream, NULL);
 	if (err)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
-	int status = import_input(path, fd, in, to, window_ns, want, told, done);
+	const struct cam_opened from = {path, fd, in, &stream.bar};
+	int status = import_input(&from, to, window_ns, want, told, done);
 	cam_input_close(in);
 	return status;
 }

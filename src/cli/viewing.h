@@ -34,12 +34,22 @@ struct cam_viewing {
 // clang-format on
 
 /*
- * Reads what was asked for and opens it. argument: a time or a window's name, or NULL. OK: to be
- * closed. Other exit statuses: said, and nothing is open.
+ * The command line, whose only argument is a selection (picking.h). False: *status is the answer, and all that is to
+ * be said was said.
  */
-int cam_viewing_open(struct cam_viewing *v, const char *argument);
+bool cam_viewing_parse(struct cam_viewing *v, const struct cam_verb *verb,
+		       const struct cam_option *options, int argc, char **argv, int *status);
+/*
+ * Reads what was asked for and opens it. OK: to be closed. Other exit statuses: said, and nothing is
+ * open.
+ */
+int cam_viewing_open(struct cam_viewing *v);
 /* Closes; the worse of a verb's status and of what reading had to say. */
 int cam_viewing_close(struct cam_viewing *v, int status);
+/* The view as text or JSON, whatever put makes of it, to where -o says: an exit status, also of what is missing. */
+typedef void cam_viewing_put_fn(const struct cam_viewing *v, const void *view, struct cam_out *out);
+int cam_viewing_write(const struct cam_viewing *v, cam_viewing_put_fn *put, const void *view,
+		      const struct cam_seen *seen);
 /* Says that there are no samples, and why: an exit status. */
 int cam_viewing_nothing(const struct cam_viewing *v, const struct cam_seen *seen);
 /* An error of a query: an exit status. */

@@ -124,10 +124,20 @@ int cam_selection_set(struct cam_selection *s, struct cam_text key, struct cam_t
 		      char *why, size_t why_bytes);
 /*
  * A whole selection in words: "--at 03:14:07 --around 5s --comm 'my server'", also without the dashes
- * and with = ("last=10m pid=12"). One word that is no key is a time, or a window's name (X.pcw). Quotes
- * and backslashes as a shell has them. Errors as above; `why` begins with the key.
+ * and with = ("last=10m pid=12"). A word that is no key is a time, a window's name (X.pcw) or an event's
+ * (ev-…). Quotes and backslashes as a shell has them. Errors as above; `why` begins with the key.
  */
 int cam_selection_read(struct cam_selection *s, struct cam_text words, char *why, size_t why_bytes);
+/*
+ * The same pairs, one by one, for whoever keeps them elsewhere; key is empty for a word that is none, and both are
+ * good until fn returns. An answer other than 0 ends it and is returned.
+ */
+typedef int cam_selection_word_fn(void *arg, struct cam_text key, struct cam_text value, char *why,
+				  size_t why_bytes);
+int cam_selection_words(struct cam_text words, cam_selection_word_fn *fn, void *arg, char *why,
+			size_t why_bytes);
+/* Which key a word without one is for: window, event or at. */
+enum cam_when_key cam_selection_bare(struct cam_text word);
 /* Whether what was set goes together; to be called when all is set. -EINVAL, and why. */
 int cam_selection_check(struct cam_selection *s, char *why, size_t why_bytes);
 /*

@@ -222,19 +222,59 @@ static struct cam_text text_of(const struct cam_buf *b)
 	return b->len ? (struct cam_text){(const char *)b->data, b->len} : CAM_TEXT("");
 }
 
-/* A word that is no key: a window's name, or a time. */
-static int set_bare(struct cam_selection *s, struct cam_text word, char *why, size_t why_bytes)
+static bool is_date(struct cam_text w)
 {
-	bool window = cam_text_ends(word, CAM_TEXT(".pcw"));
-	return cam_selection_set(s, window ? CAM_TEXT("window") : CAM_TEXT("at"), word, why,
-				 why_bytes);
+	static const char form[] = "0000-00-00";
+	for (size_t i = 0; i < w.n && i < sizeof(form) - 1; i++) {
+		if (form[i] == '-' ? w.p[i] != '-' : w.p[i] < '0' || w.p[i] > '9')
+			return false;
+	}
+	return w.n == sizeof(form) - 1;
+}
+
+/* A clock behind a date belongs to it: "2026-04-15 03:14:07" is one time. */
+static int join_clock(struct cam_text *rest, struct cam_buf *date, struct cam_buf *room)
+{
+	struct cam_text behind = *rest;
+	if (!is_date(text_of(date)) || next_word(&behind, room) <= 0)
+		return 0;
+	struct cam_text clock = text_of(room);
+	if (!clock.n || clock.p[0] < '0' || clock.p[0] > '9' || !memchr(clock.p, ':', clock.n))
+		return 0;
+	cam_buf_put_u8(date, ' ');
+	cam_buf_put(date, clock.p, clock.n);
+	*rest = behind;
+	return cam_buf_error(date);
+}
+
+/* The words of a selection as they are taken. */
+struct reader {
+	struct cam_text rest;
+	struct cam_buf word, value, room;
+};
+
+/* The value of a key: what is behind its =, or the next word; of times a date may take two. */
+static int take_value(struct reader *r, const struct key *k, struct cam_text given, bool equals,
+		      char *why, size_t why_bytes)
+{
+	int more = equals ? 1 : next_word(&r->rest, &r->value);
+	if (equals) {
+		cam_buf_clear(&r->value);
+		cam_buf_put(&r->value, given.p, given.n);
+	}
+	if (more <= 0) {
+		snprintf(why, why_bytes, "%s needs a value", k->name);
+		return -EINVAL;
+	}
+	int err = k->kind == WHEN ? join_clock(&r->rest, &r->value, &r->room) : 0;
+	return err ? err : cam_buf_error(&r->value);
 }
 
 /* One word, and the one behind it where it needs a value. */
-static int set_word(struct cam_selection *s, struct cam_text *rest, const struct cam_buf *word,
-		    struct cam_buf *behind, char *why, size_t why_bytes)
+static int give_word(struct reader *r, cam_selection_word_fn *fn, void *arg, char *why,
+		     size_t why_bytes)
 {
-	struct cam_text w = text_of(word), value = {"", 0};
+	struct cam_text w = text_of(&r->word), value = {"", 0};
 	bool dashed = cam_text_starts(w, CAM_TEXT("--"));
 	struct cam_text name = dashed ? (struct cam_text){w.p + 2, w.n - 2} : w;
 	const char *equals = memchr(name.p, '=', name.n);
@@ -243,18 +283,53 @@ static int set_word(struct cam_selection *s, struct cam_text *rest, const struct
 		name.n = (size_t)(equals - name.p);
 	}
 	const struct key *k = find_key(name);
-	if (!k && !dashed)
-		return set_bare(s, w, why, why_bytes);
-	if (k && k->kind != FLAG && !equals) {
-		int err = next_word(rest, behind);
-		if (err <= 0) {
-			snprintf(why, why_bytes, "%s needs a value", k->name);
-			return -EINVAL;
-		}
-		value = text_of(behind);
+	int err = 0;
+	if (!k && !dashed) {
+		err = join_clock(&r->rest, &r->word, &r->room);
+		name = (struct cam_text){"", 0};
+		value = text_of(&r->word);
+	} else if (k && k->kind != FLAG) {
+		err = take_value(r, k, value, equals, why, why_bytes);
+		value = text_of(&r->value);
 	}
+	return err ? err : fn(arg, name, value, why, why_bytes);
+}
+
+int cam_selection_words(struct cam_text words, cam_selection_word_fn *fn, void *arg, char *why,
+			size_t why_bytes)
+{
+	struct reader r = {.rest = words,
+			   .word = CAM_BUF(4096),
+			   .value = CAM_BUF(4096),
+			   .room = CAM_BUF(4096)};
+	int err = 0, more = 1;
+	snprintf(why, why_bytes, "a word is too long");
+	while (!err && (more = next_word(&r.rest, &r.word)) > 0)
+		err = give_word(&r, fn, arg, why, why_bytes);
+	if (more == -EINVAL)
+		snprintf(why, why_bytes, "a quote is not closed");
+	cam_buf_free(&r.word);
+	cam_buf_free(&r.value);
+	cam_buf_free(&r.room);
+	return more < 0 ? more : err;
+}
+
+/* A word that is no key: a window's name, an event's, or a time. */
+enum cam_when_key cam_selection_bare(struct cam_text word)
+{
+	return cam_text_ends(word, CAM_TEXT(".pcw"))	? CAM_WHEN_WINDOW
+	       : cam_text_starts(word, CAM_TEXT("ev-")) ? CAM_WHEN_EVENT
+							: CAM_WHEN_AT;
+}
+
+static int set_word(void *arg, struct cam_text name, struct cam_text value, char *why,
+		    size_t why_bytes)
+{
 	char what[CAM_WHEN_WHY_BYTES];
-	int err = cam_selection_set(s, name, value, what, sizeof(what));
+	if (!name.n)
+		return cam_selection_set(arg, cam_text_of(cam_when_name(cam_selection_bare(value))),
+					 value, why, why_bytes);
+	int err = cam_selection_set(arg, name, value, what, sizeof(what));
 	if (err)
 		snprintf(why, why_bytes, "%.*s: %s", (int)(name.n < 32 ? name.n : 32), name.p,
 			 what);
@@ -263,16 +338,5 @@ static int set_word(struct cam_selection *s, struct cam_text *rest, const struct
 
 int cam_selection_read(struct cam_selection *s, struct cam_text words, char *why, size_t why_bytes)
 {
-	struct cam_buf word = CAM_BUF(4096), behind = CAM_BUF(4096);
-	int err = 0, more = 1;
-	while (!err && (more = next_word(&words, &word)) > 0)
-		err = set_word(s, &words, &word, &behind, why, why_bytes);
-	if (more < 0) {
-		snprintf(why, why_bytes,
-			 more == -EINVAL ? "a quote is not closed" : "a word is too long");
-		err = more;
-	}
-	cam_buf_free(&word);
-	cam_buf_free(&behind);
-	return err;
+	return cam_selection_words(words, set_word, s, why, why_bytes);
 }

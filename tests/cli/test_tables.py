@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import struct
+import subprocess
 import termios
 import time
 
@@ -232,6 +233,53 @@ class Tables(Case):
             self.assertIn("process", f.read())
         self.bad("top", "-i", support.fixture_path("tmpl"), "-o", self.path("no/such/dir"), names="no/such/dir")
 
+    def watched(self, *args, stdin=None):
+        """A process whose stderr is a terminal, and the terminal."""
+        master, slave = pty.openpty()
+        p = subprocess.Popen([tap.BIN, *args], stdin=stdin or subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        self.addCleanup(os.close, master)
+        return p, master
+
+    def told(self, p, master):
+        out = b""
+        try:
+            while chunk := os.read(master, 65536):
+                out += chunk
+        except OSError:
+            pass
+        self.assertEqual(p.wait(), 0, out)
+        return out
+
+    def test_reading_a_long_file_says_how_far_it_is(self):
+        """Only after a second, only where somebody looks, and nothing of it stays on the screen."""
+        text = synth.text_of(synth.recording(67, 20, 2000))
+        path = self.path("long name\x1b[31m.txt", text)
+        p, master = self.watched("export", "folded", "-i", path)
+        place = 0
+        while place == 0:
+            for name in os.listdir(f"/proc/{p.pid}/fd"):
+                if os.readlink(f"/proc/{p.pid}/fd/{name}") == path:
+                    with open(f"/proc/{p.pid}/fdinfo/{name}") as f:
+                        place = int(f.readline().split()[1])
+        p.send_signal(signal.SIGSTOP)
+        time.sleep(1.2)
+        p.send_signal(signal.SIGCONT)
+        out = self.told(p, master)
+        found = [int(n) for n in re.findall(rb"\rreading long name\[31m\.txt: +(\d+) %\x1b\[K", out)]
+        self.assertTrue(found and place * 100 // len(text) <= found[0] <= 100 and found == sorted(found), (place, out))
+        self.assertGreater(found[-1], 0)
+        self.assertTrue(out.endswith(b"\r\x1b[K"), out)
+        # A pipe has no end that is known; a quick file says nothing.
+        p, master = self.watched("export", "folded", "-i", "-", stdin=subprocess.PIPE)
+        p.stdin.write(text[:1 << 20])
+        p.stdin.flush()
+        time.sleep(1.2)
+        p.stdin.write(text[1 << 20:])
+        p.stdin.close()
+        self.assertRegex(self.told(p, master), rb"\rreading standard input: \d+ MB\x1b\[K")
+        self.assertEqual(self.told(*self.watched("top", "-i", support.fixture_path("tmpl"))), b"")
+
     def test_interrupted_leaves_nothing(self):
         """Whenever Ctrl-C comes: the whole file, or none, and nothing beside it."""
         self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(63, 20, 2000)))
@@ -258,7 +306,8 @@ class Tables(Case):
         self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(61, 10, 1000)))
         last = ("--last", "200000h")
         verbs = {"flame": ("x.svg", *last), "heatmap": ("x.png",), "report": ("x.txt", *last), "top": ("x.txt", *last),
-                 "search": ("x.txt", ".", *last), "script": ("x.txt.gz",), "export": ("x.folded", "folded"),
+                 "search": ("x.txt", ".", *last), "at": ("x.txt", "-5s"), "why": ("x.txt", "-5s"), "moments": ("x.txt",),
+                 "capsule": ("x.html", "-5s"), "script": ("x.txt.gz",), "export": ("x.folded", "folded"),
                  "diff": ("x.svg", "last=200000h", "last=200000h")}
         ends = set()
         for verb, (name, *more) in verbs.items():

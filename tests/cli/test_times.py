@@ -4,14 +4,16 @@
 
 The file under test spans ten days with two samples; its end is "now" (docs/selection.md), so every answer is known.
 """
+import collections
 import datetime
 import json
 import random
 import zoneinfo
 
 import support
+import synth
 import tap
-from support import Case
+from support import Case, run
 from synth import Sample, header
 
 UTC = datetime.timezone.utc
@@ -167,6 +169,43 @@ class Times(Case):
         self.bad("at", "2020-01-01T00:00:00Z", "-i", path, names=("nothing was recorded then", "2026-04-15"))
         self.bad("at", code=2, names="at what time?")
         self.bad("at", "now", "--last", "5s", "-i", path, code=2, names="here are 2")
+
+    def test_one_quoted_selection_is_what_the_options_say(self):
+        """Of every verb that takes a time: words in one argument, and options, give the same answer."""
+        samples = synth.recording(71, 8, 400)
+        path = self.path("words.txt", synth.text_of(samples))
+        comm = collections.Counter(s.comm for s in samples).most_common(1)[0][0].decode()
+        asked = [
+            (["-4s", "--around", "1s", "--comm", comm], f"-4s around=1s comm={comm}"),
+            (["--from", "-6s", "--to", "-2s", "--comm", comm, "--idle"], f"--from -6s --to=-2s comm '{comm}' idle=1"),
+            (["--last", "5s", "--cpu", "0-3", "--exclude", "^x y$"], "last=5s cpu=0-3 exclude='^x y$'"),
+        ]
+        for options, words in asked:
+            for verb in (["at"], ["why"], ["top"], ["report"], ["flame"], ["heatmap"], ["moments"], ["search", "."],
+                         ["script"], ["export", "json"]):
+                more = [] if verb[0] in ("script", "export") else ["--json"]
+                said = run(*verb, *options, *more, "-i", path)
+                self.assertIn(said.code, (0, 3), said.err)
+                if verb != ["moments"]:
+                    self.assertGreater(len(said.out), 100, (verb, options))
+                self.assertEqual(run(*verb, words, *more, "-i", path)[:3], said[:3], (verb, words))
+        self.bad("why", "at=-4s at=-3s", "-i", path, code=2, names=("at=-4s at=-3s", "given twice"))
+        self.bad("flame", "-4s -3s", "-i", path, code=2, names=("-4s", "-3s", "one says when"))
+        self.bad("why", "at=-4s comm='x", "-i", path, code=2, names="quote is not closed")
+        self.bad("why", "--colour red", "-i", path, code=2, names=("colour", "cannot be said here"))
+        self.bad("pin", "last=5s comm=x", "--store", self.dir, code=2, names=("comm", "cannot be said here"))
+        self.bad("top", "idle=maybe", "-i", path, code=2, names="idle takes no value")
+        self.bad("at", "comm=x", "-i", path, code=2, names="at what time?")
+        self.bad("why", "x" * 5000, "-i", path, code=2, names="4096 bytes")
+
+    def test_a_date_and_a_clock_are_one_time(self):
+        end = datetime.datetime(2026, 4, 15, 3, 14, 7, tzinfo=UTC)
+        path = self.recording(end)
+        whole = self.good("at", "2026-04-15T03:14:06Z", "-i", path, "--json")
+        for words in ("2026-04-15 03:14:06", "at=2026-04-15 03:14:06Z", "--at 2026-04-15 03:14:06 --around 5s"):
+            self.assertEqual(self.good("at", words, "-i", path, "--json"), whole, words)
+        span = self.good("at", "--from", "2026-04-15T03:14", "--to", "2026-04-15T03:15", "-i", path, "--json")
+        self.assertEqual(self.good("at", "from=2026-04-15 03:14 to 2026-04-15 03:15", "-i", path, "--json"), span)
 
 
 tap.main()

@@ -44,7 +44,8 @@ static const struct cam_setting_row rows[] = {
 				 "copies"),
 			    FOR(CAM_FOR_RECORD), PLAIN(CHOICE, unwind)},
 	[CAM_SET_ADDRESSES] = {SHOW("addresses", "no", "no",
-				    "also keep the address of every frame"),
+				    "also keep the address of every frame, "
+				    "and with it the source lines of callers"),
 			       FOR(CAM_FOR_RECORD), FLAG, PLAIN(BOOL, addresses)},
 	[CAM_SET_JAVA_MAPS] = {SHOW("java-maps", "no", "no",
 				    "ask JVMs with unnamed code to write their perf maps"),

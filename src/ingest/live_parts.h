@@ -58,16 +58,14 @@ struct cam_live_window {
 	struct cam_live_guessed guessed[CAM_LIVE_GUESSED];
 	size_t n_guessed;
 	uint64_t guessed_ns; /* when they were last written */
-	/* All of it is written; its end was asked for, and may be written but not be durable yet:
-	 * nothing can be added any more, only the end is tried again. */
+	/* All of it is written, but perhaps for its end: nothing can be added, only that is tried again. */
 	bool ending;
 };
 
 /* A frame, found: in which file, where. */
 struct cam_live_frame {
 	struct cam_files_row *file; /* NULL: unknown, or a mark */
-	uint64_t address; /* offset into the file; absolute in the kernel and without file; of a
-			   * mark: enum cam_stack_end, why the stack is cut */
+	uint64_t address;	    /* in the file, else absolute; of a mark: enum cam_stack_end */
 	const struct cam_image *image;	 /* of code made at run time: whose… */
 	const struct cam_image_map *map; /* …mapping it lies in; else NULL */
 	bool mark;

@@ -106,6 +106,9 @@ static int put_frames(struct script *s, const struct cam_export_row *r)
 		uint32_t item = tree->item[node];
 		if (!leaf || item >= s->n_lines) {
 			err = put_line(s, item);
+			if (!err && s->base.places)
+				put_source_line(s, s->base.t->locations[item].func.v,
+						s->base.t->locations[item].func_offset);
 			continue;
 		}
 		leaf = false;

@@ -23,6 +23,7 @@
 #include "store/journal_decode.h"
 #include "store/journal_scan.h"
 #include "store/journal_sums.h"
+#include "store/journal_whole.h"
 
 #include <zstd.h>
 
@@ -56,6 +57,7 @@ struct journal {
 	struct cam_window w;
 	struct cam_file *file;
 	struct cam_tables tables;
+	uint32_t *whole; /* place → with what was inlined; NULL: the same (journal_whole.h) */
 	ZSTD_DCtx *zstd;
 	uint64_t size;
 	uint32_t seed;
@@ -400,6 +402,8 @@ static int open_walk(struct journal *j)
 		err = walk_all(j, o);
 	if (!err)
 		err = make_stacks(&j->tables);
+	if (!err && j->w.info.has_places)
+		err = cam_journal_whole(&j->tables, &j->whole);
 	if (!err)
 		err = finish_info(j, o);
 	if (o)
@@ -452,7 +456,9 @@ static int fill(struct journal *j, struct columns *c, size_t n, struct cam_range
 		c->cpu[c->n] = s->cpu;
 		c->task[c->n] = s->task.v;
 		c->stack[c->n] = stack.v;
-		c->place[c->n] = j->w.info.has_places ? s->place.v : 0;
+		c->place[c->n] = !j->w.info.has_places ? 0
+				 : j->whole	       ? j->whole[s->place.v]
+						       : s->place.v;
 		c->etype[c->n] = s->etype.v;
 		c->detail[c->n] = s->detail.v;
 		c->comm[c->n] = t->tasks[s->task.v].comm.v;
@@ -715,6 +721,7 @@ static void journal_close(struct cam_window *w)
 	ZSTD_freeDCtx(j->zstd);
 	free(j->blocks);
 	free(j->gaps);
+	free(j->whole);
 	free(j->host);
 	free(j);
 }

@@ -2,7 +2,7 @@
 /*
  * Source lines of leaf offsets: which line of which file a sample's code is of.
  *
- * Only offsets that samples have, and only where one line is known: an inlined function has the offset of the function
+ * Only offsets that samples have (with addresses: those of callers, too), and only where one line is known: an inlined function has the offset of the function
  * it is inlined in, so two of these may contradict each other, and then neither is kept. A chunk is whole in itself.
  *
  * A chunk: block of varints: rows; per row function − that of the row before; offset − the one before + 1 (in another
@@ -197,7 +197,7 @@ int cam_write_lines(struct cam_writer *w)
 	if (!err && g.n) {
 		qsort(g.rows, g.n, sizeof(*g.rows), by_place);
 		settle(&g);
-		err = intersect(&g);
+		err = w->rows.place ? 0 : intersect(&g);
 	}
 	w->lines = g.rows;
 	if (!err)

@@ -196,11 +196,139 @@ static void lines_that_contradict_are_left_out(void **state)
 	}
 }
 
+/* With addresses kept, callers have lines, too. */
+static void callers_have_lines_where_addresses_are_kept(void **state)
+{
+	(void)state;
+	unsigned leaves = 0, callers = 0;
+	for (unsigned f = 0; f < FUNCTIONS; f++) {
+		for (unsigned o = 0; o < OFFSETS; o++) {
+			leaves += is_leaf(f, o) && line_of(f, o);
+			callers += !is_leaf(f, o) && line_of(f, o);
+		}
+	}
+	struct fake_window *f = make();
+	struct sim_disk *d = sim_new();
+	f->w.info.has_places = true;
+	struct cam_window *j = through_journal(d, f), *w;
+	struct memory_file m;
+	struct cam_buf bytes = seal(j, 65536);
+	memory_file_init(&m, bytes.data, bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	struct seen s = see(w);
+	assert_int_equal(s.right, leaves);
+	assert_int_equal(s.other, callers);
+	w->ops->close(w);
+	j->ops->close(j);
+	sim_free(d);
+	cam_buf_free(&bytes);
+	fake_window_free(f);
+}
+
+/* A stack of so many frames, with two functions inlined at its root and three at its leaf. */
+static void add_stack(struct fake_window *f, unsigned frames, uint64_t time_ns)
+{
+	struct cam_loc_id chain[CAM_MAX_STACK_FRAMES];
+	struct cam_place_id place;
+	for (unsigned i = 0; i < frames; i++) {
+		char name[64];
+		snprintf(name, sizeof(name), "f%u@/bin/a", i % 50);
+		chain[i] = fake_frame(f, name, 16 + 4 * (i + frames));
+	}
+	for (unsigned end = 0; end < 2; end++) {
+		uint32_t node = 0;
+		for (unsigned k = 0; k < (end ? 2 : 3); k++) {
+			char name[64];
+			struct cam_func_id func;
+			snprintf(name, sizeof(name), "inlined%u", k + end);
+			const struct cam_function inlined = {.name = fake_str(f, name),
+							     .kind = CAM_FUNC_INLINED,
+							     .source = CAM_NAME_DWARF};
+			assert_int_equal(cam_function_intern(&f->t, &inlined, &func), 0);
+			assert_int_equal(cam_tree_intern(&f->t, &f->t.inlines, node, func.v, &node),
+					 0);
+		}
+		cam_location_inline(&f->t, chain[end ? frames - 1 : 0], node);
+	}
+	assert_int_equal(cam_place_intern(&f->t, chain, frames, &place), 0);
+	fake_sample(f, time_ns, 0, fake_task(f, 1, 1, "sh"), place);
+}
+
+struct parallel {
+	const struct cam_tables *t;
+	unsigned stacks, inlined;
+};
+
+/* Frame by frame, what the stack says is what the place says; an inlined one has the address of what it is inlined in. */
+static int check_parallel(void *arg, const struct cam_batch *b)
+{
+	struct parallel *p = arg;
+	const struct cam_tables *t = p->t;
+	for (size_t i = 0; i < b->n; i++) {
+		uint32_t stack = b->stack[i], place = b->place[i];
+		p->stacks++;
+		for (; stack && place;
+		     stack = t->stacks.parent[stack], place = t->places.parent[place]) {
+			const struct cam_location *l = &t->locations[t->places.item[place]];
+			uint32_t above = t->places.parent[place];
+			assert_int_equal(l->func.v, t->stacks.item[stack]);
+			if (t->functions[l->func.v].kind != CAM_FUNC_INLINED)
+				continue;
+			assert_int_equal(l->address, t->locations[t->places.item[above]].address);
+			p->inlined++;
+		}
+		assert_int_equal(stack, 0);
+		assert_int_equal(place, 0);
+	}
+	return 0;
+}
+
+static struct parallel look_at_places(struct cam_window *w)
+{
+	struct parallel p = {0};
+	assert_true(w->info.has_places);
+	assert_int_equal(w->ops->tables(w, &p.t), 0);
+	assert_int_equal(w->ops->samples(w, CAM_RANGE_ALL, CAM_COL_STACK | CAM_COL_PLACE,
+					 check_parallel, &p),
+			 0);
+	return p;
+}
+
+/* Of stacks that get too deep what is inlined is left out, of both. */
+static void inlined_functions_have_places(void **state)
+{
+	(void)state;
+	static const unsigned depths[] = {1, 2, 7, 1019, 1020, 1022, 1023, 1024};
+	struct fake_window *f = fake_window_new();
+	f->w.info.has_places = true;
+	for (unsigned i = 0; i < 8; i++)
+		add_stack(f, depths[i], (1000 * 1000 + i) * CAM_NS_PER_MS);
+	struct sim_disk *d = sim_new();
+	struct cam_window *j = through_journal(d, f), *w;
+	struct memory_file m;
+	struct cam_buf bytes = seal(j, 65536);
+	memory_file_init(&m, bytes.data, bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	struct parallel first = look_at_places(j), last = look_at_places(w);
+	assert_int_equal(last.stacks, 8);
+	assert_int_equal(last.inlined, first.inlined);
+	/* One frame has one of both chains; up to 1,019 frames leave room for five more. */
+	assert_int_equal(last.inlined, 3 + 5 + 5 + 5);
+	assert_int_equal(cam_window_verify(w), 0);
+	w->ops->close(w);
+	j->ops->close(j);
+	sim_free(d);
+	cam_buf_free(&bytes);
+	fake_window_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_leaves_come_back),
 		cmocka_unit_test(lines_that_contradict_are_left_out),
+		cmocka_unit_test(callers_have_lines_where_addresses_are_kept),
+		cmocka_unit_test(inlined_functions_have_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,8 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 	if (err)
 		return cam_failed("%s: %s", settings->store, cam_errno_words(err));
 	cam_io_posix_close(io);
-	int status = cam_serving_open(&s, settings);
+	const struct cam_given own = {settings->store, settings->store, CAM_SERVER_STORE};
+	int status = cam_serving_open(&s, settings, &own, 1);
 	if (!status)
 		status = split(&s, &server, &status_fd);
 	if (!status) {

@@ -52,12 +52,11 @@ static int copy_bytes(int from, int to)
 	return err;
 }
 
-/* Under a number before its own name: two directories may have windows of the same name. */
-static int copy_window(const struct cam_file_store *s, const char *path, int number)
+static int copy_window(const char *store, const char *path)
 {
 	char target[PATH_MAX + 256];
 	const char *slash = strrchr(path, '/');
-	snprintf(target, sizeof(target), "%s/%d-%.200s", s->path, number, slash ? slash + 1 : path);
+	snprintf(target, sizeof(target), "%s/%.200s", store, slash ? slash + 1 : path);
 	CAM_AUTOCLOSE int from = open(path, O_RDONLY | O_CLOEXEC);
 	CAM_AUTOCLOSE int to =
 		from < 0 ? -1 : open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
@@ -79,61 +78,73 @@ static int import_file(struct cam_store *store, const char *path)
 	return status;
 }
 
-int cam_file_store_fill(struct cam_file_store *s, char **files, int n)
+static int import_into(const char *path, const char *file)
 {
 	struct cam_io *io;
 	struct cam_store *store;
-	int holder, status = CAM_EXIT_OK;
-	for (int i = 0; i < n; i++)
-		if (is_window(files[i]))
-			worse(&status, copy_window(s, files[i], i + 1));
-	int err = cam_io_posix_open(s->path, true, &io);
+	int holder, status;
+	int err = cam_io_posix_open(path, true, &io);
 	if (err)
-		return cam_failed("%s: %s", s->path, cam_errno_words(err));
+		return cam_failed("%s: %s", path, cam_errno_words(err));
 	err = cam_store_open_write(io, &store, &holder);
 	if (!err) {
-		for (int i = 0; i < n; i++)
-			if (!is_window(files[i]))
-				worse(&status, import_file(store, files[i]));
+		status = import_file(store, file);
 		cam_store_close(store);
 	} else {
-		status = cam_failed("%s: %s", s->path, cam_errno_words(err));
+		status = cam_failed("%s: %s", path, cam_errno_words(err));
 	}
 	cam_io_posix_close(io);
 	return status;
 }
 
-int cam_file_store_new(struct cam_file_store *s)
+int cam_file_store_make(const char *path, gid_t group, const char *file)
+{
+	/* What is made in it is of its group, too. */
+	if (mkdir(path, 0750) ||
+	    (group != (gid_t)-1 && !chown(path, (uid_t)-1, group) && chmod(path, 02750)))
+		return cam_failed("%s: %s", path, strerror(errno));
+	return is_window(file) ? copy_window(path, file) : import_into(path, file);
+}
+
+int cam_file_stores_new(struct cam_file_stores *s)
 {
 	const char *folder = getenv("TMPDIR");
-	int length = snprintf(s->path, sizeof(s->path), "%s/perfcam-files-XXXXXX/store",
+	int length = snprintf(s->path, sizeof(s->path), "%s/perfcam-files-XXXXXX",
 			      folder && *folder == '/' ? folder : "/tmp");
 	if (length < 0 || (size_t)length >= sizeof(s->path))
 		return cam_failed("the directory for temporary files has too long a name");
-	/* A directory around it: what the server may read is what lies beside the store. */
-	char *slash = strrchr(s->path, '/');
-	*slash = '\0';
+	/* A directory around them: what the server may read is what lies beside a store. */
 	if (!mkdtemp(s->path) || chmod(s->path, 0711))
 		return cam_failed("%s: %s", s->path, strerror(errno));
-	*slash = '/';
-	if (!mkdir(s->path, 0750))
-		return CAM_EXIT_OK;
-	int status = cam_failed("%s: %s", s->path, strerror(errno));
-	cam_file_store_remove(s);
-	return status;
+	return CAM_EXIT_OK;
 }
 
-void cam_file_store_remove(struct cam_file_store *s)
+void cam_file_stores_place(const struct cam_file_stores *s, unsigned number, char path[PATH_MAX])
 {
-	DIR *d = opendir(s->path);
+	snprintf(path, PATH_MAX, "%s/%u", s->path, number);
+}
+
+void cam_file_store_remove(const char *path)
+{
+	DIR *d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			unlinkat(dirfd(d), e->d_name, 0);
 	if (d)
 		closedir(d);
+	rmdir(path);
+}
+
+void cam_file_stores_remove(const struct cam_file_stores *s)
+{
+	DIR *d = opendir(s->path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "%s/%.32s", s->path, e->d_name);
+		if (e->d_name[0] != '.')
+			cam_file_store_remove(path);
+	}
+	if (d)
+		closedir(d);
 	rmdir(s->path);
-	char *slash = strrchr(s->path, '/');
-	*slash = '\0';
-	rmdir(s->path);
-	*slash = '/';
 }

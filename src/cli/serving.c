@@ -2,12 +2,10 @@
 #include "cli/serving.h"
 
 #include "base/cleanup.h"
-#include "cli/range.h"
 #include "cli/say.h"
 #include "daemon/control_wire.h"
 #include "daemon/privilege.h"
 #include "helper/helper.h"
-#include "store/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -25,43 +24,6 @@
 
 #define STATUS_MS   5000
 #define FORGIVEN_MS (4ll * STATUS_MS)
-
-static int open_store(struct cam_serving *s)
-{
-	struct cam_io *io;
-	int err = cam_io_posix_open(s->settings->store, false, &io);
-	if (err)
-		return err;
-	if (s->io)
-		cam_io_posix_close(s->io);
-	s->io = io;
-	return stat(s->settings->store, &s->directory) ? -errno : 0;
-}
-
-/* Somebody may have deleted or moved the store: a recorder makes another one in its place. Whoever still
- * reads the old one reads on. */
-static int open_windows(void *self, struct cam_source **out)
-{
-	struct cam_serving *s = self;
-	struct stat now;
-	pthread_mutex_lock(&s->lock);
-	if (!s->sources && !stat(s->settings->store, &now) &&
-	    (now.st_dev != s->directory.st_dev || now.st_ino != s->directory.st_ino))
-		open_store(s);
-	int err = cam_store_open_read(s->io, out);
-	s->sources += !err;
-	pthread_mutex_unlock(&s->lock);
-	return err;
-}
-
-static void release_windows(void *self, struct cam_source *source)
-{
-	struct cam_serving *s = self;
-	pthread_mutex_lock(&s->lock);
-	source->ops->close(source);
-	s->sources--;
-	pthread_mutex_unlock(&s->lock);
-}
 
 static int64_t now_ms(void)
 {
@@ -152,22 +114,36 @@ static int change_by_pair(struct cam_serving *s, enum cam_control_verb verb,
 	return err ? err : status;
 }
 
+/* The socket and the setting are about the first store. */
+static bool has_pair(const struct cam_served *of)
+{
+	const struct cam_serving *s = of->owner;
+	return of->number == 0 && s->status_fd >= 0;
+}
+
+static const char *control_of(const struct cam_served *of)
+{
+	const struct cam_serving *s = of->owner;
+	return of->number == 0 ? s->settings->control : "";
+}
+
 static int change(void *self, const struct cam_server_change *c, struct cam_buf *words)
 {
 	static const enum cam_control_verb verbs[] = {[CAM_SERVER_MARK] = CAM_CONTROL_MARK,
 						      [CAM_SERVER_PIN] = CAM_CONTROL_PIN,
 						      [CAM_SERVER_UNPIN] = CAM_CONTROL_UNPIN};
-	struct cam_serving *s = self;
+	struct cam_served *of = self;
+	struct cam_serving *s = of->owner;
 	const struct cam_control_request q = {
 		.from_ns = c->from_ns == INT64_MIN ? CAM_CONTROL_NOW : c->from_ns,
 		.to_ns = c->to_ns,
 		.text = c->text,
 	};
 	char path[512];
-	if (s->status_fd >= 0)
+	if (has_pair(of))
 		return change_by_pair(s, verbs[c->what], &q, words);
-	int err = cam_control_ask(s->settings->store, s->settings->control, verbs[c->what], &q,
-				  words, path, sizeof(path));
+	int err = cam_control_ask(of->path, control_of(of), verbs[c->what], &q, words, path,
+				  sizeof(path));
 	if (err == -EACCES)
 		cam_buf_printf(words, "it does not listen to this server's user");
 	return err > 0 ? -err : err && err != -EACCES ? -ENOTCONN : err;
@@ -175,36 +151,14 @@ static int change(void *self, const struct cam_server_change *c, struct cam_buf 
 
 static int get_status(void *self, struct cam_buf *json)
 {
-	struct cam_serving *s = self;
-	if (s->status_fd >= 0)
-		return ask_in_turn(s, CAM_TEXT("?"), json);
+	struct cam_served *of = self;
+	if (has_pair(of))
+		return ask_in_turn(of->owner, CAM_TEXT("?"), json);
 	char path[512];
 	const struct cam_control_request q = {.from_ns = CAM_CONTROL_NOW};
-	int err = cam_control_ask(s->settings->store, s->settings->control, CAM_CONTROL_STATUS, &q,
-				  json, path, sizeof(path));
+	int err = cam_control_ask(of->path, control_of(of), CAM_CONTROL_STATUS, &q, json, path,
+				  sizeof(path));
 	return err > 0 ? -err : err;
-}
-
-/* The time of the directory: a window comes, goes and is replaced by a name in it. Two changes within a tick of
- * its clock have the same: so one that is that new is not relied on. */
-static uint64_t stamp(void *self)
-{
-	const struct cam_serving *s = self;
-	struct stat st;
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (stat(s->settings->store, &st) || st.st_mtim.tv_sec + 1 >= now.tv_sec)
-		return 0;
-	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec +
-	       (uint64_t)st.st_ino;
-}
-
-/* Users' names are not looked up: the resolver may load modules and ask servers, and this is a process
- * that faces the network. */
-static struct cam_select_world world(void *self)
-{
-	(void)self;
-	return (struct cam_select_world){.time = cam_range_world()};
 }
 
 static bool is_loopback(const char *address)
@@ -283,16 +237,62 @@ static void say_url(const struct cam_serving *s)
 	fflush(stdout);
 }
 
-int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
+static int enter(void *self, unsigned i, struct cam_server_doors *out)
+{
+	struct cam_serving *s = self;
+	if (i >= s->n_given)
+		return -ENOENT;
+	*out = cam_served_doors(&s->given[i]);
+	if (out->kind == CAM_SERVER_STORE) {
+		out->status = get_status;
+		out->change = change;
+	}
+	return 0;
+}
+
+static int find(void *self, const char *id, struct cam_server_doors *out)
+{
+	struct cam_serving *s = self;
+	for (unsigned i = 0; i < s->n_given; i++)
+		if (!strcmp(s->given[i].id, id))
+			return enter(self, i, out);
+	return -ENOENT;
+}
+
+static void leave(void *self, const struct cam_server_doors *d)
+{
+	(void)self;
+	(void)d;
+}
+
+static int open_given(struct cam_serving *s, const struct cam_given *given, unsigned n)
+{
+	s->given = calloc(n, sizeof(*s->given));
+	if (!s->given)
+		return cam_failed("out of memory");
+	for (unsigned i = 0; i < n; i++) {
+		struct cam_served *of = &s->given[i];
+		of->kind = given[i].kind;
+		of->number = i;
+		of->owner = s;
+		snprintf(of->id, sizeof(of->id), "s%u", i + 1);
+		int err = cam_served_open(of, given[i].path, given[i].label);
+		if (err)
+			return cam_failed("%s: %s; `perfcam record` makes a store", given[i].path,
+					  cam_errno_words(err));
+		s->n_given++;
+	}
+	return CAM_EXIT_OK;
+}
+
+int cam_serving_open(struct cam_serving *s, struct cam_settings *settings,
+		     const struct cam_given *given, unsigned n_given)
 {
 	*s = (struct cam_serving){.settings = settings, .status_fd = -1, .ready = say_url};
-	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->asking, NULL);
-	int err = open_store(s);
-	if (err)
-		return cam_failed("%s: %s; `perfcam record` makes a store", settings->store,
-				  cam_errno_words(err));
-	int status = choose_token(s);
+	int status = open_given(s, given, n_given);
+	if (!status)
+		status = choose_token(s);
 	if (status)
 		return status;
 	const struct cam_server_options o = {
@@ -300,15 +300,14 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings)
 		.port = settings->listen.port,
 		.token = s->token[0] ? s->token : NULL,
 		.proxy = settings->behind_tls,
-		.doors = {.self = s,
-			  .windows = open_windows,
-			  .release = release_windows,
-			  .status = get_status,
-			  .change = change,
-			  .stamp = stamp,
-			  .world = world},
+		.house = {.self = s,
+			  .given = s->n_given,
+			  .enter = enter,
+			  .find = find,
+			  .leave = leave,
+			  .why_closed = "this server opens no files"},
 	};
-	err = cam_server_listen(&o, &s->server);
+	int err = cam_server_listen(&o, &s->server);
 	if (err)
 		return cam_failed(
 			"cannot listen on %s port %u: %s; --listen ADDR:PORT chooses another",
@@ -356,25 +355,39 @@ static int open_readable(const char *store)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Another user, no capability, no file but the store's, no call but those that serving takes. */
-static int give_up_all(struct cam_serving *s, char *who, size_t who_bytes)
+static int drop_and_confine(struct cam_serving *s, const int *readable, size_t n, char *who,
+			    size_t who_bytes)
 {
-	struct stat st;
-	if (stat(s->settings->store, &st))
-		return cam_failed("%s: %s", s->settings->store, strerror(errno));
-	CAM_AUTOCLOSE int readable = open_readable(s->settings->store);
-	if (readable < 0)
-		return cam_failed("%s: %s", s->settings->store, strerror(errno));
-	int err = drop_privileges(st.st_gid, who, who_bytes);
+	int err = drop_privileges(s->given[0].directory.st_gid, who, who_bytes);
 	if (err)
 		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
 	tzset(); /* later there is no /etc/localtime */
-	err = cam_confine_server(readable);
+	err = cam_confine_server(readable, n);
 	if (err && err != -EOPNOTSUPP)
 		return cam_failed("cannot confine the server: %s", cam_errno_words(err));
 	if (err)
 		cam_note("this kernel has no seccomp: the server is confined by its user alone");
 	return CAM_EXIT_OK;
+}
+
+/* Another user, no capability, no file but the recordings', no call but those that serving takes. */
+static int give_up_all(struct cam_serving *s, char *who, size_t who_bytes)
+{
+	int readable[CAM_SERVING_GIVEN];
+	unsigned n = 0;
+	int status = CAM_EXIT_OK;
+	for (; n < s->n_given; n++) {
+		readable[n] = open_readable(s->given[n].path);
+		if (readable[n] < 0)
+			break;
+	}
+	if (n < s->n_given)
+		status = cam_failed("%s: %s", s->given[n].path, strerror(errno));
+	if (!status)
+		status = drop_and_confine(s, readable, n, who, who_bytes);
+	while (n)
+		close(readable[--n]);
+	return status;
 }
 
 int cam_serving_run(struct cam_serving *s)
@@ -403,8 +416,10 @@ int cam_serving_run(struct cam_serving *s)
 void cam_serving_close(struct cam_serving *s)
 {
 	cam_server_stop(s->server);
-	if (s->io)
-		cam_io_posix_close(s->io);
+	while (s->n_given)
+		cam_served_close(&s->given[--s->n_given]);
+	free(s->given);
+	s->given = NULL;
 	if (s->status_fd >= 0)
 		close(s->status_fd);
 }

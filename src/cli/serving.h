@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `serve` and the server process of `run` share: a store that is open, a socket that listens,
+/* What `serve` and the server process of `run` share: recordings that are open, a socket that listens,
  * privileges dropped, requests answered. */
 #pragma once
+#include "cli/served.h"
 #include "daemon/settings.h"
 #include "serve/guard.h"
 #include "serve/server.h"
 
 #include <pthread.h>
 
-#include <sys/stat.h>
+#define CAM_SERVING_GIVEN 64u
+
+/* What is to be served: a store, or the directory that was made of a file. */
+struct cam_given {
+	const char *path, *label;
+	enum cam_server_kind kind; /* a store or a file */
+};
 
 struct cam_serving {
 	struct cam_settings *settings;
-	struct cam_io *io;
-	struct stat directory; /* the store's, when it was opened */
-	unsigned sources;      /* that read it now */
-	pthread_mutex_t lock;  /* of these */
+	struct cam_served *given;
+	unsigned n_given;
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */
@@ -26,8 +31,10 @@ struct cam_serving {
 	int ready_fd;				    /* ready()'s */
 };
 
-/* Opens the store and the socket while it still may; ready() prints the URL. An exit status. */
-int cam_serving_open(struct cam_serving *s, struct cam_settings *settings);
+/* Opens what is given (at least one; not copied until here) and the socket while it still may; ready() prints the URL. An
+ * exit status. */
+int cam_serving_open(struct cam_serving *s, struct cam_settings *settings,
+		     const struct cam_given *given, unsigned n_given);
 /* "http://127.0.0.1:9797/?token=…" */
 void cam_serving_url(const struct cam_serving *s, char *room, size_t bytes);
 /* Drops privileges, answers until SIGTERM or SIGINT. An exit status. */

@@ -249,9 +249,21 @@ struct landlock_attr {
 	uint64_t fs, net, scoped;
 };
 
-/* Everything the kernel knows is handled; granted is to read below these directories. 0,
- * -EOPNOTSUPP, or why not. */
-static int forbid_files(const int *readable_fds, size_t n)
+static int allow_below(int ruleset, int directory, uint64_t what)
+{
+	struct {
+		uint64_t allowed;
+		int32_t directory; /* the kernel's has no padding behind it */
+	} below = {what, directory};
+	return syscall(SYS_landlock_add_rule, ruleset, 1u /* below a path */, &below, 0u) ? -errno
+											  : 0;
+}
+
+#define TO_READ (1u << 2 | 1u << 3) /* files, and lists of directories */
+
+/* Everything the kernel knows is handled; granted is to read below those n directories. 0, -EOPNOTSUPP, or why
+ * not. */
+static int forbid_files(const int *readable, size_t n)
 {
 	static const int fs_bits[] = {13, 14, 15, 15,
 				      16}; /* by version, from 1; then as the last */
@@ -267,12 +279,9 @@ static int forbid_files(const int *readable_fds, size_t n)
 	if (fd < 0)
 		return -errno;
 	for (size_t i = 0; i < n; i++) {
-		struct {
-			uint64_t allowed;
-			int32_t directory; /* the kernel's has no padding behind it */
-		} below = {1u << 2 | 1u << 3 /* read files, list directories */, readable_fds[i]};
-		if (syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &below, 0u))
-			return -errno;
+		int err = allow_below(fd, readable[i], TO_READ);
+		if (err)
+			return err;
 	}
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
@@ -633,7 +642,7 @@ int cam_confine(enum cam_confinement what)
 	return filter_calls(what);
 }
 
-int cam_confine_server(int readable_fd)
+int cam_confine_server(const int *readable, size_t n)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);
 	if (!err && !SANITIZED)
@@ -641,7 +650,7 @@ int cam_confine_server(int readable_fd)
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err)
-		err = forbid_files(&readable_fd, 1);
+		err = forbid_files(readable, n);
 	/* Without Landlock it is an ordinary user that can write nothing. */
 	if (err && err != -EOPNOTSUPP)
 		return err;

@@ -76,10 +76,10 @@ enum cam_confinement {
 int cam_confine(enum cam_confinement what);
 /*
  * For the process that answers HTTP, once it listens and has dropped its privileges, before its threads
- * start: it can read files below that directory, accept connections, speak to Unix sockets, and no more; it has
+ * start: it can read files below those directories, accept connections, speak to Unix sockets, and no more; it has
  * 448 MiB of memory, stacks of threads included. Answers as above.
  */
-int cam_confine_server(int readable_fd);
+int cam_confine_server(const int *readable, size_t n);
 /* For who reads systemd's journal, once that is open: files below these directories, whoever may read them, and no
  * network, exec or writing. Answers as above. */
 int cam_confine_journal(const int *directories, size_t n);

@@ -80,7 +80,7 @@ static bool is_own(const char *const *own, const char *key)
 	for (; *own; own++)
 		if (!strcmp(*own, key))
 			return true;
-	return !strcmp(key, "token"); /* the guard's */
+	return cam_request_is_common(key);
 }
 
 bool cam_asked_selection(const struct cam_server_doors *doors, struct cam_source *source,

@@ -20,7 +20,7 @@ struct cam_news {
 	struct cam_server_doors doors;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned clients;
+	atomic_uint *clients;
 	bool stopping, looking; /* looking: one of them does */
 	int64_t next_look_ms;
 	uint64_t edition; /* of the text; 0: there is none yet */
@@ -134,19 +134,18 @@ static ssize_t read_news(struct cam_stream *s, char *room, size_t n)
 static void leave(struct cam_stream *s)
 {
 	struct client *c = (struct client *)s;
-	pthread_mutex_lock(&c->news->lock);
-	c->news->clients--;
-	pthread_mutex_unlock(&c->news->lock);
+	atomic_fetch_sub(c->news->clients, 1);
 	free(c);
 }
 
-int cam_news_new(const struct cam_server_doors *doors, struct cam_news **out)
+int cam_news_new(const struct cam_server_doors *doors, atomic_uint *clients, struct cam_news **out)
 {
 	struct cam_news *l = calloc(1, sizeof(*l));
 	pthread_condattr_t monotonic;
 	if (!l)
 		return -ENOMEM;
 	l->doors = *doors;
+	l->clients = clients;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -162,10 +161,10 @@ int cam_news_join(struct cam_news *l, struct cam_stream **out)
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_lock(&l->lock);
-	bool room = l->clients < CAM_NEWS_CLIENTS && !l->stopping;
-	l->clients += room;
+	bool stopping = l->stopping;
 	pthread_mutex_unlock(&l->lock);
-	if (!room) {
+	if (atomic_fetch_add(l->clients, 1) >= CAM_NEWS_CLIENTS || stopping) {
+		atomic_fetch_sub(l->clients, 1);
 		free(c);
 		return -EBUSY;
 	}
@@ -175,14 +174,6 @@ int cam_news_join(struct cam_news *l, struct cam_stream **out)
 	c->until_ms = now_ms() + LIFE_S * 1000ll;
 	*out = &c->stream;
 	return 0;
-}
-
-unsigned cam_news_clients(struct cam_news *l)
-{
-	pthread_mutex_lock(&l->lock);
-	unsigned n = l->clients;
-	pthread_mutex_unlock(&l->lock);
-	return n;
 }
 
 void cam_news_stop(struct cam_news *l)

@@ -12,15 +12,16 @@
 #include "serve/server.h"
 #include "serve/stream.h"
 
+#include <stdatomic.h>
+
 #define CAM_NEWS_CLIENTS 16u
 
 struct cam_news;
 
-/* The doors are copied. -ENOMEM. */
-int cam_news_new(const struct cam_server_doors *doors, struct cam_news **out);
+/* The doors are copied. `clients`: how many listen, to this or to another source; outlives it. -ENOMEM. */
+int cam_news_new(const struct cam_server_doors *doors, atomic_uint *clients, struct cam_news **out);
 /* One more who listens, until its stream is closed. -EBUSY: there are CAM_NEWS_CLIENTS; -ENOMEM. */
 int cam_news_join(struct cam_news *l, struct cam_stream **out);
-unsigned cam_news_clients(struct cam_news *l);
 /* Ends all streams, from now on. */
 void cam_news_stop(struct cam_news *l);
 /* When all have been closed. */

@@ -62,6 +62,11 @@ bool cam_request_has(const struct cam_request *q, const char *tag)
 	return false;
 }
 
+bool cam_request_is_common(const char *key)
+{
+	return !strcmp(key, "token") || !strcmp(key, "source");
+}
+
 bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a)
 {
 	for (size_t i = 0; i < q->n_params; i++) {
@@ -69,7 +74,7 @@ bool cam_request_only(const struct cam_request *q, const char *const *known, str
 		char text[128];
 		while (*k && strcmp(*k, q->params[i].key) != 0)
 			k++;
-		if (*k || !strcmp(q->params[i].key, "token")) /* the guard's */
+		if (*k || cam_request_is_common(q->params[i].key))
 			continue;
 		snprintf(text, sizeof(text), "%.60s: no such parameter", q->params[i].key);
 		cam_answer_error(a, BAD_REQUEST, text);
@@ -193,12 +198,15 @@ static void answer_health(const struct cam_server_doors *doors, const struct cam
 static void answer_live(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a)
 {
-	(void)doors;
 	if (!cam_request_only(q, none, a))
 		return;
+	if (doors->number >= q->shared->n_news) {
+		cam_answer_error(a, NOT_FOUND, "nothing is added to a file that was opened");
+		return;
+	}
 	a->type = "text/event-stream";
 	a->status = OK;
-	int err = q->head ? 0 : cam_news_join(q->shared->news, &a->stream);
+	int err = q->head ? 0 : cam_news_join(q->shared->news[doors->number], &a->stream);
 	if (err)
 		cam_answer_error(a, UNAVAILABLE, "too many listen already");
 }
@@ -228,6 +236,7 @@ static const struct {
 	{"/api/unpin", cam_answer_unpin},
 	{"/api/why", cam_answer_why},
 	{"/api/moments", cam_answer_moments},
+	{"/api/sources", cam_answer_sources},
 };
 
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
@@ -268,12 +277,28 @@ bool cam_route_is_apart(const char *path)
 	return !strcmp(path, "/api/live") || !strcmp(path, "/api/export");
 }
 
-void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
-	       struct cam_answer *a)
+/* The source that is asked for. false: answered. */
+static bool enter(const struct cam_request *q, struct cam_server_doors *doors, struct cam_answer *a)
+{
+	const char *id = cam_request_value(q, "source");
+	const struct cam_server_house *h = q->house;
+	int err = id ? h->find(h->self, id, doors) : h->enter(h->self, 0, doors);
+	if (err)
+		cam_answer_error(a, NOT_FOUND,
+				 "no such source: it was dropped since, or the server is another "
+				 "one; /api/sources lists them");
+	return !err;
+}
+
+void cam_route(const struct cam_request *q, struct cam_answer *a)
 {
 	unsigned number = cam_route_number(q->path);
+	struct cam_server_doors doors;
 	if (number > 1) {
-		routes[number - 2].answer(doors, q, a);
+		if (!enter(q, &doors, a))
+			return;
+		routes[number - 2].answer(&doors, q, a);
+		q->house->leave(q->house->self, &doors);
 	} else if (number == 1) {
 		a->asset = find_asset(q->path);
 		snprintf(a->tag, sizeof(a->tag), "%s", a->asset->tag);

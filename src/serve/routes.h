@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What each path answers: pure but for the doors. The guards have been passed. */
+/* What each path answers: pure but for the doors of the source that is asked for. The guards have been passed. */
 #pragma once
 #include "base/json.h"
 #include "serve/server.h"
@@ -18,7 +18,9 @@ struct cam_param {
 /* What requests share. */
 struct cam_news;
 struct cam_shared {
-	struct cam_news *news;
+	struct cam_news **news; /* of each source that was there at the start */
+	unsigned n_news;
+	atomic_uint listeners; /* of all of these */
 	struct cam_tally tally;
 	atomic_uint exports;  /* that are being written */
 	atomic_bool stopping; /* nobody is to be waited for any more */
@@ -26,6 +28,7 @@ struct cam_shared {
 
 struct cam_request {
 	const char *path;
+	const struct cam_server_house *house;
 	struct cam_shared *shared;
 	bool head;	  /* the body is not wanted */
 	const char *type; /* of the body; NULL: not said */
@@ -47,8 +50,7 @@ struct cam_answer {
 };
 
 /* The body is the caller's to free, and the stream to close. */
-void cam_route(const struct cam_server_doors *doors, const struct cam_request *q,
-	       struct cam_answer *a);
+void cam_route(const struct cam_request *q, struct cam_answer *a);
 
 /* The number of a path, for the tally: 0: there is no such path. NULL: no such number. */
 unsigned cam_route_number(const char *path);
@@ -65,6 +67,8 @@ bool cam_request_number(const struct cam_request *q, const char *key, uint64_t l
 			uint64_t usual, uint64_t *out);
 /* Whether whoever asks has the answer with this tag already. */
 bool cam_request_has(const struct cam_request *q, const char *tag);
+/* Whether a parameter is none of the path's own: the guard's token, and which source is asked. */
+bool cam_request_is_common(const char *key);
 /* Whether there is no parameter but these (NULL-terminated). false: answered (400). */
 bool cam_request_only(const struct cam_request *q, const char *const *known, struct cam_answer *a);
 /* {"error": words}; instead of whatever is there. No memory for it: the status alone. */

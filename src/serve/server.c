@@ -37,7 +37,7 @@
 #define WAIT_MS		 2000
 
 struct cam_server {
-	struct cam_server_doors doors;
+	struct cam_server_house house;
 	struct cam_guard guard;
 	int fd;
 	struct MHD_Daemon *daemon;
@@ -205,6 +205,7 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 {
 	struct cam_request q = {
 		.path = url,
+		.house = &s->house,
 		.shared = &s->shared,
 		.head = !strcmp(method, MHD_HTTP_METHOD_HEAD),
 		.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type"),
@@ -222,7 +223,7 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	if (!apart && !take_turn(s))
 		return turn_away(s, c, url, MHD_HTTP_SERVICE_UNAVAILABLE,
 				 "too many questions at a time");
-	cam_route(&s->doors, &q, &a);
+	cam_route(&q, &a);
 	if (!apart)
 		end_turn(s);
 	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - begun);
@@ -379,6 +380,23 @@ static int bind_socket(struct cam_server *s, const struct cam_server_options *o,
 	return 0;
 }
 
+/* The given sources stay: what listens to them is made once. */
+static int make_news(struct cam_server *s)
+{
+	s->shared.news = calloc(s->house.given, sizeof(struct cam_news *));
+	int err = s->shared.news ? 0 : -ENOMEM;
+	for (unsigned i = 0; !err && i < s->house.given; i++) {
+		struct cam_server_doors doors;
+		err = s->house.enter(s->house.self, i, &doors);
+		if (err)
+			break;
+		err = cam_news_new(&doors, &s->shared.listeners, &s->shared.news[i]);
+		s->house.leave(s->house.self, &doors);
+		s->shared.n_news += !err;
+	}
+	return err;
+}
+
 int cam_server_listen(const struct cam_server_options *o, struct cam_server **out)
 {
 	struct cam_server *s = calloc(1, sizeof(*s));
@@ -386,14 +404,14 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 	uint16_t port = 0;
 	if (!s)
 		return -ENOMEM;
-	s->doors = o->doors;
+	s->house = o->house;
 	s->fd = -1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->turn, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	int err = cam_news_new(&s->doors, &s->shared.news);
+	int err = make_news(s);
 	if (!err)
 		err = bind_socket(s, o, &port);
 	if (err) {
@@ -433,11 +451,13 @@ void cam_server_stop(struct cam_server *s)
 	if (!s)
 		return;
 	atomic_store(&s->shared.stopping, true);
-	if (s->shared.news)
-		cam_news_stop(s->shared.news);
+	for (unsigned i = 0; i < s->shared.n_news; i++)
+		cam_news_stop(s->shared.news[i]);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
-	cam_news_free(s->shared.news);
+	for (unsigned i = 0; i < s->shared.n_news; i++)
+		cam_news_free(s->shared.news[i]);
+	free(s->shared.news);
 	cam_server_leave(s);
 	pthread_cond_destroy(&s->turn);
 	pthread_mutex_destroy(&s->lock);

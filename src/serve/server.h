@@ -4,8 +4,8 @@
  *
  * Sides: cli starts it (in a process without privileges); whoever speaks HTTP on the address asks.
  * Handed over: the page, JSON, binary columns. It changes nothing itself; what is to be marked or pinned it
- * hands to the recorder.
- * Thread: each connection has its own; `doors` are called on several at a time.
+ * hands to the recorder, a file that is to be opened to who reads those.
+ * Thread: each connection has its own; doors and house are called on several at a time.
  * Refusals: those of guard.h (421, 401, 403, 405). A parameter that is not understood: 400, saying why.
  * Unknown path: 404. Too many questions at a time: 503, with Retry-After. Too many connections: closed. A
  * header block beyond 16 KiB: 431.
@@ -24,8 +24,19 @@ struct cam_server_change {
 	struct cam_text text;	/* of a mark; why something is pinned */
 };
 
+enum cam_server_kind {
+	CAM_SERVER_STORE,  /* a directory, which may grow */
+	CAM_SERVER_FILE,   /* given at the start */
+	CAM_SERVER_OPENED, /* given by /api/open, and dropped when others come */
+};
+
+/* One source: what a store or file can be asked. */
 struct cam_server_doors {
 	void *self;
+	const char *id, *label; /* the label may hold any bytes */
+	enum cam_server_kind kind;
+	unsigned
+		number; /* among those that are there from the start; of one that was opened: UINT_MAX */
 	/* The windows as they are now; released after each request. */
 	int (*windows)(void *self, struct cam_source **out);
 	void (*release)(void *self, struct cam_source *source);
@@ -42,12 +53,43 @@ struct cam_server_doors {
 	struct cam_select_world (*world)(void *self);
 };
 
+/* A file that somebody sends. */
+struct cam_server_sent {
+	const char *name;   /* as they call it; "": they do not */
+	int64_t modified_s; /* when it was written; 0: not said */
+	uint64_t bytes;
+};
+
+/* All sources there are, and how one is added. */
+struct cam_server_house {
+	void *self;
+	unsigned
+		given; /* sources that are there from the start and stay: numbers 0 … given - 1; at least 1 */
+	/* The i-th source, and the one with an id: to be left. -ENOENT. */
+	int (*enter)(void *self, unsigned i, struct cam_server_doors *out);
+	int (*find)(void *self, const char *id, struct cam_server_doors *out);
+	void (*leave)(void *self, const struct cam_server_doors *d);
+	/* How large a file may be, and how many are kept; 0 bytes: nothing can be opened, and why_closed says why. */
+	uint64_t open_bytes;
+	unsigned open_most;
+	const char *why_closed;
+	/*
+	 * A file comes in pieces: begin, more…, then end (`out`: the new source, to be left; `words`: a line each that is
+	 * worth knowing) or abort. One at a time: -EBUSY. Any error of more() and end() ends it, too; -EBADMSG: it
+	 * cannot be read, *words says why; -ETIMEDOUT.
+	 */
+	int (*open_begin)(void *self, const struct cam_server_sent *f);
+	int (*open_more)(void *self, const void *bytes, size_t n);
+	int (*open_end)(void *self, struct cam_server_doors *out, struct cam_buf *words);
+	void (*open_abort)(void *self);
+};
+
 struct cam_server_options {
 	const char *address; /* numeric */
 	uint16_t port;	     /* 0: any free one */
 	const char *token;   /* NULL: none is asked for */
 	const char *proxy;   /* the name of a proxy with TLS before it; NULL: there is none */
-	struct cam_server_doors doors;
+	struct cam_server_house house;
 };
 
 struct cam_server;

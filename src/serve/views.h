@@ -38,3 +38,7 @@ void cam_answer_moments(const struct cam_server_doors *doors, const struct cam_r
 			struct cam_answer *a);
 void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
 		     struct cam_answer *a);
+void cam_answer_sources(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
+/* One source, as /api/sources tells of it. */
+void cam_answer_put_source(struct cam_json *j, const struct cam_server_doors *doors);

@@ -193,6 +193,12 @@ static int do_wait(void)
 	return FINE;
 }
 
+static int confine_server(void)
+{
+	int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return cam_confine_server(&usr, 1);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -228,7 +234,7 @@ static int be_helper(char **argv)
 	else if (strcmp(argv[2], "sealer") == 0)
 		err = cam_confine(CAM_CONFINE_SEALER);
 	else if (argv[4] && strcmp(argv[4], "server") == 0)
-		err = cam_confine_server(open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC));
+		err = confine_server();
 	else if (!argv[4]) /* a further word: not confined, the control */
 		err = cam_confine(CAM_CONFINE_SYMBOLISER);
 	if (err)

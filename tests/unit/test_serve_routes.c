@@ -44,17 +44,50 @@ static struct cam_select_world world(void *self)
 
 static struct cam_server_doors doors(int *err)
 {
-	return (struct cam_server_doors){
-		.self = err, .windows = make_source, .release = release, .world = world};
+	return (struct cam_server_doors){.self = err,
+					 .id = "s1",
+					 .label = "a test",
+					 .windows = make_source,
+					 .release = release,
+					 .world = world};
 }
 
 static struct cam_shared shared;
+
+static int enter(void *self, unsigned i, struct cam_server_doors *out)
+{
+	const struct cam_server_doors *d = self;
+	*out = *d;
+	return i ? -ENOENT : 0;
+}
+
+static int find(void *self, const char *id, struct cam_server_doors *out)
+{
+	return enter(self, strcmp(id, "s1") != 0, out);
+}
+
+static void leave(void *self, const struct cam_server_doors *d)
+{
+	(void)self;
+	(void)d;
+}
+
+static struct cam_server_house house(const struct cam_server_doors *d)
+{
+	return (struct cam_server_house){.self = (void *)(uintptr_t)d,
+					 .given = 1,
+					 .enter = enter,
+					 .find = find,
+					 .leave = leave,
+					 .why_closed = "it is a test"};
+}
 
 static const char *const paths[] = {"/healthz",	    "/metrics",	     "/api/grafana/flame",
 				    "/api/windows", "/api/status",   "/api/store",
 				    "/api/time",    "/api/timeline", "/api/flame",
 				    "/api/diff",    "/api/heatmap",  "/api/counters",
-				    "/api/events",  "/api/why",	     "/api/moments"};
+				    "/api/events",  "/api/why",	     "/api/moments",
+				    "/api/sources"};
 
 /* Whatever does not fit into memory is answered by its status, at the latest. */
 static void test_no_room_for_an_answer(void **state)
@@ -62,6 +95,7 @@ static void test_no_room_for_an_answer(void **state)
 	(void)state;
 	int err = 0;
 	const struct cam_server_doors d = doors(&err);
+	const struct cam_server_house h = house(&d);
 	for (size_t room = 0; room < 56; room += 7) {
 		struct cam_answer a = {.body = CAM_BUF(room)};
 		cam_answer_error(&a, 404, "there is nothing of that name here, nor was there");
@@ -69,9 +103,9 @@ static void test_no_room_for_an_answer(void **state)
 		assert_int_equal(a.body.len, 0);
 		cam_buf_free(&a.body);
 		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-			struct cam_request q = {.path = paths[i], .shared = &shared};
+			struct cam_request q = {.path = paths[i], .house = &h, .shared = &shared};
 			a = (struct cam_answer){.body = CAM_BUF(room)};
-			cam_route(&d, &q, &a);
+			cam_route(&q, &a);
 			assert_true(a.status >= 400 || a.body.len);
 			assert_true(a.body.len <= room);
 			cam_buf_free(&a.body);
@@ -82,10 +116,14 @@ static void test_no_room_for_an_answer(void **state)
 static unsigned ask(const struct cam_server_doors *d, const char *path, const char *key,
 		    const char *value, char text[256])
 {
-	struct cam_request q = {
-		.path = path, .shared = &shared, .params = {{key, value}}, .n_params = key != NULL};
+	const struct cam_server_house h = house(d);
+	struct cam_request q = {.path = path,
+				.house = &h,
+				.shared = &shared,
+				.params = {{key, value}},
+				.n_params = key != NULL};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
-	cam_route(d, &q, &a);
+	cam_route(&q, &a);
 	size_t n = a.body.len < 255 ? a.body.len : 255;
 	if (n)
 		memcpy(text, a.body.data, n);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/served.h"
+
+#include "cli/range.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int open_directory(struct cam_served *s)
+{
+	struct cam_io *io;
+	int err = cam_io_posix_open(s->path, false, &io);
+	if (err)
+		return err;
+	if (s->io)
+		cam_io_posix_close(s->io);
+	s->io = io;
+	return stat(s->path, &s->directory) ? -errno : 0;
+}
+
+int cam_served_open(struct cam_served *s, const char *path, const char *label)
+{
+	size_t n = strlen(label);
+	if (snprintf(s->path, sizeof(s->path), "%s", path) >= (int)sizeof(s->path))
+		return -ENAMETOOLONG;
+	snprintf(s->label, sizeof(s->label), "%s",
+		 n < CAM_SERVED_LABEL ? label : label + n - CAM_SERVED_LABEL + 1);
+	pthread_mutex_init(&s->lock, NULL);
+	int err = open_directory(s);
+	if (err)
+		cam_served_close(s);
+	return err;
+}
+
+bool cam_served_is_store(const char *path)
+{
+	struct cam_io *io;
+	struct cam_source *source;
+	size_t n = 0;
+	if (cam_io_posix_open(path, false, &io))
+		return false;
+	if (!cam_store_open_read(io, &source)) {
+		n = source->ops->count(source);
+		source->ops->close(source);
+	}
+	cam_io_posix_close(io);
+	return n > 0;
+}
+
+void cam_served_close(struct cam_served *s)
+{
+	if (s->io)
+		cam_io_posix_close(s->io);
+	s->io = NULL;
+	pthread_mutex_destroy(&s->lock);
+}
+
+/* Somebody may have deleted or moved the store: a recorder makes another one in its place. Whoever still
+ * reads the old one reads on. */
+int cam_served_windows(void *self, struct cam_source **out)
+{
+	struct cam_served *s = self;
+	struct stat now;
+	pthread_mutex_lock(&s->lock);
+	if (!s->readers && !stat(s->path, &now) &&
+	    (now.st_dev != s->directory.st_dev || now.st_ino != s->directory.st_ino))
+		open_directory(s);
+	int err = cam_store_open_read(s->io, out);
+	s->readers += !err;
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+void cam_served_release(void *self, struct cam_source *source)
+{
+	struct cam_served *s = self;
+	pthread_mutex_lock(&s->lock);
+	source->ops->close(source);
+	s->readers--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The time of the directory: a window comes, goes and is replaced by a name in it. Two changes within a tick of
+ * its clock have the same: so one that is that new is not relied on. */
+uint64_t cam_served_stamp(void *self)
+{
+	const struct cam_served *s = self;
+	struct stat st;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (stat(s->path, &st) || st.st_mtim.tv_sec + 1 >= now.tv_sec)
+		return 0;
+	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec +
+	       (uint64_t)st.st_ino;
+}
+
+/* Users' names are not looked up: the resolver may load modules and ask servers, and this is a process
+ * that faces the network. */
+static struct cam_select_world world(void *self)
+{
+	(void)self;
+	return (struct cam_select_world){.time = cam_range_world()};
+}
+
+struct cam_server_doors cam_served_doors(struct cam_served *s)
+{
+	return (struct cam_server_doors){
+		.self = s,
+		.id = s->id,
+		.label = s->label,
+		.kind = s->kind,
+		.number = s->number,
+		.windows = cam_served_windows,
+		.release = cam_served_release,
+		.stamp = cam_served_stamp,
+		.world = world,
+	};
+}

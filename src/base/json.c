@@ -6,10 +6,25 @@
 #include <inttypes.h>
 #include <math.h>
 
+/* How many bytes stand for themselves: nearly all of nearly every name. */
+static size_t plain_bytes(struct cam_text s)
+{
+	size_t n = 0;
+	while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+		n++;
+	return n;
+}
+
 static void put_string(struct cam_out *out, struct cam_text s)
 {
-	cam_out_str(out, "\"");
+	cam_out_bytes(out, "\"", 1);
 	while (s.n) {
+		size_t plain = plain_bytes(s);
+		cam_out_bytes(out, s.p, plain);
+		s.p += plain;
+		s.n -= plain;
+		if (!s.n)
+			break;
 		size_t len = cam_utf8_length(s);
 		unsigned char first = (unsigned char)s.p[0];
 		if (len == 0) {
@@ -25,17 +40,28 @@ static void put_string(struct cam_out *out, struct cam_text s)
 		s.p += len;
 		s.n -= len;
 	}
-	cam_out_str(out, "\"");
+	cam_out_bytes(out, "\"", 1);
+}
+
+static void put_u64(struct cam_out *out, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	cam_out_bytes(out, digits + at, sizeof(digits) - at);
 }
 
 static void lead_in(struct cam_json *j, const char *key)
 {
 	if (j->comma)
-		cam_out_str(j->out, ",");
+		cam_out_bytes(j->out, ",", 1);
 	j->comma = true;
 	if (key) {
 		put_string(j->out, cam_text_of(key));
-		cam_out_str(j->out, ":");
+		cam_out_bytes(j->out, ":", 1);
 	}
 }
 
@@ -61,7 +87,7 @@ void cam_json_text(struct cam_json *j, const char *key, struct cam_text value)
 void cam_json_u64(struct cam_json *j, const char *key, uint64_t value)
 {
 	lead_in(j, key);
-	cam_out_printf(j->out, "%" PRIu64, value);
+	put_u64(j->out, value);
 }
 
 void cam_json_i64(struct cam_json *j, const char *key, int64_t value)

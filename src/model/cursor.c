@@ -1,6 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cursor.h"
 
+#include <errno.h>
+
+int cam_window_names(struct cam_window *w, const struct cam_tables **out)
+{
+	return w->ops->names ? w->ops->names(w, out) : w->ops->tables(w, out);
+}
+
+int cam_window_comms(struct cam_window *w, cam_comm_fn *fn, void *arg)
+{
+	const struct cam_tables *t;
+	if (w->ops->comms)
+		return w->ops->comms(w, fn, arg);
+	int err = w->ops->tables(w, &t);
+	for (uint32_t i = 0; !err && i < t->n_tasks; i++)
+		err = fn(arg, t->tasks[i].comm, i);
+	return err;
+}
+
+int cam_window_task(struct cam_window *w, uint32_t task, struct cam_task *out)
+{
+	const struct cam_tables *t;
+	if (w->ops->task)
+		return w->ops->task(w, task, out);
+	int err = w->ops->tables(w, &t);
+	if (err)
+		return err;
+	if (task >= t->n_tasks)
+		return -EBADMSG;
+	*out = t->tasks[task];
+	return 0;
+}
+
 bool cam_gap_between(const struct cam_window_info *earlier, const struct cam_window_info *later,
 		     struct cam_ledger_row *out)
 {

@@ -102,6 +102,8 @@ struct cam_process_cell {
 };
 typedef int cam_process_cell_fn(void *arg, const struct cam_process_cell *c);
 
+/* A comm of the samples. task: one that wears it; CAM_NONE: several do, and only tables() has them. */
+typedef int cam_comm_fn(void *arg, struct cam_str_id comm, uint32_t task);
 typedef int cam_event_fn(void *arg, const struct cam_event *e);
 typedef int cam_ledger_fn(void *arg, const struct cam_ledger_row *row);
 typedef int cam_anchor_fn(void *arg, const struct cam_anchor *a);
@@ -128,6 +130,14 @@ struct cam_window_ops {
 	 * else is complete.
 	 */
 	int (*tables)(struct cam_window *w, const struct cam_tables **out);
+	/*
+	 * The next three are shorter ways to a part of them, and may be NULL: cam_window_names() and those like it
+	 * know. names: the same tables, in which tasks and locations are missing (none of them) until tables() is
+	 * asked; batches then have ids of tasks that are not there. A host has ten thousands of tasks in a window.
+	 */
+	int (*names)(struct cam_window *w, const struct cam_tables **out);
+	int (*comms)(struct cam_window *w, cam_comm_fn *fn, void *arg);
+	int (*task)(struct cam_window *w, uint32_t task, struct cam_task *out);
 	int (*samples)(struct cam_window *w, struct cam_range range, unsigned columns,
 		       cam_batch_fn *fn, void *arg);
 	int (*totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
@@ -146,6 +156,11 @@ struct cam_window_ops {
 	int (*lines)(struct cam_window *w, cam_line_fn *fn, void *arg);
 	void (*close)(struct cam_window *w);
 };
+
+int cam_window_names(struct cam_window *w, const struct cam_tables **out);
+int cam_window_comms(struct cam_window *w, cam_comm_fn *fn, void *arg);
+/* -EBADMSG: it cannot be read, or there is no such task. */
+int cam_window_task(struct cam_window *w, uint32_t task, struct cam_task *out);
 
 /* Any number of windows, in order of (boot, boottime). */
 struct cam_source {

@@ -201,7 +201,7 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	struct cam_range all;
 	const struct cam_range *ranges;
 	size_t n;
-	cam_sums_sort(&b->sums);
+	err = err ? err : cam_sums_sort(&b->sums);
 	for (size_t i = 0; i < b->sums.n && !err; i++) {
 		err = count_sum(b, x, &b->sums.v[i]);
 		b->clock_ns += (double)b->sums.v[i].weight;

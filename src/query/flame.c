@@ -320,6 +320,7 @@ int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		.close = close_window,
 		.progress = o->progress,
 		.weights = o->weight == CAM_WEIGHT_PERIOD,
+		.no_tasks = extra != CAM_WALK_BY_TASK,
 	};
 	struct cam_walk walk = {0};
 	*out = (struct cam_flame){0};

@@ -442,7 +442,7 @@ static int finish(struct cam_groups *g, struct step *s)
 {
 	int err = 0;
 	if (s->sums.n) {
-		cam_sums_sort(&s->sums);
+		err = cam_sums_sort(&s->sums);
 		for (size_t i = 0; i < s->sums.n && !err; i++)
 			err = add_raw(s, s->sums.v[i].comm, &s->sums.v[i]);
 	}
@@ -509,6 +509,7 @@ int cam_groups_run(struct cam_groups *g, struct cam_source *source, const struct
 		.weights = o->weight == CAM_WEIGHT_PERIOD || rows || task || cpu ||
 			   s->clock != CAM_SELECT_ALWAYS,
 		.wall = time,
+		.no_tasks = !task,
 	};
 	err = cam_walk(source, s, &view, &g->walk);
 	g->walk.view = NULL;

@@ -431,6 +431,7 @@ static int walk_windows(struct build *b, struct cam_source *source)
 		.progress = b->o->progress,
 		.columns = CAM_COL_TIME | (b->o->mode == CAM_HEAT_CORES ? CAM_COL_CPU : 0u),
 		.no_stacks = !b->o->paint,
+		.no_tasks = true,
 		.wall = b->axis.wall,
 	};
 	return cam_walk(source, b->s, &view, &b->walk);

@@ -337,8 +337,7 @@ static int add_sums(struct window_step *s)
 	struct verdict *verdicts = calloc(n_stacks + 1, sizeof(*verdicts));
 	if (!verdicts)
 		return -ENOMEM;
-	int err = 0;
-	cam_sums_sort(&s->sums);
+	int err = cam_sums_sort(&s->sums);
 	for (size_t i = 0; i < s->sums.n && !err; i++) {
 		const struct cam_sum *sum = &s->sums.v[i];
 		struct verdict *v = &verdicts[sum->stack];

@@ -484,16 +484,47 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 	return err;
 }
 
-/* Who wears a comm like the idle task's: then the stack says whether it idles, or the task that not. */
-static void find_idle_comms(struct cam_selector *x)
+struct idle_search {
+	struct cam_selector *x;
+	struct cam_window *w;
+	bool unclear; /* somebody wears such a comm; the tasks say who */
+};
+
+static int look_at_comm(void *arg, struct cam_str_id comm, uint32_t task)
 {
-	const struct cam_tables *t = x->tables;
-	for (size_t i = 0; i < t->n_tasks && !x->by_task; i++) {
+	struct idle_search *s = arg;
+	struct cam_task k;
+	if (!cam_idle_comm(cam_string(s->x->tables, comm)))
+		return 0;
+	int err = task == CAM_NONE ? -EBADMSG : cam_window_task(s->w, task, &k);
+	if (err == -EBADMSG) {
+		s->unclear = true;
+		return 0;
+	}
+	s->x->by_stack = true;
+	s->x->by_task |= !is_idle_task(&k);
+	return err;
+}
+
+/*
+ * Who wears a comm like the idle task's: then the stack says whether it idles, or the task that not. Tasks are
+ * looked at where there is such a comm, all of them only where several wear it.
+ */
+static int find_idle_comms(struct cam_selector *x, struct cam_window *w)
+{
+	struct idle_search s = {.x = x, .w = w};
+	const struct cam_tables *t;
+	int err = cam_window_comms(w, look_at_comm, &s);
+	if (err || x->by_task || !s.unclear)
+		return err;
+	err = w->ops->tables(w, &t);
+	for (size_t i = 0; !err && i < t->n_tasks && !x->by_task; i++) {
 		if (!cam_idle_comm(cam_string(t, t->tasks[i].comm)))
 			continue;
 		x->by_stack = true;
 		x->by_task = !is_idle_task(&t->tasks[i]);
 	}
+	return err;
 }
 
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
@@ -503,19 +534,19 @@ int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, str
 				   .main_etype = main_etype,
 				   .before_etype = before_etype,
 				   .name = CAM_BUF(CAM_MAX_STRING_BYTES)};
-	int err = w->ops->tables(w, &x->tables);
+	int err = cam_window_names(w, &x->tables);
 	if (!err)
 		err = find_ranges(x, w);
-	if (err) {
-		cam_selector_close(x);
-		return err;
-	}
 	x->by_stack = s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE;
-	if (!s->with_idle)
-		find_idle_comms(x);
+	if (!err && !s->with_idle)
+		err = find_idle_comms(x, w);
 	x->by_task |= s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n ||
 		      s->containers.n || s->pods.n;
-	return 0;
+	if (!err && x->by_task)
+		err = w->ops->tables(w, &x->tables);
+	if (err)
+		cam_selector_close(x);
+	return err;
 }
 
 void cam_selector_close(struct cam_selector *x)

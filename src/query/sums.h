@@ -20,7 +20,8 @@ struct cam_sum {
 struct cam_sums {
 	struct cam_sum *v;
 	size_t n;     /* rows in use */
-	size_t slots; /* a power of two, or 0 */
+	size_t slots; /* a power of two, or 0: rows are v[0 … n) */
+	size_t cap;   /* of v, where rows were appended */
 };
 
 void cam_sums_free(struct cam_sums *s);
@@ -28,5 +29,7 @@ void cam_sums_free(struct cam_sums *s);
 void cam_sums_clear(struct cam_sums *s);
 /* -ENOMEM; -E2BIG past 2^25 rows. */
 int cam_sums_add(struct cam_sums *s, struct cam_sum sum);
-/* By comm, event type, stack, extra: v[0 … n) are then the rows, and nothing may be added any more. */
-void cam_sums_sort(struct cam_sums *s);
+/* The same for a row that is not there yet: no search. All rows are added, or all are appended. */
+int cam_sums_append(struct cam_sums *s, struct cam_sum sum);
+/* By comm, event type, stack, extra: v[0 … n) are then the rows, and nothing may be added any more. -ENOMEM. */
+int cam_sums_sort(struct cam_sums *s);

@@ -106,11 +106,11 @@ struct step {
 static int on_total(void *arg, const struct cam_total *t)
 {
 	struct step *s = arg;
-	return cam_sums_add(&s->sums, (struct cam_sum){.stack = t->stack.v,
-						       .comm = t->comm.v,
-						       .etype = t->etype.v,
-						       .samples = t->samples,
-						       .weight = t->samples});
+	return cam_sums_append(&s->sums, (struct cam_sum){.stack = t->stack.v,
+							  .comm = t->comm.v,
+							  .etype = t->etype.v,
+							  .samples = t->samples,
+							  .weight = t->samples});
 }
 
 static int tell_progress(struct cam_walk *walk, uint64_t more)
@@ -265,9 +265,10 @@ static int deliver_sums(struct step *s)
 {
 	struct cam_walk *walk = s->x.walk;
 	int err = make_sums(s);
+	if (!err)
+		err = cam_sums_sort(&s->sums);
 	if (err)
 		return err;
-	cam_sums_sort(&s->sums);
 	for (size_t i = 0; i < s->sums.n && !err; i++) {
 		const struct cam_sum *sum = &s->sums.v[i];
 		int verdict =
@@ -297,10 +298,8 @@ static int may_match(struct step *s)
 	if (err)
 		return err == -EBADMSG ? 1 : err;
 	int found = 0;
-	for (size_t i = 0; i < s->sums.slots && !found; i++) {
+	for (size_t i = 0; i < s->sums.n && !found; i++) {
 		const struct cam_sum *sum = &s->sums.v[i];
-		if (!sum->samples)
-			continue;
 		int verdict =
 			cam_selector_verdict(&s->x.selector, (struct cam_stack_id){sum->stack},
 					     (struct cam_str_id){sum->comm},
@@ -487,7 +486,8 @@ static int walk_window(struct cam_walk *walk, struct cam_window *w, size_t index
 	int err = walk_briefly(&s);
 	if (err)
 		return err < 0 ? err : 0;
-	err = w->ops->tables(w, &s.x.tables);
+	err = walk->view->no_tasks ? cam_window_names(w, &s.x.tables)
+				   : w->ops->tables(w, &s.x.tables);
 	if (!err)
 		err = note_etypes(walk, s.x.tables);
 	if (err)

@@ -90,6 +90,7 @@ struct cam_walk_view {
 	bool weights;		   /* weigh by period where an event type has one */
 	bool wall;		   /* cam_walk_wall() will be asked */
 	bool no_stacks; /* rows() looks at none: they may be NULL where no filter needs them */
+	bool no_tasks; /* it looks at none: tables may be without, as cam_window_names() has them */
 };
 
 /* What the walk knows, during and after it. */

@@ -53,6 +53,24 @@ static int wrapped_tables(struct cam_window *w, const struct cam_tables **out)
 	return follow(x, x->inner->ops->tables(x->inner, out));
 }
 
+static int wrapped_names(struct cam_window *w, const struct cam_tables **out)
+{
+	struct wrapped *x = wrapped_of(w);
+	return follow(x, cam_window_names(x->inner, out));
+}
+
+static int wrapped_comms(struct cam_window *w, cam_comm_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	return follow(x, cam_window_comms(x->inner, fn, arg));
+}
+
+static int wrapped_task(struct cam_window *w, uint32_t task, struct cam_task *out)
+{
+	struct wrapped *x = wrapped_of(w);
+	return follow(x, cam_window_task(x->inner, task, out));
+}
+
 static int wrapped_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 			   cam_batch_fn *fn, void *arg)
 {
@@ -128,6 +146,9 @@ static void wrapped_close(struct cam_window *w)
 
 static const struct cam_window_ops wrapped_ops = {
 	.tables = wrapped_tables,
+	.names = wrapped_names,
+	.comms = wrapped_comms,
+	.task = wrapped_task,
 	.samples = wrapped_samples,
 	.totals = wrapped_totals,
 	.small_totals = wrapped_small_totals,
@@ -158,7 +179,7 @@ static int make_events(struct cam_window *w, const struct cam_annex_event *event
 		       struct cam_event *out)
 {
 	const struct cam_tables *tables;
-	int err = w->ops->tables(w, &tables);
+	int err = cam_window_names(w, &tables);
 	if (err)
 		return err;
 	struct cam_tables *t = (struct cam_tables *)tables;

@@ -174,13 +174,19 @@ int cam_reader_load(struct cam_reader *r, unsigned parts)
 	return 0;
 }
 
-static int read_tables(struct cam_window *w, const struct cam_tables **out)
+static int read_names(struct cam_window *w, const struct cam_tables **out)
 {
 	struct cam_reader *r = cam_reader_of(w);
 	*out = &r->t;
-	int err = cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES | CAM_PART_TASKS |
-					     CAM_PART_LOCATIONS);
+	int err = cam_reader_load(r, CAM_PART_STRINGS | CAM_PART_NAMES);
 	return err ? err : cam_reader_reserve_nodes(r);
+}
+
+static int read_tables(struct cam_window *w, const struct cam_tables **out)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	int err = read_names(w, out);
+	return err ? err : cam_reader_load(r, CAM_PART_TASKS | CAM_PART_LOCATIONS);
 }
 
 static void close_reader(struct cam_window *w)
@@ -207,6 +213,9 @@ static void close_reader(struct cam_window *w)
 
 static const struct cam_window_ops reader_ops = {
 	.tables = read_tables,
+	.names = read_names,
+	.comms = cam_read_comms,
+	.task = cam_read_task,
 	.samples = cam_read_samples,
 	.totals = cam_read_totals,
 	.small_totals = cam_read_small_totals,

@@ -116,7 +116,8 @@ static int damage_tasks(struct cam_reader *r, const struct cam_dir_chunk *c)
 	return err;
 }
 
-int cam_load_tasks(struct cam_reader *r)
+/* Rows, which nobody sees yet. */
+static int make_rows(struct cam_reader *r)
 {
 	struct cam_tables *t = &r->t;
 	int err = cam_reader_load(r, CAM_PART_STRINGS);
@@ -128,10 +129,62 @@ int cam_load_tasks(struct cam_reader *r)
 	if (err || !r->process_pid)
 		return err ? err : -ENOMEM;
 	memset(t->tasks, 0, r->dir.n_tasks * sizeof(*t->tasks));
-	t->n_tasks = r->dir.n_tasks;
 	for (uint32_t i = 0; i < r->dir.n_processes; i++)
 		r->process_pid[i] = CAM_PID_NONE;
+	return 0;
+}
+
+int cam_load_tasks(struct cam_reader *r)
+{
+	int err = make_rows(r);
+	if (err)
+		return err;
+	r->t.n_tasks = r->dir.n_tasks;
 	return cam_reader_each_chunk(r, CAM_CHUNK_TASKS, load_task_rows, damage_tasks);
+}
+
+int cam_read_comms(struct cam_window *w, cam_comm_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	int err = cam_reader_load(r, CAM_PART_STRINGS);
+	for (size_t i = 0; i < r->dir.n_groups && !err; i++) {
+		const struct cam_dir_group *g = &r->dir.groups[i];
+		err = fn(arg, (struct cam_str_id){r->strings[g->comm]}, g->sole_task);
+	}
+	return err;
+}
+
+static int load_one_chunk(struct cam_reader *r, size_t number)
+{
+	const struct cam_dir_chunk *c = &r->dir.sections[CAM_CHUNK_TASKS].chunks[number];
+	struct cam_chunk_in chunk = {0};
+	int err = r->task_chunk ? 0 : make_rows(r);
+	if (!err)
+		err = cam_reader_chunk(r, CAM_CHUNK_TASKS, number, &chunk);
+	struct cam_rd rd = cam_rd_make(chunk.data, chunk.n);
+	if (!err)
+		err = load_task_rows(r, &rd, c);
+	if (!err)
+		r->task_chunk = number + 1;
+	free(chunk.data);
+	return err;
+}
+
+int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	const struct cam_dir_section *s = &r->dir.sections[CAM_CHUNK_TASKS];
+	size_t number = 0;
+	while (number < s->n && s->chunks[number].first + s->chunks[number].rows <= task)
+		number++;
+	if (number == s->n || s->chunks[number].first > task)
+		return -EBADMSG;
+	int err = r->parts & CAM_PART_TASKS || r->task_chunk == number + 1
+			  ? 0
+			  : load_one_chunk(r, number);
+	if (!err)
+		*out = r->t.tasks[task];
+	return err;
 }
 
 struct cells {

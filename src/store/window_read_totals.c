@@ -29,12 +29,45 @@ static struct cam_total_row *pair_rows(const struct cam_reader *r)
 	return rows;
 }
 
+/* Stable, by one of the two: 0 … n_keys. */
+static void sort_by(const struct cam_total_row *from, struct cam_total_row *to, size_t n,
+		    bool by_stack, uint32_t *at, size_t n_keys)
+{
+	memset(at, 0, (n_keys + 1) * sizeof(*at));
+	for (size_t i = 0; i < n; i++)
+		at[(by_stack ? from[i].stack : from[i].group) + 1]++;
+	for (size_t k = 0; k < n_keys; k++)
+		at[k + 1] += at[k];
+	for (size_t i = 0; i < n; i++)
+		to[at[by_stack ? from[i].stack : from[i].group]++] = from[i];
+}
+
+/* Ids are dense: where there is a row for many of them, counting is quicker than comparing. */
+static void sort_rows(const struct cam_reader *r, struct cam_total_row *rows, size_t n)
+{
+	size_t nodes = r->t.stacks.n, groups = r->dir.n_groups;
+	if (n > 64 && n > nodes / 16 && n > groups / 16) {
+		struct cam_total_row *room = malloc(n * sizeof(*room));
+		uint32_t *at = malloc(((nodes > groups ? nodes : groups) + 2) * sizeof(*at));
+		bool done = room && at;
+		if (done) {
+			sort_by(rows, room, n, false, at, groups);
+			sort_by(room, rows, n, true, at, nodes);
+		}
+		free(room);
+		free(at);
+		if (done)
+			return;
+	}
+	qsort(rows, n, sizeof(*rows), compare_rows);
+}
+
 /* Sorts, sums up what is of one stack and group, and hands it out. */
 static int give_rows(struct cam_reader *r, struct cam_total_row *rows, size_t n, cam_total_fn *fn,
 		     void *arg)
 {
 	int err = 0;
-	qsort(rows, n, sizeof(*rows), compare_rows);
+	sort_rows(r, rows, n);
 	for (size_t i = 0; i < n && !err;) {
 		struct cam_total_row sum = rows[i++];
 		for (; i < n && !compare_rows(&sum, &rows[i]); i++)

@@ -43,6 +43,7 @@ struct cam_reader {
 	uint32_t *strings;	       /* of the file → of the tables */
 	uint32_t damaged_string, damaged_node, damaged_place; /* CAM_NONE: not needed so far */
 	int32_t *process_pid;
+	size_t task_chunk; /* + 1: its tasks are there, while not all are */
 	uint32_t *rank_group, *rank_tree, *rank_node;
 	struct cam_rank_slot *rank_slots; /* CAM_RANS_SCALE */
 	struct cam_rans_table *tables[CAM_COLUMN_TABLES];
@@ -134,6 +135,8 @@ int cam_load_locations(struct cam_reader *r);
 int cam_load_places(struct cam_reader *r);
 
 /* Door D's answers, by file. */
+int cam_read_comms(struct cam_window *w, cam_comm_fn *fn, void *arg);
+int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out);
 int cam_read_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 		     cam_batch_fn *fn, void *arg);
 int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg);

@@ -60,7 +60,7 @@ static int put_modules(struct cam_writer *w, uint32_t from, uint32_t to, struct 
 		const struct cam_module *m = &w->t->modules[w->shape.modules[i]];
 		const struct cam_str_id ids[3] = {m->path, m->key, m->build_id};
 		for (unsigned k = 0; k < 3 && !err; k++) {
-			uint32_t number;
+			uint32_t number = 0;
 			err = cam_writer_string(w, ids[k], &number);
 			cam_stream_put(&streams[k], 0, cam_zigzag((int64_t)number - last[k]));
 			last[k] = number;

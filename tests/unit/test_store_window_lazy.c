@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A window reads what is asked for: counted at the file, by kind of chunk. */
 #include "base/units.h"
+#include "query/selector.h"
 #include "store/window.h"
 #include "store/window_reader.h"
 #include "store/window_writer.h"
 #include "support_window.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +18,9 @@
 
 #define NS	CAM_NS_PER_SEC
 #define SECONDS 120u
+
+/* Comms by the number that with_tasks() takes. */
+static const char *const names_of[] = {"nginx", "swapper/0", "swapper/1"};
 
 struct reads {
 	const struct cam_dir *dir;
@@ -223,6 +228,135 @@ static void five_seconds_read_their_spans_only(void **state)
 	assert_int_equal(r->all, size_of(x, CAM_CHUNK_COUNTS));
 }
 
+/* Pids that take room. */
+static int32_t pid_of(unsigned i)
+{
+	return 100 + (int32_t)(i * 7919ull % 1000003);
+}
+
+/* A window with thousands of tasks, whose first second also has those given. */
+static struct cam_window *with_tasks(struct fixture *x, const struct cam_task *who, size_t n)
+{
+	struct fake_window *f = fake_window_new();
+	struct cam_out out;
+	for (unsigned i = 0; i < n; i++) {
+		struct cam_task_id task =
+			fake_task(f, who[i].pid, who[i].tid, names_of[who[i].uid]);
+		fake_sample(f, 1000 * NS + i, 0, task, fake_place(f, "do_idle;intel_idle"));
+	}
+	for (unsigned i = 0; i < 6000; i++)
+		fake_sample(f, 1001 * NS + i * 1000, 1, fake_task(f, pid_of(i), pid_of(i), "cc1"),
+			    fake_place(f, "main"));
+	x->bytes = CAM_BUF(SIZE_MAX / 2);
+	cam_out_to_buf(&out, &x->bytes);
+	assert_int_equal(cam_window_write_chunks(fake_window_ready(f), &out, 1024), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	fake_window_free(f);
+	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
+	x->file.on_read = note_read;
+	x->file.arg = &x->reads;
+	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
+	assert_true(cam_reader_of(x->w)->dir.sections[CAM_CHUNK_TASKS].n > 1);
+	return x->w;
+}
+
+struct comms {
+	const struct cam_tables *t;
+	unsigned n, several;
+};
+
+static int take_comm(void *arg, struct cam_str_id comm, uint32_t task)
+{
+	struct comms *k = arg;
+	struct cam_text text = cam_string(k->t, comm);
+	k->n++;
+	k->several += task == CAM_NONE;
+	assert_int_equal(task == CAM_NONE, cam_text_equal(text, CAM_TEXT("cc1")));
+	return 0;
+}
+
+static void names_come_without_tasks(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct cam_task task, other = {.pid = 7};
+	const struct cam_tables *t, *all;
+	struct cam_window *w = with_tasks(&x, (struct cam_task[]){{.pid = 0, .uid = 1}}, 1);
+	struct reads *r = watch(&x);
+	assert_int_equal(cam_window_names(w, &t), 0);
+	assert_int_equal(t->n_tasks, 0);
+	assert_true(t->n_functions >= 3);
+	struct comms k = {.t = t};
+	assert_int_equal(cam_window_comms(w, take_comm, &k), 0);
+	assert_int_equal(k.n, 2);
+	assert_int_equal(k.several, 1);
+	assert_int_equal(r->bytes[CAM_CHUNK_TASKS], 0);
+	/* One of them: its chunk alone, and once. */
+	assert_int_equal(cam_window_task(w, 0, &task), 0);
+	assert_int_equal(cam_window_task(w, 1, &other), 0);
+	assert_int_equal(task.pid, 0);
+	assert_true(cam_text_equal(cam_string(t, task.comm), CAM_TEXT("swapper/0")));
+	assert_int_equal(other.pid, pid_of(0));
+	assert_int_equal(r->bytes[CAM_CHUNK_TASKS],
+			 r->dir->sections[CAM_CHUNK_TASKS].chunks[0].bytes);
+	assert_int_equal(t->n_tasks, 0);
+	assert_int_equal(cam_window_task(w, 6001, &task), -EBADMSG);
+	/* All of them are the same as ever. */
+	assert_int_equal(w->ops->tables(w, &all), 0);
+	assert_ptr_equal(all, t);
+	assert_int_equal(t->n_tasks, 6001);
+	for (uint32_t i = 0; i < 6001; i += 500) {
+		assert_int_equal(cam_window_task(w, i, &task), 0);
+		assert_int_equal(task.pid, i ? pid_of(i - 1) : 0);
+		assert_memory_equal(&task, &t->tasks[i], sizeof(task));
+	}
+	w->ops->close(w);
+	cam_buf_free(&x.bytes);
+}
+
+/* Whether tasks are looked at, and read, to tell who idles. */
+static void tasks_are_read_where_somebody_is_called_swapper(void **state)
+{
+	(void)state;
+	const struct {
+		struct cam_task who[2];
+		size_t n;
+		bool by_stack, by_task;
+		size_t chunks; /* of tasks; SIZE_MAX: all */
+	} cases[] = {
+		{{{.pid = 3, .tid = 3, .uid = 0}}, 1, false, false, 0},
+		{{{.pid = 0, .tid = 0, .uid = 1}}, 1, true, false, 1},
+		{{{.pid = 0, .uid = 1}, {.pid = 0, .tid = 1, .uid = 2}}, 2, true, false, 1},
+		{{{.pid = 55, .tid = 55, .uid = 1}}, 1, true, true, SIZE_MAX},
+		/* Two of one comm. */
+		{{{.pid = 0, .uid = 1}, {.pid = 0, .tid = 1, .uid = 1}}, 2, true, false, SIZE_MAX},
+		{{{.pid = 0, .uid = 1}, {.pid = 9, .tid = 9, .uid = 1}}, 2, true, true, SIZE_MAX},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture x = {0};
+		struct cam_selection s;
+		struct cam_selector selector;
+		struct cam_window *w = with_tasks(&x, cases[i].who, cases[i].n);
+		struct reads *r = watch(&x);
+		cam_selection_init(&s);
+		assert_int_equal(cam_selector_open(&selector, &s, w, (struct cam_etype_id){0},
+						   (struct cam_etype_id){CAM_NONE}),
+				 0);
+		assert_int_equal(selector.by_stack, cases[i].by_stack);
+		assert_int_equal(selector.by_task, cases[i].by_task);
+		const struct cam_dir_section *section = &r->dir->sections[CAM_CHUNK_TASKS];
+		/* All of them behind the one that gave the reason. */
+		uint64_t bytes = cases[i].by_task && cases[i].n == 1 ? section->chunks[0].bytes : 0;
+		for (size_t c = 0; c < section->n && c < cases[i].chunks; c++)
+			bytes += section->chunks[c].bytes;
+		assert_int_equal(r->bytes[CAM_CHUNK_TASKS], bytes);
+		cam_selector_close(&selector);
+		cam_selection_free(&s);
+		w->ops->close(w);
+		cam_buf_free(&x.bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +365,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_footer_reads_no_column, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(five_seconds_read_their_spans_only, set_up,
 						tear_down),
+		cmocka_unit_test(names_come_without_tasks),
+		cmocka_unit_test(tasks_are_read_where_somebody_is_called_swapper),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "daemon/fetcher.h"
 #include "daemon/keeper.h"
 #include "daemon/privilege.h"
+#include "daemon/recorder.h"
 #include "events/journal.h"
 #include "helper/helper.h"
 #include "proc/java.h"
@@ -89,6 +90,9 @@ static int become_hook(char **argv)
 {
 	char who[128];
 	const struct rlimit cpu = {HOOK_CPU_S, HOOK_CPU_S}, bytes = {HOOK_BYTES, HOOK_BYTES};
+	/* Who is not root stays the recorder's user, whose files are the store's. */
+	if (geteuid() != 0 && cam_confine_hook())
+		return CAM_HOOK_REFUSED;
 	if (!argv[0] || close_range(SOCKET, ~0u, 0) ||
 	    cam_privilege_drop(NOBODY, who, sizeof(who)) || chdir("/") ||
 	    setrlimit(RLIMIT_CPU, &cpu) || setrlimit(RLIMIT_AS, &bytes))

@@ -131,7 +131,8 @@ static int change(void *self, const struct cam_server_change *c, struct cam_buf 
 {
 	static const enum cam_control_verb verbs[] = {[CAM_SERVER_MARK] = CAM_CONTROL_MARK,
 						      [CAM_SERVER_PIN] = CAM_CONTROL_PIN,
-						      [CAM_SERVER_UNPIN] = CAM_CONTROL_UNPIN};
+						      [CAM_SERVER_UNPIN] = CAM_CONTROL_UNPIN,
+						      [CAM_SERVER_ALERT] = CAM_CONTROL_ALERT};
 	struct cam_served *of = self;
 	struct cam_serving *s = of->owner;
 	const struct cam_control_request q = {

@@ -266,8 +266,10 @@ int cam_bygone_import(struct cam_io *io, struct cam_store *store,
 		snprintf(name, sizeof(name), "log:%.43s", slash ? slash + 1 : q->name);
 		in.kernel = cam_intake_source(in.intake, "kmsg");
 		in.file = cam_intake_source(in.intake, name);
+		cam_store_add_many(store);
 		take_lines(&k, q, boot, &in);
-		err = k.err;
+		err = cam_store_added_many(store);
+		err = k.err ? k.err : err;
 	}
 	cam_intake_free(in.intake);
 	free(k.windows);

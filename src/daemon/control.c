@@ -194,6 +194,8 @@ static cam_control_fn *handler_of(const struct cam_control_ops *ops, enum cam_co
 		return ops->reload;
 	case CAM_CONTROL_REPLACE:
 		return ops->replace;
+	case CAM_CONTROL_ALERT:
+		return ops->alert;
 	}
 	return NULL;
 }

@@ -52,7 +52,8 @@ struct cam_control_request {
 	struct cam_control_peer peer;
 	struct cam_control_ticket ticket;
 	struct cam_text text;	/* of a mark; the note of a pin; names of files */
-	int64_t from_ns, to_ns; /* wall clock; of a mark from_ns only, or CAM_CONTROL_NOW */
+	int64_t from_ns, to_ns; /* wall clock; of a mark from_ns only, or CAM_CONTROL_NOW; of an
+				 * alert to_ns is its severity */
 };
 
 /*
@@ -68,6 +69,7 @@ struct cam_control_ops {
 	cam_control_fn *snapshot; /* reply: the name of the window that was sealed */
 	cam_control_fn *status;	  /* reply: JSON, status.h */
 	cam_control_fn *reload;	  /* reply: what was applied, what needs a restart */
+	cam_control_fn *alert;	  /* as a mark; -EEXIST: it was told before */
 	cam_control_fn *replace;  /* text: "STAGED WINDOW", store.h's cam_store_adopt() */
 };
 
@@ -109,6 +111,7 @@ enum cam_control_verb {
 	CAM_CONTROL_STATUS,
 	CAM_CONTROL_RELOAD,
 	CAM_CONTROL_REPLACE,
+	CAM_CONTROL_ALERT,
 };
 
 /*

@@ -56,12 +56,12 @@ int cam_control_get_request(struct cam_text bytes, enum cam_control_verb *verb,
 	r->from_ns = (int64_t)cam_rd_u64(&rd);
 	r->to_ns = (int64_t)cam_rd_u64(&rd);
 	err = get_last_text(&rd, CAM_CONTROL_TEXT_MAX, &r->text);
-	if (err || v < CAM_CONTROL_MARK || v > CAM_CONTROL_REPLACE)
+	if (err || v < CAM_CONTROL_MARK || v > CAM_CONTROL_ALERT)
 		return -EBADMSG;
 	bool ranged = v == CAM_CONTROL_PIN || v == CAM_CONTROL_UNPIN;
 	if (ranged && r->from_ns >= r->to_ns)
 		return -EBADMSG;
-	if (v == CAM_CONTROL_MARK && !r->text.n)
+	if ((v == CAM_CONTROL_MARK || v == CAM_CONTROL_ALERT) && !r->text.n)
 		return -EBADMSG;
 	*verb = (enum cam_control_verb)v;
 	return 0;

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How `helper hook` ends where it cannot keep a rule's program from the store. */
+#define CAM_HOOK_REFUSED 125
+
 struct cam_record_request {
 	struct cam_settings *settings;		/* changed by a reload */
 	const struct cam_settings_given *given; /* for the reload; NULL: none is possible */

@@ -45,16 +45,28 @@ static int keep_mark(struct cam_recorder *r, const struct cam_control_request *q
 					 CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), text);
 }
 
-static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+static int take_text(struct cam_recorder *r, const struct cam_control_request *q,
+		     int (*keep)(struct cam_recorder *, const struct cam_control_request *,
+				 struct cam_text, struct cam_buf *),
+		     struct cam_buf *reply)
 {
-	struct cam_recorder *r = self;
 	struct cam_buf kept = CAM_BUF(MARK_BYTES);
 	cam_redact(q->text, &kept);
 	int err = cam_buf_error(&kept);
 	if (!err)
-		err = keep_mark(r, q, (struct cam_text){(const char *)kept.data, kept.len}, reply);
+		err = keep(r, q, (struct cam_text){(const char *)kept.data, kept.len}, reply);
 	cam_buf_free(&kept);
 	return err;
+}
+
+static int take_mark(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	return cam_recorder_may_tell(self, reply) ? take_text(self, q, keep_mark, reply) : -EAGAIN;
+}
+
+static int take_alert(void *self, const struct cam_control_request *q, struct cam_buf *reply)
+{
+	return take_text(self, q, cam_recorder_alert, reply);
 }
 
 static int take_pin(void *self, const struct cam_control_request *q, struct cam_buf *reply)
@@ -89,6 +101,7 @@ void cam_recorder_server_asks(struct cam_recorder *r, struct cam_text packet, st
 	int err = cam_control_get_request(packet, &verb, &q);
 	if (!err)
 		err = verb == CAM_CONTROL_MARK	  ? take_mark(r, &q, &words)
+		      : verb == CAM_CONTROL_ALERT ? take_alert(r, &q, &words)
 		      : verb == CAM_CONTROL_PIN	  ? take_pin(r, &q, &words)
 		      : verb == CAM_CONTROL_UNPIN ? take_unpin(r, &q, &words)
 						  : -EOPNOTSUPP;
@@ -252,6 +265,7 @@ void cam_recorder_open_control(struct cam_recorder *r)
 {
 	static const struct cam_control_ops ops = {
 		.mark = take_mark,
+		.alert = take_alert,
 		.pin = take_pin,
 		.unpin = take_unpin,
 		.snapshot = take_snapshot,

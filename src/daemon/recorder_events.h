@@ -16,6 +16,9 @@
 #include "model/raw.h"
 
 struct cam_recorder;
+struct cam_control_request;
+
+#define CAM_RECORDER_ALERTS 512u /* that are known again */
 
 struct cam_recorder_log {
 	struct cam_log_tail *tail;
@@ -50,6 +53,9 @@ struct cam_recorder_events {
 	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
 	uint64_t kmsg_second, kmsg_read, kmsg_missed;
 	uint64_t stored, refused;
+	struct cam_limiter told;	      /* marks and alerts */
+	uint64_t alerts[CAM_RECORDER_ALERTS]; /* hashes */
+	size_t n_alerts;
 };
 
 /* What is done about events; recorder_rules.c. */
@@ -83,6 +89,12 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 
 /* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */
 int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h);
+
+/* recorder_alerts.c: whether one more mark or alert may come now; counted, and said in words, if not. */
+bool cam_recorder_may_tell(struct cam_recorder *r, struct cam_buf *reply);
+/* Its text has no secrets any more. -EEXIST: it was told before. */
+int cam_recorder_alert(struct cam_recorder *r, const struct cam_control_request *q,
+		       struct cam_text text, struct cam_buf *reply);
 
 /* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
 int cam_recorder_load_rules(struct cam_recorder *r);

@@ -298,7 +298,12 @@ static void look_after_child(struct cam_recorder *r, uint64_t now_ns)
 	if (waitpid(r->rules.child, &status, WNOHANG) != r->rules.child)
 		return;
 	r->rules.child = 0;
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CAM_HOOK_REFUSED)
+		cam_recorder_mishap(
+			r,
+			"a rule's program was not started: it would be the recorder's own user, and this "
+			"kernel has no Landlock to keep it from the store");
+	else if (!WIFEXITED(status) || WEXITSTATUS(status))
 		cam_recorder_mishap(r, "a rule's program failed (status %d)", status);
 }
 

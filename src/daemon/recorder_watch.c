@@ -62,6 +62,7 @@ void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw)
 {
 	struct cam_process_watch *w = r->events.watch;
 	char name[CAM_WATCH_NAME] = "";
+	uint64_t unfollowed = w->unfollowed;
 	/* A thread is no process. */
 	if (raw->pid != raw->tid)
 		return;
@@ -81,4 +82,9 @@ void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw)
 	} else if (raw->type == CAM_RAW_EXIT && cam_process_watch_end(w, raw->pid, name)) {
 		tell(r, raw, name, "ended", CAM_SEVERITY_NOTICE);
 	}
+	if (w->unfollowed > unfollowed)
+		cam_recorder_mishap(r,
+				    "more than %u processes are watched: how the others end is not "
+				    "told",
+				    CAM_WATCH_PROCESSES - 1);
 }

@@ -286,15 +286,20 @@ static int forbid_files(const int *readable, size_t n)
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
 
-/* Files may be read, as who it is; not written, made, removed or executed. */
-static int forbid_writing(void)
+/* Files may be read, as who it is; not written, made, removed; executed where that is said. */
+static int forbid_writing(bool may_execute)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u /* which version? */);
 	if (abi < 1)
 		return -EOPNOTSUPP;
 	/* Bits 2 and 3 are reading files and directories, 13 came with version 2, 14 with 3. */
-	uint64_t fs = 0x1ff3u | (abi >= 2 ? 1u << 13 : 0) | (abi >= 3 ? 1u << 14 : 0);
-	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &fs, sizeof(fs), 0u);
+	struct landlock_attr attr = {
+		.fs = 0x1ff2u | (may_execute ? 0 : 1u) | (abi >= 2 ? 1u << 13 : 0) |
+		      (abi >= 3 ? 1u << 14 : 0),
+		.scoped = may_execute && abi >= 6 ? 3 : 0, /* abstract sockets, signals */
+	};
+	size_t bytes = attr.scoped ? 24 : 8;
+	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0u);
 	if (fd < 0)
 		return -errno;
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
@@ -633,7 +638,7 @@ int cam_confine(enum cam_confinement what)
 	if (!err)
 		err = renew_death_signal();
 	if (!err && what == CAM_CONFINE_FETCHER)
-		err = forbid_writing();
+		err = forbid_writing(false);
 	else if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
 		err = forbid_files(NULL, 0);
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
@@ -672,4 +677,9 @@ int cam_confine_journal(const int *directories, size_t n)
 	if (err && err != -EOPNOTSUPP)
 		return err;
 	return filter_calls(CAM_CONFINE_JOURNAL);
+}
+
+int cam_confine_hook(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : forbid_writing(true);
 }

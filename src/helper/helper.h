@@ -83,3 +83,8 @@ int cam_confine_server(const int *readable, size_t n);
 /* For who reads systemd's journal, once that is open: files below these directories, whoever may read them, and no
  * network, exec or writing. Answers as above. */
 int cam_confine_journal(const int *directories, size_t n);
+/*
+ * For a program that a rule names, where it cannot be another user's: it can write, make and remove no file and look into no
+ * process of this user outside of it, nor signal one where the kernel can forbid that (Linux 6.12). -EOPNOTSUPP: there is no Landlock.
+ */
+int cam_confine_hook(void);

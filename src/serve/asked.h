@@ -22,6 +22,9 @@ struct cam_asked_bins {
 /* false: answered, and nothing is to be released; another parameter is refused, too. */
 bool cam_asked_bins(const struct cam_server_doors *doors, const struct cam_request *q,
 		    struct cam_answer *a, struct cam_asked_bins *out);
+/* The body as a JSON object, whose type says that it is one; no parameters. false: answered. */
+struct cam_json_value;
+bool cam_asked_object(const struct cam_request *q, struct cam_answer *a, struct cam_json_value *v);
 /* A time of the grammar under a key, which must be there. false: answered (400). */
 bool cam_asked_moment(const struct cam_server_doors *doors, struct cam_source *source,
 		      const struct cam_request *q, const char *key, struct cam_answer *a,

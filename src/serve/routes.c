@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BODY_BYTES   (16u << 10)
+#define ALERT_BYTES  (512u << 10) /* some hundred of them, as Alertmanager sends them */
 #define OK	     200u
 #define NOT_MODIFIED 304u
 #define BAD_REQUEST  400u
@@ -232,6 +234,7 @@ static const struct {
 	{"/api/counters", cam_answer_counters},
 	{"/api/events", cam_answer_events},
 	{"/api/mark", cam_answer_mark},
+	{"/api/alerts", cam_answer_alerts},
 	{"/api/pin", cam_answer_pin},
 	{"/api/unpin", cam_answer_unpin},
 	{"/api/why", cam_answer_why},
@@ -269,7 +272,12 @@ const char *cam_route_name(unsigned number)
 bool cam_route_changes(const char *path)
 {
 	return !strcmp(path, "/api/mark") || !strcmp(path, "/api/pin") ||
-	       !strcmp(path, "/api/unpin");
+	       !strcmp(path, "/api/unpin") || !strcmp(path, "/api/alerts");
+}
+
+size_t cam_route_body_bytes(const char *path)
+{
+	return !strcmp(path, "/api/alerts") ? ALERT_BYTES : BODY_BYTES;
 }
 
 bool cam_route_is_apart(const char *path)

@@ -57,6 +57,8 @@ unsigned cam_route_number(const char *path);
 const char *cam_route_name(unsigned number);
 /* Whether a path changes something: it takes POST. */
 bool cam_route_changes(const char *path);
+/* The most that its body may have. */
+size_t cam_route_body_bytes(const char *path);
 /* Whether a path has places of its own: it takes none of those that questions have, and may take long. */
 bool cam_route_is_apart(const char *path);
 

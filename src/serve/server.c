@@ -29,7 +29,6 @@
 #define CONNECTION_BYTES (16u << 10)
 #define TIMEOUT_S	 10u
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: base/expression.h */
-#define BODY_BYTES	 (16u << 10)
 #define STREAM_TIMEOUT_S 60u
 #define STREAM_BYTES	 (32u << 10)
 #define RUNNING		 4u
@@ -281,7 +280,7 @@ static enum MHD_Result begin_request(struct MHD_Connection *c, const char *url, 
 	struct cam_buf *body = malloc(sizeof(*body));
 	if (!body)
 		return MHD_NO;
-	*body = CAM_BUF(BODY_BYTES);
+	*body = CAM_BUF(cam_route_body_bytes(url));
 	*seen = body;
 	return MHD_YES;
 }

@@ -19,9 +19,11 @@
 #include <stdint.h>
 
 struct cam_server_change {
-	enum { CAM_SERVER_MARK, CAM_SERVER_PIN, CAM_SERVER_UNPIN } what;
-	int64_t from_ns, to_ns; /* wall clock; of a mark from_ns only, INT64_MIN: now */
-	struct cam_text text;	/* of a mark; why something is pinned */
+	enum { CAM_SERVER_MARK, CAM_SERVER_PIN, CAM_SERVER_UNPIN, CAM_SERVER_ALERT } what;
+	int64_t from_ns,
+		to_ns; /* wall clock; of a mark from_ns only, INT64_MIN: now; of an alert to_ns
+				 * is its severity */
+	struct cam_text text; /* of a mark or alert; why something is pinned */
 };
 
 enum cam_server_kind {

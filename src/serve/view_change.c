@@ -33,7 +33,7 @@ static bool take_text(struct cam_json_value v, const char *key, char *room, size
 	return false;
 }
 
-static bool read_body(const struct cam_request *q, struct cam_answer *a, struct cam_json_value *v)
+bool cam_asked_object(const struct cam_request *q, struct cam_answer *a, struct cam_json_value *v)
 {
 	static const char *const none[] = {NULL};
 	struct cam_text type = cam_text_of(q->type ? q->type : "");
@@ -67,7 +67,10 @@ static bool read_time(const struct cam_server_doors *doors, const char *key, con
 static void refused(struct cam_answer *a, int err, const struct cam_buf *words)
 {
 	char text[512];
-	unsigned status = err == -ENOENT ? 404 : err == -EINVAL || err == -ERANGE ? 400 : 409;
+	unsigned status = err == -ENOENT		     ? 404
+			  : err == -EINVAL || err == -ERANGE ? 400
+			  : err == -EAGAIN		     ? 429
+							     : 409;
 	if (err == -ENOTCONN) {
 		cam_answer_error(a, 503, "no recorder runs on this store: nobody can keep that");
 		return;
@@ -108,7 +111,7 @@ void cam_answer_mark(const struct cam_server_doors *doors, const struct cam_requ
 	struct cam_json_value v;
 	char text[TEXT_BYTES + 1], at[TIME_BYTES];
 	struct cam_server_change c = {.what = CAM_SERVER_MARK, .from_ns = INT64_MIN};
-	if (!read_body(q, a, &v) || !take_text(v, "text", text, sizeof(text), a) ||
+	if (!cam_asked_object(q, a, &v) || !take_text(v, "text", text, sizeof(text), a) ||
 	    !take_text(v, "at", at, sizeof(at), a))
 		return;
 	if (!text[0]) {
@@ -128,7 +131,7 @@ static void pin_or_unpin(const struct cam_server_doors *doors, const struct cam_
 	struct cam_json_value v;
 	char from[TIME_BYTES], to[TIME_BYTES], note[NOTE_BYTES];
 	struct cam_server_change c = {.what = pin ? CAM_SERVER_PIN : CAM_SERVER_UNPIN};
-	if (!read_body(q, a, &v) || !take_text(v, "from", from, sizeof(from), a) ||
+	if (!cam_asked_object(q, a, &v) || !take_text(v, "from", from, sizeof(from), a) ||
 	    !take_text(v, "to", to, sizeof(to), a) || !take_text(v, "note", note, sizeof(note), a))
 		return;
 	if (!read_time(doors, "from", from, a, &c.from_ns) ||

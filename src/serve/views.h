@@ -20,6 +20,8 @@ void cam_answer_export(const struct cam_server_doors *doors, const struct cam_re
 		       struct cam_answer *a);
 void cam_answer_mark(const struct cam_server_doors *doors, const struct cam_request *q,
 		     struct cam_answer *a);
+void cam_answer_alerts(const struct cam_server_doors *doors, const struct cam_request *q,
+		       struct cam_answer *a);
 void cam_answer_pin(const struct cam_server_doors *doors, const struct cam_request *q,
 		    struct cam_answer *a);
 void cam_answer_unpin(const struct cam_server_doors *doors, const struct cam_request *q,

@@ -246,12 +246,14 @@ static int replace(struct cam_io *io, struct cam_annex_writer *w, const struct c
 		err = io->ops->open(io, CAM_NAME_ANNEX, CAM_IO_WRITE, &f);
 	if (err)
 		return err;
+	bool lazy = w->lazy;
 	cam_annex_writer_close(w);
 	*w = (struct cam_annex_writer){
 		.file = f,
 		.bytes = content->len,
 		.next_sequence = next_sequence,
 		.ready = true,
+		.lazy = lazy,
 	};
 	return 0;
 }
@@ -314,7 +316,7 @@ static int old_content(struct cam_annex_writer *w, struct cam_buf *out)
 static int append(struct cam_annex_writer *w, const struct cam_buf *block)
 {
 	int err = w->file->ops->pwrite(w->file, block->data, block->len, w->bytes);
-	if (!err)
+	if (!err && !w->lazy)
 		err = w->file->ops->fdatasync(w->file);
 	w->suspect = err != 0;
 	if (!err) {
@@ -363,6 +365,20 @@ int cam_store_add_event(struct cam_store *s, const struct cam_boot_id *boot, uin
 	if (source.n > MAX_SOURCE_BYTES || text.n > MAX_TEXT_BYTES)
 		return -E2BIG;
 	return add_event(s->io, &s->annex, &e);
+}
+
+void cam_store_add_many(struct cam_store *s)
+{
+	s->annex.lazy = true;
+}
+
+int cam_store_added_many(struct cam_store *s)
+{
+	struct cam_annex_writer *w = &s->annex;
+	int err = w->file && !w->suspect ? w->file->ops->fdatasync(w->file) : 0;
+	w->lazy = false;
+	w->suspect = w->suspect || err;
+	return err;
 }
 
 /* Whether a window that is left could show it: of its boot, from its time on. */

@@ -147,6 +147,10 @@ int cam_store_add_event(struct cam_store *s, const struct cam_boot_id *boot, uin
 			uint64_t uncertainty_ns, enum cam_severity severity, struct cam_text source,
 			struct cam_text text);
 
+/* Many of them: between these two calls none is durable, behind the second one, if it answers 0, all are. */
+void cam_store_add_many(struct cam_store *s);
+int cam_store_added_many(struct cam_store *s);
+
 /* What `perfcam verify` reports, one call per file, in order of their names. */
 struct cam_verify_report {
 	const char *name;

@@ -134,6 +134,7 @@ struct cam_annex_writer {
 	uint32_t next_sequence;
 	bool ready;   /* it has been read; else that is tried first */
 	bool suspect; /* a write or sync failed: the next event goes into a new file */
+	bool lazy;    /* what is appended is synced later, all at once */
 };
 /* Cuts a torn tail. */
 int cam_annex_recover(struct cam_io *io, struct cam_annex_writer *w);

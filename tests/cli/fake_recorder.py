@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 
-MARK, PIN, UNPIN, SNAPSHOT, STATUS, RELOAD = range(1, 7)
+MARK, PIN, UNPIN, SNAPSHOT, STATUS, RELOAD, REPLACE, ALERT = range(1, 9)
 NOW = -(2**63)
 
 

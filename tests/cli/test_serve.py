@@ -354,6 +354,49 @@ class Changes(unittest.TestCase):
             self.assertEqual(self.own.ask("/api/store", "POST")[1]["allow"], "GET, HEAD")
             self.assertEqual(r.asked, [])
 
+    def test_alerts_of_alertmanager(self):
+        """As its documentation has them: https://prometheus.io/docs/alerting/latest/configuration/#webhook_config."""
+        def alert(status, starts, ends="0001-01-01T00:00:00Z", **labels):
+            return {"status": status, "labels": {"alertname": "HighLatency", "severity": "critical", **labels},
+                    "annotations": {"summary": "p99 is 3 s"}, "startsAt": starts, "endsAt": ends,
+                    "generatorURL": "http://prometheus:9090/graph?g0.expr=x", "fingerprint": "c5f0ed6e6e7e8e4d"}
+
+        def payload(*alerts):
+            return {"version": "4", "groupKey": "{}:{alertname=\"HighLatency\"}", "truncatedAlerts": 0, "status": alerts[0]["status"] if alerts else "",
+                    "receiver": "perfcam", "groupLabels": {}, "commonLabels": {}, "commonAnnotations": {},
+                    "externalURL": "http://alertmanager:9093", "alerts": alerts}
+
+        seen = set()
+
+        def answer(verb, start, end, words):
+            known = (start, words) in seen
+            seen.add((start, words))
+            return (17, b"") if known else (11, b"slowly") if b"flood" in words else (0, b"")
+
+        firing = alert("firing", "2026-04-15T05:14:07.254266876+02:00", instance="db1:9100", job="node")
+        resolved = alert("resolved", "2026-04-15T03:14:07Z", "2026-04-15T03:20:00.5Z")
+        with fake_recorder.FakeRecorder(self.store, answer) as r:
+            os.chmod(r.path, 0o666)
+            self.assertEqual(self.post("/api/alerts", payload(firing, resolved)), (200, {"kept": 2, "known": 0}))
+            self.assertEqual(self.post("/api/alerts", payload(firing)), (200, {"kept": 0, "known": 1}))
+            self.assertEqual(r.asked[:2], [
+                (fake_recorder.ALERT, 1776222847254266876, 2, b"firing: HighLatency instance=db1:9100 job=node: p99 is 3 s"),
+                (fake_recorder.ALERT, 1776223200500000000, 5, b"resolved: HighLatency: p99 is 3 s")])
+            many = payload(*(alert("firing", "2026-04-15T03:14:07Z", pod=f"p{i}" + "x" * 600) for i in range(300)))
+            self.assertEqual(self.post("/api/alerts", many), (200, {"kept": 256, "known": 0}))
+            self.assertEqual(self.post("/api/alerts", payload(alert("firing", "2026-04-15T03:14:07Z", job="flood")))[0], 429)
+            asked = len(r.asked)
+            for wrong in (payload(alert("firing", "when?")), payload(alert("", "2026-04-15T03:14:07Z")), {"alerts": []},
+                          {**payload(firing), "version": "5"}, {**payload(firing), "alerts": [7]}):
+                status, body = self.post("/api/alerts", wrong)
+                self.assertEqual(status, 400, body)
+                self.assertTrue(body["error"])
+            self.assertEqual(self.post("/api/alerts", payload(firing), Authorization=None)[0], 401)
+            self.assertEqual(self.post("/api/alerts", payload(alert("firing", "2026-04-15T03:14:07Z", job="x" * 600000)))[0], 413)
+            self.assertEqual(self.own.ask("/api/alerts")[0], 405)
+            self.assertEqual(len(r.asked), asked)
+        self.assertEqual(self.post("/api/alerts", payload(firing))[0], 503)
+
     def test_without_a_token_nothing_is_changed(self):
         if os.geteuid() == 0:
             own = served.Server(self.store, before=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))

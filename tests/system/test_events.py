@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Lines of the kernel's log become events of the recording, whatever is in them and however many there are."""
+import errno
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import time
 
@@ -256,6 +259,37 @@ class Events(support.Case):
         self.assertLess(abs(events[name + "of another boot"]["time_ns"] / 1e9 - foreign), 0.01)
         self.assertGreaterEqual(events[name + "of another boot"]["uncertainty_ns"], 10**9)
         self.assertEqual(len([e for e in Store(self.store).events if mark in e["text"] and e["source"] == "journal"]), 4)
+
+    def test_alerts_and_marks_are_bounded(self):
+        """As the server hands them on: once each, by rules, and so many at a time."""
+        mark, conf = self.mark("alert"), os.path.join(self.dir, "conf")
+        with open(conf, "w") as f:
+            f.write(f"on alert /{mark} old/ pin 1s before, severity emerg\n")
+        r = self.recorder("--config", conf).ready()
+        time.sleep(1.5)
+
+        def ask(verb, at, severity, text):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.connect(self.store + ".control")
+                s.send(b"PCQ\x01" + struct.pack("<Bqq", verb, at, severity) + bytes([len(text)]) + text.encode())
+                return struct.unpack("<I", s.recv(4096)[4:8])[0]
+
+        now = time.time_ns()
+        for text, age in ((f"{mark} new", 1), (f"{mark} old", 60)):
+            self.assertEqual(ask(8, now - age * 10**9, 3, text), 0)
+            self.assertEqual(ask(8, now - age * 10**9, 3, text), errno.EEXIST)
+        self.assertEqual(ask(8, now, 8, f"{mark} of no severity"), errno.EINVAL)
+        [pin] = json.loads(perfcam("pin", "--json", "--store", self.store, "--control", self.store + ".control").stdout)
+        self.assertLess(abs(pin["from_realtime_ns"] - (now - 61 * 10**9)), 10**9)
+        answers = [ask(1, -2**63, 0, f"{mark} mark") for _ in range(600)]
+        self.assertEqual(set(answers), {0, errno.EAGAIN})
+        self.assertLess(answers.count(0), 560)
+        self.assertIn("refused", json.dumps(r.status()["errors"]))
+        self.assertEqual(r.stop(), 0)
+        listed = perfcam("events", "--json", "--store", self.store, "--source", "alert", "--match", mark)
+        events = {e["text"]: e for e in json.loads(listed.stdout)["events"]}
+        self.assertEqual(set(events), {f"{mark} new"}, "the other is of a time that nobody has recorded")
+        self.assertLess(abs(events[f"{mark} new"]["time_ns"] - (now - 10**9)), 10**7)
 
     def test_processes_that_are_watched(self):
         """Who was there, who is started, who is forked, and when each ends."""

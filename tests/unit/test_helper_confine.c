@@ -235,6 +235,11 @@ static int be_helper(char **argv)
 		err = cam_confine(CAM_CONFINE_SEALER);
 	else if (argv[4] && strcmp(argv[4], "server") == 0)
 		err = confine_server();
+	else if (strcmp(argv[2], "journal") == 0) {
+		int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		err = cam_confine_journal(&usr, 1);
+	} else if (argv[4] && strcmp(argv[4], "hook") == 0)
+		err = cam_confine_hook();
 	else if (!argv[4]) /* a further word: not confined, the control */
 		err = cam_confine(CAM_CONFINE_SYMBOLISER);
 	if (err)
@@ -403,13 +408,29 @@ static void who_asks_jvms_cannot_do_much_else(void **state)
 	}
 }
 
+struct deed {
+	const char *deed;
+	int want; /* 0: killed */
+};
+
+static void assert_deeds(enum cam_helper_role role, const char *more, const struct deed *all,
+			 size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct cam_helper h = start(role, all[i].deed, more);
+		int status = end_of(&h);
+		bool right = all[i].want != 0
+				     ? WIFEXITED(status) && WEXITSTATUS(status) == all[i].want
+				     : WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+		if (!right)
+			fail_msg("%s: status %x", all[i].deed, status);
+	}
+}
+
 static void the_server_reads_below_its_directory_and_no_more(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *deed;
-		int want; /* 0: killed */
-	} all[] = {
+	static const struct deed all[] = {
 		{"open-below", FINE},
 		{"unix-socket", FINE},
 		{"open", REFUSED},
@@ -423,14 +444,42 @@ static void the_server_reads_below_its_directory_and_no_more(void **state)
 		{"kill", 0},
 		{"ptrace", 0},
 	};
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		struct cam_helper h = start(CAM_HELPER_SYMBOLISER, all[i].deed, "server");
-		int status = end_of(&h);
-		bool right = all[i].want ? WIFEXITED(status) && WEXITSTATUS(status) == all[i].want
-					 : WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
-		if (!right)
-			fail_msg("%s: status %x", all[i].deed, status);
-	}
+	assert_deeds(CAM_HELPER_SYMBOLISER, "server", all, sizeof(all) / sizeof(all[0]));
+}
+
+static void the_journals_reader_maps_what_is_below_its_directories(void **state)
+{
+	(void)state;
+	static const struct deed all[] = {
+		{"open-below", FINE},
+		{"map-file", FINE},
+		{"open", REFUSED},
+
+		{"open-to-write", REFUSED},
+		{"map-code", REFUSED},
+		{"socket", 0},
+		{"unix-socket", 0},
+		{"exec", 0},
+		{"fork", 0},
+		{"kill", 0},
+		{"ptrace", 0},
+	};
+	assert_deeds(CAM_HELPER_JOURNAL, NULL, all, sizeof(all) / sizeof(all[0]));
+}
+
+/* It is a program like any other, but for what is the recorder's. */
+static void a_hook_writes_no_file_and_looks_into_no_process(void **state)
+{
+	(void)state;
+	static const struct deed all[] = {
+		{"open", FINE},	     {"unix-socket", FINE},
+		{"fork", FINE},	     {"open-to-write", REFUSED},
+		{"ptrace", REFUSED},
+	};
+	assert_deeds(CAM_HELPER_SYMBOLISER, "hook", all, sizeof(all) / sizeof(all[0]));
+	struct cam_helper h = start(CAM_HELPER_SYMBOLISER, "exec", "hook");
+	int status = end_of(&h);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* The value of a line of /proc/PID/status. */
@@ -606,6 +655,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_symboliser_cannot_have_more_than_its_memory),
 		cmocka_unit_test(the_sealer_writes_and_nothing_else),
 		cmocka_unit_test(the_opener_opens_to_read_and_no_more),
+		cmocka_unit_test(the_journals_reader_maps_what_is_below_its_directories),
+		cmocka_unit_test(a_hook_writes_no_file_and_looks_into_no_process),
 		cmocka_unit_test(who_asks_jvms_cannot_do_much_else),
 		cmocka_unit_test(the_server_reads_below_its_directory_and_no_more),
 		cmocka_unit_test(symboliser_and_sealer_are_nobody),

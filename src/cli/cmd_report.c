@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "cli/reshaping.h"
 #include "cli/say.h"
+#include "cli/sorting.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
 #include "query/report.h"
@@ -17,7 +18,8 @@
 struct report_arguments {
 	struct cam_reshape_options frames;
 	struct cam_viewing v;
-	const char *graph, *limit, *sort;
+	struct cam_sorting sorting;
+	const char *graph, *limit;
 	unsigned max_stack;
 	bool samples, children, no_children;
 	struct cam_report_options report;
@@ -67,19 +69,20 @@ static int parse_graph(struct report_arguments *a)
 static int find_keys(struct report_arguments *a)
 {
 	struct cam_table_options t = {0};
-	char why[400];
-	if (cam_table_sort_parse(cam_text_of(a->sort ? a->sort : "comm,dso,symbol"), &t, why,
-				 sizeof(why)))
-		return cam_usage("--sort: %s", why);
-	for (size_t i = 0; i < t.n_keys; i++) {
+	int status = cam_sorting_resolve(&a->sorting, "comm,dso,symbol", &t);
+	for (size_t i = 0; i < t.n_keys && !status; i++) {
 		if (t.keys[i] == CAM_KEY_TIME)
 			return cam_usage("--sort: time is a key of top, not of report");
+		if ((t.keys[i] == CAM_KEY_SRCLINE || t.keys[i] == CAM_KEY_SRCFILE) &&
+		    !a->no_children)
+			return cam_usage("--sort: lines are known of what was sampled, not of its "
+					 "callers: add --no-children");
 		/* perf's pid is the process and its name. */
 		a->report.keys[i] = t.keys[i] == CAM_KEY_PID ? CAM_KEY_PROCESS : t.keys[i];
 	}
 	a->report.n_keys = t.n_keys;
-	return t.n_keys ? CAM_EXIT_OK
-			: cam_usage("--sort %s: what of? add comm, symbol, …", a->sort);
+	a->report.parent = t.parent;
+	return status;
 }
 
 static int check(struct report_arguments *a)
@@ -185,8 +188,9 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		"  perfcam report --last 10m -s pid,dso,symbol --comm java";
 	struct report_arguments a = {0};
 	const struct cam_option options[] = {
-		{"sort", 's', CAM_OPTION_TEXT, &a.sort, "KEYS",
+		{"sort", 's', CAM_OPTION_TEXT, &a.sorting.sort, "KEYS",
 		 "what entries are of (default: comm,dso,symbol)"},
+		CAM_SORTING_PARENT(a.sorting),
 		{"show-nr-samples", 'n', CAM_OPTION_FLAG, &a.samples, NULL,
 		 "with the number of samples"},
 		{"children", 0, CAM_OPTION_FLAG, &a.children, NULL,
@@ -221,6 +225,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_viewing_open(&a.v);
 	if (status) {
 		cam_reshape_free(&shape);
+		cam_sorting_free(&a.sorting);
 		return status;
 	}
 	struct cam_report r;
@@ -230,6 +235,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 	int err = cam_report_build(a.v.in.source, &a.v.selection, &a.report, &r);
 	cam_progress_bar_end(&a.v.bar);
 	cam_reshape_free(&shape);
+	cam_sorting_free(&a.sorting);
 	if (err)
 		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));
 	status = show(&a, &r);

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/heading.h"
 #include "cli/say.h"
+#include "cli/sorting.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
@@ -23,7 +24,8 @@
 
 struct top_arguments {
 	struct cam_viewing v;
-	const char *by, *sort, *every, *quantum, *colour;
+	struct cam_sorting sorting;
+	const char *by, *every, *quantum, *colour;
 	unsigned limit, times;
 	bool follow, samples;
 	struct cam_table_options table;
@@ -42,9 +44,8 @@ static const struct {
 
 static int find_keys(struct top_arguments *a)
 {
-	char why[400];
-	const char *sort = a->sort;
-	if (a->sort && a->by)
+	const char *sort = NULL;
+	if (a->sorting.sort && a->by)
 		return cam_usage("--by and --sort exclude each other");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !sort; i++) {
 		if (!strcmp(ways[i].name, a->by ? a->by : "process"))
@@ -55,10 +56,9 @@ static int find_keys(struct top_arguments *a)
 			"--by takes process, thread, function, module, cgroup, container, pod, "
 			"core, command, user, program or time, not '%s'",
 			a->by);
-	if (cam_table_sort_parse(cam_text_of(sort), &a->table, why, sizeof(why)))
-		return cam_usage("--sort: %s", why);
-	if (!a->table.n_keys)
-		return cam_usage("--sort %s: what of? add comm, symbol, …", sort);
+	int status = cam_sorting_resolve(&a->sorting, sort, &a->table);
+	if (status)
+		return status;
 	if (a->quantum &&
 	    (cam_duration_parse(cam_text_of(a->quantum), &a->table.quantum_ns) ||
 	     a->table.quantum_ns < CAM_NS_PER_US || a->table.quantum_ns > 86400 * CAM_NS_PER_SEC))
@@ -216,8 +216,9 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 	const struct cam_option options[] = {
 		{"by", 0, CAM_OPTION_TEXT, &a.by, "WHAT",
 		 "process (default), thread, function, module, cgroup, container, pod, core, …"},
-		{"sort", 's', CAM_OPTION_TEXT, &a.sort, "KEYS",
-		 "perf's way: comm,dso,symbol,pid,tid,cpu,cgroup,time,overhead_children, …"},
+		{"sort", 's', CAM_OPTION_TEXT, &a.sorting.sort, "KEYS",
+		 "perf's way: comm,dso,symbol,pid,tid,cpu,socket,parent,srcline,time,…"},
+		CAM_SORTING_PARENT(a.sorting),
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "rows (default: 20)"},
 		{"samples", 0, CAM_OPTION_FLAG, &a.samples, NULL, "with the number of samples"},
 		{"time-quantum", 0, CAM_OPTION_TEXT, &a.quantum, "100ms", "pieces of the key time"},
@@ -233,9 +234,10 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
 	status = check(&a);
-	if (status)
-		return status;
-	if (a.follow && a.v.range.bare)
-		return cam_usage("--follow looks at now, not at '%s'", a.v.range.bare);
-	return a.follow ? follow(&a) : once(&a, false);
+	if (!status && a.follow && a.v.range.bare)
+		status = cam_usage("--follow looks at now, not at '%s'", a.v.range.bare);
+	if (!status)
+		status = a.follow ? follow(&a) : once(&a, false);
+	cam_sorting_free(&a.sorting);
+	return status;
 }

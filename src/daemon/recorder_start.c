@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From settings to a capture and an ingest that are ready, saying once what could not be had. */
+#include "base/runs.h"
 #include "base/units.h"
 #include "capture/bpf_source.h"
 #include "capture/burden.h"
@@ -409,6 +410,29 @@ static int add_fact(struct cam_recorder *r, const char *key, const char *value)
 	return cam_live_fact(r->live, cam_text_of(key), cam_text_of(value));
 }
 
+/* Which socket each CPU is on, as the kernel numbers them. */
+static int add_sockets(struct cam_recorder *r)
+{
+	struct cam_runs *runs = calloc(1, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	for (long cpu = 0, n_cpus = sysconf(_SC_NPROCESSORS_CONF); cpu < n_cpus; cpu++) {
+		char path[96], text[16] = "";
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%ld/topology/physical_package_id", cpu);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		bool known = n > 0 && text[0] >= '0' && text[0] <= '9';
+		cam_runs_add(runs, known ? (int)strtol(text, NULL, 10) : CAM_RUNS_NONE);
+	}
+	struct cam_text said = cam_runs_end(runs);
+	int err = said.n ? cam_live_fact(r->live, CAM_TEXT("sockets"), said) : 0;
+	free(runs);
+	return err;
+}
+
 static int add_facts(struct cam_recorder *r)
 {
 	const struct cam_capture_info *i = &r->capture->info;
@@ -425,6 +449,7 @@ static int add_facts(struct cam_recorder *r)
 	err = err ? err : add_fact(r, "hz", number);
 	snprintf(number, sizeof(number), "%u", i->cpus);
 	err = err ? err : add_fact(r, "cpus", number);
+	err = err ? err : add_sockets(r);
 	/* Readers show it wherever they name a function that such time may have landed on. */
 	if (!strcmp(i->event, "cpu-clock"))
 		err = err ? err

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/perf_data_header.h"
 
+#include "base/runs.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ enum {
 	CPUDESC = 8,
 	TOTAL_MEM = 10,
 	EVENT_DESC = 12,
+	CPU_TOPOLOGY = 13,
 	SAMPLE_TIME = 21,
 	COMPRESSED = 27,
 	CLOCK_DATA = 29,
@@ -269,6 +271,30 @@ static int take_formats(const struct cam_perf_features *to, const void *p, size_
 	return err;
 }
 
+/* Lists of siblings, of cores, then of threads; behind them each CPU's core and socket. */
+static int take_sockets(const struct cam_perf_features *to, struct cam_perf_bytes *b)
+{
+	for (int list = 0; list < 2; list++) {
+		uint32_t n = cam_perf_bytes_u32(b);
+		while (n-- && !b->bad)
+			take_string(b);
+	}
+	struct cam_runs *runs = calloc(1, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < to->meta->cpus; cpu++) {
+		cam_perf_bytes_u32(b); /* core */
+		int32_t socket = (int32_t)cam_perf_bytes_u32(b);
+		if (b->bad)
+			break;
+		cam_runs_add(runs, socket < 0 ? CAM_RUNS_NONE : socket);
+	}
+	struct cam_text said = cam_runs_end(runs);
+	int err = said.n ? cam_sink_fact(to->sink, CAM_TEXT("sockets"), said) : 0;
+	free(runs);
+	return err == -E2BIG ? 0 : err;
+}
+
 int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, const void *p,
 			   size_t bytes)
 {
@@ -294,6 +320,7 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 		return say_fact(to, "cpudesc", take_string(&b));
 	case NRCPUS: {
 		uint32_t avail = cam_perf_bytes_u32(&b), online = cam_perf_bytes_u32(&b);
+		to->meta->cpus = b.bad ? 0 : avail;
 		err = b.bad ? 0 : say_number(to, "nrcpus online", "", online);
 		return err || b.bad ? err : say_number(to, "nrcpus avail", "", avail);
 	}
@@ -301,6 +328,8 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 		uint64_t kb = cam_perf_bytes_u64(&b);
 		return b.bad ? 0 : say_number(to, "total memory", " kB", kb);
 	}
+	case CPU_TOPOLOGY:
+		return take_sockets(to, &b);
 	case EVENT_DESC:
 		take_event_names(to, &b);
 		return 0;

@@ -47,6 +47,7 @@ struct cam_perf_meta_data {
 	bool foreign_arch;	    /* recorded on another than x86-64 */
 	bool missing;		    /* features that should be there are not */
 	uint32_t compressed;	    /* by: 1 is zstd */
+	uint32_t cpus;		    /* that the host could have; 0: not said */
 	struct cam_trace_formats formats;
 };
 

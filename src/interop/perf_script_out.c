@@ -9,7 +9,7 @@
 #include "interop/perf_script_out.h"
 
 #include "base/units.h"
-#include "interop/source_lines.h"
+#include "model/source_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,9 +86,12 @@ static void put_source_line(struct script *s, uint32_t func, uint64_t offset)
 {
 	struct cam_text file;
 	uint32_t line;
-	if (!(s->line_fields & CAM_PERF_SRCLINE) ||
-	    !cam_source_lines_find(&s->sources, func, offset, &file, &line))
+	uint32_t row = s->line_fields & CAM_PERF_SRCLINE
+			       ? cam_source_lines_row(&s->sources, func, offset)
+			       : 0;
+	if (!row)
 		return;
+	cam_source_lines_at(&s->sources, row, &file, &line);
 	const char *slash = memrchr(file.p, '/', file.n);
 	if (slash)
 		file = (struct cam_text){slash + 1, (size_t)(file.p + file.n - slash - 1)};

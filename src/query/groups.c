@@ -13,8 +13,10 @@
  */
 #include "query/groups.h"
 
+#include "base/runs.h"
 #include "base/vec.h"
 #include "model/container.h"
+#include "query/group_extra.h"
 #include "query/landing.h"
 
 #include <errno.h>
@@ -39,6 +41,10 @@ static const struct {
 	[CAM_KEY_POD] = {"pod", "pods", "pod_uid", false, true},
 	[CAM_KEY_CPU] = {"cpu", "core", "cores", false, false},
 	[CAM_KEY_EVENT] = {"event", "event-type", "events", false, false},
+	[CAM_KEY_SOCKET] = {"socket", "sockets", "package", false, false},
+	[CAM_KEY_PARENT] = {"parent", "parents", "caller", false, false},
+	[CAM_KEY_SRCLINE] = {"srcline", "line", "lines", false, false},
+	[CAM_KEY_SRCFILE] = {"srcfile", "source", "sources", false, false},
 	[CAM_KEY_TIME] = {"time", "times", "second", false, false},
 	[CAM_KEY_SYMBOL] = {"symbol", "sym", "function", true, false},
 	[CAM_KEY_DSO] = {"dso", "module", "modules", true, false},
@@ -47,6 +53,7 @@ static const struct {
 /* Where samples come from, as far as the keys tell them apart. Ids are the window's. */
 struct origin {
 	uint32_t comm, etype, task, cpu;
+	uint32_t parent, line; /* group_extra.h's; 0: none */
 	int64_t time_ns;
 };
 
@@ -68,6 +75,7 @@ struct step {
 	uint32_t last;		/* the origin before: most often the same again */
 	struct cam_index mains; /* tasks that are a process's main thread */
 	bool has_mains;
+	struct cam_group_extra extra;
 };
 
 const char *cam_key_name(enum cam_key key)
@@ -111,11 +119,17 @@ static bool needs_task(const struct cam_groups *g)
 	return false;
 }
 
+static bool needs_lines(const struct cam_groups *g)
+{
+	return has_key(g, CAM_KEY_SRCLINE) || has_key(g, CAM_KEY_SRCFILE);
+}
+
 static bool same_origin(const void *rows, uint32_t id, const void *key)
 {
 	const struct origin *a = (const struct origin *)rows + id, *b = key;
 	return a->comm == b->comm && a->etype == b->etype && a->task == b->task &&
-	       a->cpu == b->cpu && a->time_ns == b->time_ns;
+	       a->cpu == b->cpu && a->parent == b->parent && a->line == b->line &&
+	       a->time_ns == b->time_ns;
 }
 
 static int intern_origin(struct step *s, const struct origin *o, uint32_t *out)
@@ -124,8 +138,11 @@ static int intern_origin(struct step *s, const struct origin *o, uint32_t *out)
 		*out = s->last;
 		return 0;
 	}
-	uint64_t hash = cam_hash_u64((uint64_t)o->comm << 32 | o->task,
-				     ((uint64_t)o->etype << 32 | o->cpu) ^ (uint64_t)o->time_ns);
+	uint64_t hash =
+		cam_hash_u64((uint64_t)o->comm << 32 | o->task,
+			     ((uint64_t)o->etype << 32 | o->cpu) ^
+				     ((uint64_t)o->parent << 32 | o->line) * 0x9e3779b97f4a7c15u ^
+				     (uint64_t)o->time_ns);
 	uint32_t at = cam_index_find(&s->index, hash, same_origin, s->origins, o);
 	if (at == CAM_INDEX_NONE) {
 		int err = cam_vec_reserve(&s->origins, &s->cap_origins, s->n_origins + 1,
@@ -190,6 +207,9 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 			.etype = cam_walk_etype(b, at),
 			.task = b->task ? b->task[at] : 0,
 			.cpu = b->cpu ? b->cpu[at] : 0,
+			.line = b->leaf_offset ? cam_group_extra_line(&s->extra, b->stack[at],
+								      b->leaf_offset[at])
+					       : 0,
 			.time_ns = b->time_ns ? piece_of(x, b->time_ns[at], quantum) : 0,
 		};
 		struct cam_sum sum = {
@@ -284,10 +304,22 @@ static int task_value(struct cam_groups *g, struct step *s, uint32_t task, enum 
 	}
 }
 
+static struct cam_text extra_text(const struct step *s, const struct origin *o, enum cam_key key,
+				  char *room, size_t bytes)
+{
+	if (key != CAM_KEY_PARENT)
+		return cam_group_extra_text(&s->extra, o->line, key == CAM_KEY_SRCLINE, room,
+					    bytes);
+	return o->parent ? cam_function_label(s->x->tables, (struct cam_func_id){o->parent - 1},
+					      room, bytes)
+			 : CAM_TEXT("[other]");
+}
+
 static int value_of(struct cam_groups *g, struct step *s, const struct origin *o, enum cam_key key,
 		    struct cam_group_value *v)
 {
 	const struct cam_tables *t = s->x->tables;
+	char room[512];
 	*v = (struct cam_group_value){0};
 	if (keys[key].frames)
 		return 0;
@@ -297,6 +329,13 @@ static int value_of(struct cam_groups *g, struct step *s, const struct origin *o
 		v->number = o->cpu;
 		return 0;
 	}
+	if (key == CAM_KEY_SOCKET) {
+		int socket = cam_group_extra_socket(&s->extra, o->cpu);
+		v->number = socket == CAM_RUNS_NONE ? (int64_t)CAM_CPU_NONE : socket;
+		return 0;
+	}
+	if (key == CAM_KEY_PARENT || key == CAM_KEY_SRCLINE || key == CAM_KEY_SRCFILE)
+		return intern(g, extra_text(s, o, key, room, sizeof(room)), &v->text);
 	if (key == CAM_KEY_TIME) {
 		v->number = o->time_ns;
 		return 0;
@@ -438,6 +477,21 @@ static int deliver(struct cam_groups *g, struct step *s)
 	return err;
 }
 
+/* What a sample's parent is depends on its stack: origins are told apart by it once all are there. */
+static int find_parents(struct cam_groups *g, struct step *s)
+{
+	int err = 0;
+	for (size_t i = 0; i < s->n_raws && !err; i++) {
+		struct raw *r = &s->raws[i];
+		struct origin o = s->origins[r->origin];
+		err = cam_group_extra_parent(&s->extra, g->options->parent,
+					     g->options->outermost_parent, r->stack, &o.parent);
+		if (!err)
+			err = intern_origin(s, &o, &r->origin);
+	}
+	return err;
+}
+
 static int finish(struct cam_groups *g, struct step *s)
 {
 	int err = 0;
@@ -446,6 +500,8 @@ static int finish(struct cam_groups *g, struct step *s)
 		for (size_t i = 0; i < s->sums.n && !err; i++)
 			err = add_raw(s, s->sums.v[i].comm, &s->sums.v[i]);
 	}
+	if (!err && has_key(g, CAM_KEY_PARENT))
+		err = find_parents(g, s);
 	if (!err)
 		err = cam_vec_reserve(&s->groups, &s->cap_groups, s->n_origins + 1,
 				      sizeof(*s->groups), MAX_GROUPS + 1);
@@ -456,13 +512,14 @@ static int finish(struct cam_groups *g, struct step *s)
 
 static int on_open(void *self, struct cam_walk_window *x)
 {
-	(void)self;
+	struct cam_groups *g = self;
 	struct step *s = calloc(1, sizeof(*s));
 	x->own = s;
 	if (!s)
 		return -ENOMEM;
 	s->x = x;
-	return 0;
+	return cam_group_extra_open(&s->extra, x->w, x->tables, has_key(g, CAM_KEY_SOCKET),
+				    needs_lines(g));
 }
 
 static int on_close(void *self, struct cam_walk_window *x, int err)
@@ -478,6 +535,7 @@ static int on_close(void *self, struct cam_walk_window *x, int err)
 	cam_index_free(&s->index);
 	cam_index_free(&s->mains);
 	cam_sums_free(&s->sums);
+	cam_group_extra_close(&s->extra);
 	free(s);
 	return err;
 }
@@ -491,8 +549,9 @@ int cam_groups_run(struct cam_groups *g, struct cam_source *source, const struct
 	int err = cam_tables_init(g->names, MAX_NAME_BYTES);
 	if (err)
 		return err;
-	bool task = needs_task(g), cpu = has_key(g, CAM_KEY_CPU), time = has_key(g, CAM_KEY_TIME);
-	bool rows = time || (task && cpu);
+	bool task = needs_task(g), time = has_key(g, CAM_KEY_TIME), lines = needs_lines(g);
+	bool cpu = has_key(g, CAM_KEY_CPU) || has_key(g, CAM_KEY_SOCKET);
+	bool rows = time || lines || (task && cpu);
 	const struct cam_walk_view view = {
 		.self = g,
 		.open = on_open,
@@ -501,7 +560,7 @@ int cam_groups_run(struct cam_groups *g, struct cam_source *source, const struct
 		.close = on_close,
 		.progress = o->progress,
 		.columns = (task ? CAM_COL_TASK : 0u) | (cpu ? CAM_COL_CPU : 0u) |
-			   (time ? CAM_COL_TIME : 0u),
+			   (time ? CAM_COL_TIME : 0u) | (lines ? CAM_COL_LEAF : 0u),
 		.extra = task  ? CAM_WALK_BY_TASK
 			 : cpu ? CAM_WALK_BY_CPU
 			       : CAM_WALK_NO_EXTRA,

@@ -28,6 +28,9 @@ struct cam_groups_options {
 	size_t n_keys;
 	enum cam_weight weight;
 	uint64_t quantum_ns; /* of CAM_KEY_TIME; 0: 100 ms */
+	/* Of CAM_KEY_PARENT: borrowed, and which of several frames that match. */
+	const struct cam_select_expressions *parent;
+	bool outermost_parent;
 	const struct cam_progress *progress;
 	/* items may be changed. An error ends the window or the walk, as walk.h says. */
 	int (*window)(void *self, struct cam_groups *g, struct cam_walk_window *x,

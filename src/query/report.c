@@ -225,6 +225,8 @@ int cam_report_build(struct cam_source *source, const struct cam_selection *s,
 	struct cam_groups_options how = {
 		.n_keys = o->n_keys,
 		.weight = o->weight,
+		.parent = o->parent,
+		.outermost_parent = o->children,
 		.progress = o->progress,
 		.window = cam_call_tree_add_window,
 		.self = &t,

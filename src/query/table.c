@@ -344,6 +344,8 @@ int cam_table_build(struct cam_source *source, const struct cam_selection *s,
 		.n_keys = o->n_keys,
 		.weight = o->weight,
 		.quantum_ns = o->quantum_ns,
+		.parent = o->parent,
+		.outermost_parent = true,
 		.progress = o->progress,
 		.window = add_window,
 		.self = &b,
@@ -405,10 +407,39 @@ static int wrong_key(struct cam_text word, const char *what, char *why, size_t w
 {
 	snprintf(
 		why, why_bytes,
-		"'%.*s' %s; there are comm process pid tid user exe cgroup container pod cpu event "
-		"time symbol dso, overhead overhead_children overhead_sys overhead_us period sample",
+		"'%.*s' %s; there are comm process pid tid user exe cgroup container pod cpu socket "
+		"event time symbol dso parent srcline srcfile, overhead overhead_children overhead_sys overhead_us period sample",
 		(int)(word.n < 32 ? word.n : 32), word.p, what);
 	return -EINVAL;
+}
+
+/* Keys of perf's that are about what no window keeps. */
+static const char *missing_key(struct cam_text word)
+{
+	static const struct {
+		const char *why, *names;
+	} kinds[] = {
+		{"memory events have it, and windows do not keep it",
+		 " weight local_weight mem symbol_daddr dso_daddr locked tlb snoop dcacheline symbol_iaddr phys_daddr "
+		 "data_page_size blocked ins_lat local_ins_lat p_stage_cyc local_p_stage_cyc "
+		 "retire_lat local_retire_lat "},
+		{"branch stacks have it, and they are not read",
+		 " symbol_from symbol_to dso_from dso_to srcline_from srcline_to addr_from addr_to mispredict abort in_tx "
+		 "cycles ipc_lbr ipc_null branch_stack_counters callchain_branch_predicted "},
+		{"windows keep names and offsets of functions, not sizes",
+		 " symbol_size dso_size code_page_size "},
+		{"guests are not told apart", " overhead_guest_sys overhead_guest_us "},
+		{"the texts of tracepoints are what script prints", " trace trace_fields "},
+		{"only some events have it, and windows do not keep it",
+		 " transaction type typeoff symoff typecln simd addr latency parallelism "},
+	};
+	char padded[40];
+	snprintf(padded, sizeof(padded), " %.*s ", (int)(word.n < 32 ? word.n : 32), word.p);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (word.n && strstr(kinds[i].names, padded))
+			return kinds[i].why;
+	}
+	return NULL;
 }
 
 int cam_table_sort_parse(struct cam_text list, struct cam_table_options *o, char *why,
@@ -425,6 +456,10 @@ int cam_table_sort_parse(struct cam_text list, struct cam_table_options *o, char
 		if (parse_order(word, &order)) {
 			o->order = ordered ? o->order : order;
 			ordered = true;
+		} else if (missing_key(word)) {
+			snprintf(why, why_bytes, "%.*s: %s; use perf report -s %.*s", (int)word.n,
+				 word.p, missing_key(word), (int)word.n, word.p);
+			return -EINVAL;
 		} else if (!cam_key_parse(word, &key)) {
 			return wrong_key(word, "is no key to sort by", why, why_bytes);
 		} else {

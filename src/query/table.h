@@ -20,6 +20,8 @@ struct cam_table_options {
 	size_t limit; /* rows to give; 0: all */
 	enum cam_weight weight;
 	uint64_t quantum_ns; /* of CAM_KEY_TIME; 0: 100 ms */
+	/* What CAM_KEY_PARENT looks for, the outermost such frame of a stack; borrowed. */
+	const struct cam_select_expressions *parent;
 	const struct cam_progress *progress;
 };
 

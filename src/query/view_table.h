@@ -15,6 +15,10 @@ enum cam_key {
 	CAM_KEY_POD,
 	CAM_KEY_CPU, /* CAM_CPU_NONE: not known */
 	CAM_KEY_EVENT,
+	CAM_KEY_SOCKET,	 /* of the CPU; CAM_CPU_NONE: not known */
+	CAM_KEY_PARENT,	 /* the frame that an expression finds, or "[other]" */
+	CAM_KEY_SRCLINE, /* of the innermost frame: "file.c:12", or "[unknown]" */
+	CAM_KEY_SRCFILE,
 	CAM_KEY_TIME, /* where a piece of time begins: UTC, or the window's clock where that is unknown */
 	/* Of each frame of a stack; with one of them `total` differs from `self`. */
 	CAM_KEY_SYMBOL,

@@ -2,13 +2,15 @@
 #include "render/json_table.h"
 
 static const char *const names[CAM_KEY_MAX] = {
-	[CAM_KEY_COMM] = "comm",     [CAM_KEY_PROCESS] = "comm",
-	[CAM_KEY_PID] = "pid",	     [CAM_KEY_TID] = "tid",
-	[CAM_KEY_USER] = "uid",	     [CAM_KEY_EXE] = "exe",
-	[CAM_KEY_CGROUP] = "cgroup", [CAM_KEY_CONTAINER] = "container",
-	[CAM_KEY_POD] = "pod",	     [CAM_KEY_CPU] = "cpu",
-	[CAM_KEY_EVENT] = "event",   [CAM_KEY_TIME] = "time_ns",
-	[CAM_KEY_SYMBOL] = "symbol", [CAM_KEY_DSO] = "dso",
+	[CAM_KEY_COMM] = "comm",       [CAM_KEY_PROCESS] = "comm",
+	[CAM_KEY_PID] = "pid",	       [CAM_KEY_TID] = "tid",
+	[CAM_KEY_USER] = "uid",	       [CAM_KEY_EXE] = "exe",
+	[CAM_KEY_CGROUP] = "cgroup",   [CAM_KEY_CONTAINER] = "container",
+	[CAM_KEY_POD] = "pod",	       [CAM_KEY_CPU] = "cpu",
+	[CAM_KEY_SOCKET] = "socket",   [CAM_KEY_PARENT] = "parent",
+	[CAM_KEY_SRCLINE] = "srcline", [CAM_KEY_SRCFILE] = "srcfile",
+	[CAM_KEY_EVENT] = "event",     [CAM_KEY_TIME] = "time_ns",
+	[CAM_KEY_SYMBOL] = "symbol",   [CAM_KEY_DSO] = "dso",
 };
 
 static const char *const kinds[CAM_FRAME_KIND_MAX] = {
@@ -26,6 +28,7 @@ static void put_value(struct cam_json *j, enum cam_key key, const struct cam_val
 		break;
 	case CAM_KEY_CPU:
 	case CAM_KEY_USER:
+	case CAM_KEY_SOCKET:
 		if (v->number == UINT32_MAX)
 			cam_json_null(j, names[key]);
 		else

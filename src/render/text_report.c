@@ -28,13 +28,24 @@
 #define MAX_NAME  4096u
 
 static const char *const heads[CAM_KEY_MAX] = {
-	[CAM_KEY_COMM] = "Command",  [CAM_KEY_PROCESS] = "Pid:Command",
-	[CAM_KEY_PID] = "Pid",	     [CAM_KEY_TID] = "Tid",
-	[CAM_KEY_USER] = "Uid",	     [CAM_KEY_EXE] = "Program",
-	[CAM_KEY_CGROUP] = "Cgroup", [CAM_KEY_CONTAINER] = "Container",
-	[CAM_KEY_POD] = "Pod",	     [CAM_KEY_CPU] = "CPU",
-	[CAM_KEY_EVENT] = "Event",   [CAM_KEY_TIME] = "Time",
-	[CAM_KEY_SYMBOL] = "Symbol", [CAM_KEY_DSO] = "Shared Object",
+	[CAM_KEY_COMM] = "Command",
+	[CAM_KEY_PROCESS] = "Pid:Command",
+	[CAM_KEY_PID] = "Pid",
+	[CAM_KEY_TID] = "Tid",
+	[CAM_KEY_USER] = "Uid",
+	[CAM_KEY_EXE] = "Program",
+	[CAM_KEY_CGROUP] = "Cgroup",
+	[CAM_KEY_CONTAINER] = "Container",
+	[CAM_KEY_POD] = "Pod",
+	[CAM_KEY_CPU] = "CPU",
+	[CAM_KEY_SOCKET] = "Socket",
+	[CAM_KEY_PARENT] = "Parent symbol",
+	[CAM_KEY_SRCLINE] = "Source:Line",
+	[CAM_KEY_SRCFILE] = "Source File",
+	[CAM_KEY_EVENT] = "Event",
+	[CAM_KEY_TIME] = "Time",
+	[CAM_KEY_SYMBOL] = "Symbol",
+	[CAM_KEY_DSO] = "Shared Object",
 };
 
 static double share(uint64_t part, uint64_t whole)
@@ -51,7 +62,7 @@ static void prefix_of(enum cam_key key, const struct cam_value *v, char room[32]
 		snprintf(room, 32, "[%c] ", v->kind == CAM_FRAME_KERNEL ? 'k' : '.');
 	else if (key == CAM_KEY_PROCESS)
 		snprintf(room, 32, "%7" PRId64 ":", v->number);
-	else if (key == CAM_KEY_CPU)
+	else if (key == CAM_KEY_CPU || key == CAM_KEY_SOCKET)
 		snprintf(room, 32, none ? "?" : "%03" PRId64, v->number);
 	else if (key == CAM_KEY_PID || key == CAM_KEY_TID || key == CAM_KEY_USER)
 		snprintf(room, 32, none ? "?" : "%" PRId64, v->number);

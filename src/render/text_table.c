@@ -16,6 +16,8 @@ static const char *const heads[CAM_KEY_MAX] = {
 	[CAM_KEY_USER] = "uid",	       [CAM_KEY_EXE] = "program",
 	[CAM_KEY_CGROUP] = "cgroup",   [CAM_KEY_CONTAINER] = "container",
 	[CAM_KEY_POD] = "pod",	       [CAM_KEY_CPU] = "core",
+	[CAM_KEY_SOCKET] = "socket",   [CAM_KEY_PARENT] = "parent",
+	[CAM_KEY_SRCLINE] = "line",    [CAM_KEY_SRCFILE] = "source",
 	[CAM_KEY_EVENT] = "event",     [CAM_KEY_TIME] = "time",
 	[CAM_KEY_SYMBOL] = "function", [CAM_KEY_DSO] = "module",
 };
@@ -30,7 +32,7 @@ struct layout {
 
 static void write_number(const struct layout *l, enum cam_key key, int64_t v, char room[48])
 {
-	bool unknown = (key == CAM_KEY_CPU && v == CAM_CPU_NONE) ||
+	bool unknown = ((key == CAM_KEY_CPU || key == CAM_KEY_SOCKET) && v == CAM_CPU_NONE) ||
 		       (key == CAM_KEY_USER && v == CAM_UID_NONE);
 	room[0] = 0;
 	if (unknown) {
@@ -40,7 +42,7 @@ static void write_number(const struct layout *l, enum cam_key key, int64_t v, ch
 		int32_t east = l->o->zone ? l->o->zone(l->o->zone_arg, sec) : 0;
 		snprintf(room, 48, "%s", cam_figure_utc(v + east * ns, true).s);
 	} else if (key == CAM_KEY_PID || key == CAM_KEY_TID || key == CAM_KEY_CPU ||
-		   key == CAM_KEY_USER || key == CAM_KEY_PROCESS) {
+		   key == CAM_KEY_USER || key == CAM_KEY_SOCKET || key == CAM_KEY_PROCESS) {
 		snprintf(room, 48, "%lld", (long long)v);
 	}
 }

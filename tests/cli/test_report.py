@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 
 import support
 import tap
@@ -167,6 +168,70 @@ class Report(Case):
         self.bad("report", "-i", path, "--sort", "time", code=2, names="time")
         self.bad("report", "-i", path, "--children", "--no-children", code=2, names="exclude")
         self.bad("report", "-i", path, "--comm", "nobody", names="no samples")
+
+
+
+class Keys(Case):
+    """perf's own keys of a recording that perf makes now: kernel functions, whose names both take from this kernel."""
+
+    WORK = "for i in 1 2 3 4 5 6 7 8; do cat /etc/passwd /etc/group; ls /usr/bin; dd if=/dev/zero count=2000; done"
+
+    def recorded(self):
+        path = self.path("now.data")
+        subprocess.run(["perf", "record", "-q", "-a", "-F", "1999", "-g", "-e", "cpu-clock", "-o", path, "--", "sh", "-c",
+                        self.WORK], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=60)
+        return path
+
+    def both(self, path, *options):
+        """{what: its numbers} of perf and of perfcam, of rows whose names do not differ by design."""
+        theirs = subprocess.run(["perf", "report", "-i", path, "--stdio", "-g", "none", *options], check=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120).stdout.decode()
+        # perf adds columns of its own for branches behind some keys.
+        theirs = re.sub(r"(?m)( +-){2} *$", "", theirs)
+        ours = self.good("report", "-i", path, "--idle", "-g", "none", *options).decode()
+        return [{what: numbers for numbers, what, _ in entries_of(text)} for text in (theirs, ours)]
+
+    def test_parent_socket_and_cpu(self):
+        path = self.recorded()
+        for sort in ("socket,cpu", "parent", "parent,comm", "cpu,parent"):
+            theirs, ours = self.both(path, "--no-children", "-s", sort, "-p", "^(vfs|do|__x64)_")
+            self.assertGreater(len(theirs), 2 if "parent" in sort else 0, sort)
+            self.assertEqual(ours, theirs, sort)
+        # With children the outermost match counts. perf has several rows of one kernel function where we have one, so
+        # of frames only those of the kernel are compared.
+        theirs, ours = self.both(path, "-s", "parent,symbol", "-p", "^(vfs|do)_")
+        kernel = {what for what in theirs if "[k]" in what and not NAMELESS.search(what.split("[k]")[1])}
+        self.assertGreater(len(kernel), 100)
+        wrong = {what: (theirs[what], ours.get(what)) for what in kernel if ours.get(what) != theirs[what]}
+        self.assertEqual(wrong, {})
+
+    def test_a_window_knows_its_sockets(self):
+        path = self.recorded()
+        self.good("import", "--store", self.store, path)
+        rows = json.loads(self.good("top", "--store", self.store, "--sort", "socket,cpu", "--json"))["rows"]
+        for row in rows:
+            with open(f"/sys/devices/system/cpu/cpu{row['cpu']}/topology/physical_package_id") as f:
+                self.assertEqual(row["socket"], int(f.read()))
+        # A text has no such fact.
+        rows = json.loads(self.good("top", "-i", support.fixture_path("nginx-997"), "--sort", "socket", "--json"))["rows"]
+        self.assertEqual([row["socket"] for row in rows], [None])
+
+    def test_every_key_of_perf_is_known_or_refused_with_a_reason(self):
+        said = subprocess.run(["perf", "report", "-h"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20).stdout
+        keys = re.search(rb"sort by key\(s\):(.*?)\n    -", said, re.S)[1].decode().split()
+        self.assertGreater(len(keys), 40)
+        self.assertIn("parent", keys)
+        path = support.fixture_path("tmpl")
+        for key in {*keys, "tid", "type"}:
+            r = support.run("top", "-i", path, "--sort", f"comm,{key}" if key != "comm" else key)
+            self.assertIn(r.code, (0, 2), (key, r.err))
+            if r.code == 2:
+                self.assertRegex(r.err.decode(), rf"{key}: .{{20,}}; use perf report -s {key}", key)
+        for key in ("parent", "socket", "srcline", "srcfile", "pid", "time", "cgroup", "overhead_sys"):
+            self.good("top", "-i", path, "--sort", f"comm,{key}")
+        self.bad("report", "-i", path, "--sort", "srcline", code=2, names="add --no-children")
+        self.bad("top", "-i", path, "--parent", "(", code=2, names="--parent '('")
+        self.bad("top", "-i", path, "--sort", "colour", code=2, names=("'colour' is no key", "srcline"))
 
 
 tap.main()

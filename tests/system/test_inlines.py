@@ -83,6 +83,12 @@ class Inlines(support.Case):
         inside = [1 for sym, line in lines if extents[sym][0] <= line <= extents[sym][1]]
         support.note(f"{name}: {len(inside)} of {len(lines)} lines lie inside of their functions")
         self.assertGreater(len(lines), 30)
+        # A table by lines counts the same samples.
+        r = support.perfcam("top", "--sort", "srcline", "--store", self.store, "--comm", name, "--user-only", "--json",
+                            "-n", "1000")
+        counted = {row["srcline"]: row["self"]["samples"] for row in json.loads(r.stdout)["rows"]}
+        known = collections.Counter(f"{file}:{line}" for _, file, line in leaves)
+        self.assertEqual({k: n for k, n in counted.items() if k != "[unknown]"}, known)
         self.assertGreaterEqual(len(inside) / len(lines), 0.99)
 
     def check_dump(self):

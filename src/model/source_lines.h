@@ -22,6 +22,8 @@ struct cam_source_lines {
 /* Forgets what there is and takes this window's. More than the bounds above are left out. */
 int cam_source_lines_load(struct cam_source_lines *l, struct cam_window *w);
 void cam_source_lines_free(struct cam_source_lines *l);
-/* False: it is not known. *file is borrowed until the next load. */
-bool cam_source_lines_find(const struct cam_source_lines *l, uint32_t func, uint64_t offset,
-			   struct cam_text *file, uint32_t *line);
+/* Which row has it, + 1; 0: it is not known. And what such a row says; *file is borrowed
+ * until the next load. */
+uint32_t cam_source_lines_row(const struct cam_source_lines *l, uint32_t func, uint64_t offset);
+void cam_source_lines_at(const struct cam_source_lines *l, uint32_t row, struct cam_text *file,
+			 uint32_t *line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/source_lines.h"
+#include "model/source_lines.h"
 
 #include "base/vec.h"
 
@@ -79,14 +79,16 @@ void cam_source_lines_free(struct cam_source_lines *l)
 	*l = (struct cam_source_lines){0};
 }
 
-bool cam_source_lines_find(const struct cam_source_lines *l, uint32_t func, uint64_t offset,
-			   struct cam_text *file, uint32_t *line)
+uint32_t cam_source_lines_row(const struct cam_source_lines *l, uint32_t func, uint64_t offset)
 {
 	const struct cam_source_line want = {.func = func, .offset = offset};
 	uint32_t at = find(l, &want);
-	if (at == CAM_INDEX_NONE || !l->rows[at].line)
-		return false;
-	*file = file_of(l, &l->rows[at]);
-	*line = l->rows[at].line;
-	return true;
+	return at == CAM_INDEX_NONE || !l->rows[at].line ? 0 : at + 1;
+}
+
+void cam_source_lines_at(const struct cam_source_lines *l, uint32_t row, struct cam_text *file,
+			 uint32_t *line)
+{
+	*file = file_of(l, &l->rows[row - 1]);
+	*line = l->rows[row - 1].line;
 }

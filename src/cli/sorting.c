@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sorting.h"
+
+#include "cli/say.h"
+
+/* perf's, and what kernels of today call the same. */
+#define PARENT "^(__[a-z0-9]+_)?sys_|^(do|exc)_page_fault$|^asm_exc_page_fault$"
+
+static int add_parent(const char *sort, struct cam_table_options *t)
+{
+	for (size_t i = 0; i < t->n_keys; i++) {
+		if (t->keys[i] == CAM_KEY_PARENT)
+			return CAM_EXIT_OK;
+	}
+	if (t->n_keys == CAM_KEYS_MAX)
+		return cam_usage("--sort %s: with parent that is one key too many", sort);
+	t->keys[t->n_keys++] = CAM_KEY_PARENT;
+	return CAM_EXIT_OK;
+}
+
+int cam_sorting_resolve(struct cam_sorting *s, const char *usual, struct cam_table_options *t)
+{
+	char why[400];
+	const char *sort = s->sort ? s->sort : usual;
+	if (cam_table_sort_parse(cam_text_of(sort), t, why, sizeof(why)))
+		return cam_usage("--sort: %s", why);
+	if (!t->n_keys && !s->parent)
+		return cam_usage("--sort %s: what of? add comm, symbol, …", sort);
+	int status = s->parent ? add_parent(sort, t) : CAM_EXIT_OK;
+	if (status)
+		return status;
+	if (cam_select_expression_add(&s->match, cam_text_of(s->parent ? s->parent : PARENT), why,
+				      sizeof(why)))
+		return cam_usage("--parent '%s': %s", s->parent, why);
+	t->parent = &s->match;
+	return CAM_EXIT_OK;
+}
+
+void cam_sorting_free(struct cam_sorting *s)
+{
+	cam_select_expressions_free(&s->match);
+}

@@ -10,6 +10,7 @@
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
 #   make incidents  records known incidents and counts how often `perfcam why` is right (as root, 40 min)
 #   make fuzz       each fuzzer for SECONDS (30)
+#   make torture    every call that may fail is made to, in every verb (as root; TORTURE: part of a scenario's name)
 #   make coverage   which lines and branches of each room the tests reach
 #   make deb        a Debian package, in build/deb
 #   make install    to DESTDIR and PREFIX (/usr/local)
@@ -21,7 +22,7 @@ DESTDIR ?=
 SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS
+export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS TORTURE TORTURE_MOST
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -75,6 +76,10 @@ fuzz:
 	@tools/setup build test
 	@FUZZ_SECONDS=$(SECONDS) tools/fuzz
 
+torture: all
+	@ninja -C $(BUILD) tests/torture/fail_nth tests/torture/fail_alloc.so tests/system/old_windows
+	@PERFCAM_BIN=$(BUILD)/perfcam tests/torture/run.py
+
 coverage:
 	@tools/setup build test coverage
 	@tools/coverage
@@ -90,4 +95,4 @@ deb:
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz build-coverage
 
-.PHONY: all run test test-long test-kernels lint bench incidents fuzz coverage install deb clean
+.PHONY: all run test test-long test-kernels lint bench incidents fuzz torture coverage install deb clean

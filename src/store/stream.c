@@ -66,10 +66,11 @@ void cam_stream_put(struct cam_stream_out *s, unsigned ctx, uint64_t v)
 		cam_stream_put_raw(s, v, bits);
 }
 
-void cam_stream_count(const struct cam_stream_out *s, uint64_t (*hist)[256])
+int cam_stream_count(const struct cam_stream_out *s, uint64_t (*hist)[256])
 {
 	for (size_t i = 0; i < s->n; i++)
 		hist[s->tokens[i] >> 8][s->tokens[i] & 255]++;
+	return s->error;
 }
 
 static void put_stored(struct cam_stream_out *s, struct cam_buf *out)

@@ -76,8 +76,9 @@ void cam_stream_out_clear(struct cam_stream_out *s);
 void cam_stream_put(struct cam_stream_out *s, unsigned ctx, uint64_t v);
 void cam_stream_put_token(struct cam_stream_out *s, unsigned ctx, uint32_t token);
 void cam_stream_put_raw(struct cam_stream_out *s, uint64_t v, unsigned bits);
-/* Adds its tokens to the histograms of its contexts. */
-void cam_stream_count(const struct cam_stream_out *s, uint64_t (*hist)[256]);
+/* Adds its tokens to the histograms of its contexts. The stream's error where it has not all of them: shared tables
+ * must know every token that is written with them. */
+int cam_stream_count(const struct cam_stream_out *s, uint64_t (*hist)[256]);
 /* Appends the stream, with tables of its own or with shared ones. 0 or a negative errno. */
 int cam_stream_write(struct cam_stream_out *s, unsigned contexts, struct cam_buf *out);
 int cam_stream_write_shared(struct cam_stream_out *s, const struct cam_rans_freq *freqs,

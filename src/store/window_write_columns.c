@@ -256,14 +256,20 @@ static int cut_span(struct columns *c, size_t row)
 	if (err)
 		return err;
 	put_counts(c);
-	cam_stream_count(&c->counts, c->hist[CAM_TABLE_COUNTS]);
-	cam_stream_count(&c->time, c->hist[CAM_TABLE_TIME]);
-	cam_stream_count(&c->task, c->hist[CAM_TABLE_TASK]);
-	cam_stream_count(&c->weight, c->hist[CAM_TABLE_WEIGHT]);
-	for (size_t k = 0; k < c->n_leaf; k++)
-		cam_stream_count(&c->leaf[k], c->hist[CAM_TABLE_LEAF]);
-	for (size_t k = 0; k < c->n_place; k++)
-		cam_stream_count(&c->place[k], c->hist[CAM_TABLE_PLACE]);
+	const struct {
+		const struct cam_stream_out *streams;
+		size_t n;
+		unsigned table;
+	} all[] = {
+		{&c->counts, 1, CAM_TABLE_COUNTS},    {&c->time, 1, CAM_TABLE_TIME},
+		{&c->task, 1, CAM_TABLE_TASK},	      {&c->weight, 1, CAM_TABLE_WEIGHT},
+		{c->leaf, c->n_leaf, CAM_TABLE_LEAF}, {c->place, c->n_place, CAM_TABLE_PLACE},
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (size_t k = 0; k < all[i].n && !err; k++)
+			err = cam_stream_count(&all[i].streams[k], c->hist[all[i].table]);
+	if (err)
+		return err;
 	return cam_dir_add_span(&c->w->dir, &c->span);
 }
 

@@ -53,6 +53,20 @@ static void any_histogram_scales_to_the_whole(void **state)
 	}
 }
 
+/* Whose tables lack a token would divide by its frequency, nought: who counts must hear that one is missing. */
+static void tokens_that_found_no_memory_are_not_counted_in_silence(void **state)
+{
+	(void)state;
+	uint64_t hist[1][256] = {{0}};
+	struct cam_stream_out s;
+	cam_stream_out_init(&s, 4);
+	cam_stream_put(&s, 0, 3);
+	assert_int_equal(cam_stream_count(&s, hist), 0);
+	s.error = -ENOMEM;
+	assert_int_equal(cam_stream_count(&s, hist), -ENOMEM);
+	cam_stream_out_free(&s);
+}
+
 /* The example of rans.c, worked by hand. */
 static void the_documented_example_holds(void **state)
 {
@@ -291,6 +305,7 @@ int main(void)
 		cmocka_unit_test(the_size_is_the_entropy),
 		cmocka_unit_test(tokens_cover_all_64_bits),
 		cmocka_unit_test(streams_come_back),
+		cmocka_unit_test(tokens_that_found_no_memory_are_not_counted_in_silence),
 		cmocka_unit_test(damaged_streams_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Torture: every call that may fail is made to, once and from then on, in every scenario of scenarios.py. As root.
+
+    make torture [TORTURE='flame|serve'] [TORTURE_MOST=400] [SEED=N]
+    tests/torture/run.py --brief [SECONDS]        (TAP; what make test runs)
+
+Each scenario is run undisturbed and its calls are counted (fail_nth.c); then once for each call, which fails alone, and once with
+all of its kind failing from it on. Where there are more than TORTURE_MOST, the first one of each place in the program is taken, and of the
+others as many as there is room for, by chance (SEED). After each run:
+
+- nobody died of a signal, helpers included, and nothing took longer than PATIENCE;
+- the exit status is 0, 1 or 3, and where it is not 0 something was said;
+- where it is 0 the result is the same as undisturbed; where it is not, an output file is as it was before or not there;
+- `verify` finds nothing, and every window that was sealed before is there with all its samples.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import scenarios
+from scenarios import BUILD, OLD, support
+
+KINDS = ("alloc", "map", "open", "read", "write", "sync", "name", "socket", "event", "perf", "bpf", "process")
+FAIL_NTH = os.path.join(BUILD, "tests", "torture", "fail_nth")
+FAIL_ALLOC = os.path.join(BUILD, "tests", "torture", "fail_alloc.so")
+CALLS_AT, CALL = 192, struct.Struct("<B3xI4Q")
+PATIENCE = 40
+# libseccomp 2.5 ends the process, in one way or another, where it gets no memory for a rule: a helper's, before it has read anything.
+NOT_OURS = re.compile(r"\[.?'[^']* at src/helper/confine\.c")
+FOR_EVER = 2**63
+
+
+class Run:
+    """One run of a scenario, with calls that fail or without."""
+
+    def __init__(self, fixtures, scenario, place, kind=None, first=0, last=0):
+        self.kind, self.once = kind, first == last
+        self.what = f"{scenario.name}: " + (f"{kind} {first}{'' if self.once else ' and all after it'}" if kind else "undisturbed")
+        command = scenario.prepare(fixtures, place)
+        self.page = place + ".calls"
+        order = (kind, str(first), str(last)) if kind else ()
+        env = {**os.environ, "LD_PRELOAD": FAIL_ALLOC, "LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": place}
+        p = subprocess.Popen([FAIL_NTH, self.page, *order, "--", *command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        said = []
+        threads = [threading.Thread(target=lambda: said.append(p.stderr.read()))]
+        if scenario.beside:
+            threads.append(threading.Thread(target=scenario.beside, args=(p.pid, p.stdout, place)))
+        for thread in threads:
+            thread.start()
+        timer = threading.Timer(PATIENCE, p.kill)  # its tracees go with it
+        timer.start()
+        started = time.monotonic()
+        for thread in threads[1:]:
+            thread.join()
+        self.out = p.stdout.read().replace(place.encode(), b"")
+        p.wait()
+        timer.cancel()
+        self.seconds = time.monotonic() - started
+        with open(self.page + ".json", "rb") as f:
+            self.report = json.loads(f.read() or b"null")
+        os.unlink(self.page + ".json")
+        # What it started and left behind may hold the pipe: as long as that was told, and no longer.
+        threads[0].join(5)
+        self.err = b"".join(said).decode(errors="replace")
+        self.files = {}
+        for name in os.listdir(place):
+            path = os.path.join(place, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as f:
+                    self.files[name] = f.read()
+
+    def calls(self):
+        """[(kind, order in its kind, place)] of all calls."""
+        with open(self.page, "rb") as f:
+            f.seek(CALLS_AT - 8)
+            (n,) = struct.unpack("<Q", f.read(8))
+            data = f.read(min(n, 1 << 19) * CALL.size)
+        counted, found = [0] * len(KINDS), []
+        for kind, number, *callers in CALL.iter_unpack(data):
+            counted[kind] += 1
+            found.append((KINDS[kind], counted[kind], (kind, number, *callers)))
+        return found
+
+
+def windows(store):
+    """{name: samples} of what is sealed, undisturbed."""
+    r = subprocess.run([support.BIN, "ls", "--json", "--store", store], stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, timeout=60)
+    if r.returncode not in (0, 3):
+        return {}
+    return {w["name"]: w["samples"] for w in json.loads(r.stdout) if w["sealed"]}
+
+
+def named(addresses):
+    """Places in the program, for who mends what was found. Addresses are not random under fail_nth."""
+    inside = [f"{int(a, 16) - 0x555555554000 - 1:#x}" for a in addresses if a.startswith("5555")]
+    r = subprocess.run(["addr2line", "-fpe", support.BIN, *inside], stdout=-1, text=True) if inside else None
+    return [re.sub(r"\S*/src/", "src/", row) for row in r.stdout.splitlines()] if r else []
+
+
+def faults_of_end(run):
+    """What is wrong with how it ended."""
+    report = run.report
+    if report is None:
+        return [f"it hung for {PATIENCE} s"]
+    wrong = [f"perfcam {d['who']} died of signal {d['signal']} in {d['where']}: {named(d['at'])}" for d in report["deaths"]
+             if run.kind not in ("alloc", "map") or not NOT_OURS.match(str(named(d["at"])))]
+    if report["signal"] and not report["deaths"]:
+        wrong.append(f"it ended by signal {report['signal']}")
+    if report["exit"] not in (0, 1, 3) and not report["signal"]:
+        wrong.append(f"exit status {report['exit']}")
+    if report["exit"] and not run.err.strip() and run.kind != "write":
+        wrong.append(f"exit status {report['exit']}, and not a word")
+    if re.search(r"\(null\)|Success|error 0\b|Unknown error", run.err):
+        wrong.append("it said nonsense: " + run.err)
+    return wrong
+
+
+def faults_of_output(scenario, run, reference):
+    """What is wrong with what it made."""
+    good, wrong = run.report and run.report["exit"] == 0, []
+    for name in scenario.makes:
+        data = run.files.get(name)
+        if good and scenario.same and data != reference.files[name]:
+            wrong.append(f"{name} is not what it is undisturbed, and the exit status is 0")
+        elif good and data in (None, OLD):
+            wrong.append(f"{name} was not made, and the exit status is 0")
+        elif not good and data not in (None, OLD) and run.report and run.report["exit"] != 3:
+            wrong.append(f"{name} was replaced ({len(data)} bytes) by a run that failed")
+    if good and scenario.same and run.out != reference.out and not scenario.makes:
+        wrong.append("it did not print what it does undisturbed, and the exit status is 0")
+    left = set(run.files) - set(scenario.makes) - set(reference.files)
+    if left and run.kind != "name" and not run.report.get("deaths"):
+        wrong.append(f"it left {sorted(left)}")
+    return wrong
+
+
+def faults_of_store(scenario, fixtures, place):
+    """What is wrong with the store, as somebody sees it who comes later."""
+    store = os.path.join(place, "store")
+    if not scenario.store or not os.path.isdir(store):
+        return []
+    r = subprocess.run([support.BIN, "verify", "--store", store], stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, text=True, timeout=60)
+    wrong = [f"verify: {r.returncode}: {r.stdout}{r.stderr}"] if r.returncode else []
+    if scenario.keeps:
+        left = windows(store)
+        gone = {n: c for n, c in fixtures.sealed[scenario.store].items() if left.get(n, -1) < c}
+        if gone:
+            wrong.append(f"sealed windows are gone or have fewer samples: {gone}, there are {left}")
+    return wrong
+
+
+def attempt(fixtures, scenario, number, reference, kind=None, first=0, last=0):
+    """(the run, what was wrong)"""
+    place = os.path.join(fixtures.place, f"run{number}")
+    run = Run(fixtures, scenario, place, kind, first, last)
+    wrong = faults_of_end(run)
+    if run.report:
+        wrong += faults_of_output(scenario, run, reference or run) + faults_of_store(scenario, fixtures, place)
+    if reference:
+        os.unlink(run.page)
+    shutil.rmtree(place, ignore_errors=True)
+    return run, wrong
+
+
+def plan(calls, most, rng):
+    """[(kind, first, last)]: each place once and from there on, then others by chance."""
+    places, chosen = {}, []
+    for kind, order, place in calls:
+        places.setdefault(place, (kind, order))
+    firsts = list(places.values())
+    rng.shuffle(firsts)
+    for kind, order in firsts:
+        chosen += [(kind, order, order), (kind, order, FOR_EVER)]
+    if len(chosen) < most:
+        others = [(kind, order) for kind, order, place in calls if places[place] != (kind, order)]
+        rng.shuffle(others)
+        for kind, order in others[:most - len(chosen)]:
+            chosen.append((kind, order, rng.choice((order, FOR_EVER))))
+    return chosen[:most]
+
+
+class Torture:
+    def __init__(self, seed, place):
+        self.rng = random.Random(seed)
+        self.fixtures = scenarios.Fixtures(place)
+        self.fixtures.sealed = {s: windows(self.fixtures.path(s)) for s in ("full", "dead", "old", "live")}
+        self.number, self.lock = 0, threading.Lock()
+
+    def attempt(self, *args):
+        with self.lock:
+            self.number += 1
+            number = self.number
+        return attempt(self.fixtures, args[0], number, *args[1:])
+
+    def scenario(self, scenario, most, workers=2, seconds=None):
+        """(calls, places, runs, [what was found]); seconds: what is not begun by then is left out, but for one."""
+        until = time.monotonic() + seconds if seconds else None
+        reference, wrong = self.attempt(scenario, None)
+        if wrong or reference.report["exit"]:
+            return 0, 0, 0, [f"{reference.what}: {wrong} {reference.err}"]
+        calls = reference.calls()
+        os.unlink(reference.page)
+        chosen, found, runs = plan(calls, most, self.rng), [], 0
+
+        def one(what):
+            if until and what is not chosen[0] and time.monotonic() > until:
+                return None
+            return self.attempt(scenario, reference, *what)
+
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for result in pool.map(one, chosen):
+                if result is None:
+                    continue
+                runs += 1
+                run, wrong = result
+                if wrong:
+                    report = run.report or {"callers": [], "call": 0}
+                    found.append(f"{run.what}: {'; '.join(wrong)}; call {report['call']} of {named(report['callers'])}; it said: {run.err[-600:]!r}")
+        return len(calls), len({place for _, _, place in calls}), runs, found
+
+
+def brief(torture, seconds, chosen):
+    """A few of each scenario, as TAP: as many as fit into that time."""
+    print(f"1..{len(chosen)}")
+    started, weights = time.monotonic(), sum(s.weight for s in chosen)
+
+    def one(scenario):
+        return torture.scenario(scenario, 5 * scenario.weight, 1, 2 * seconds * scenario.weight / weights)
+
+    runs, failed = 0, 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for number, (scenario, (_, _, n, found)) in enumerate(zip(chosen, pool.map(one, chosen)), 1):
+            runs, failed = runs + n, failed + bool(found)
+            print(f"{'not ' if found else ''}ok {number} - {scenario.name}")
+            for line in found:
+                print("# " + line.replace("\n", "\n# "))
+            sys.stdout.flush()
+    print(f"# {runs} runs with a call that failed, {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
+
+
+def whole(torture, most, chosen):
+    print(f"{'scenario':<26} {'calls':>8} {'places':>7} {'runs':>6} {'s':>5}  found")
+    all_runs, all_found = 0, []
+    for scenario in chosen:
+        started = time.monotonic()
+        calls, places, runs, found = torture.scenario(scenario, most)
+        all_runs, all_found = all_runs + runs, all_found + found
+        print(f"{scenario.name:<26} {calls:8,} {places:7,} {runs:6,} {time.monotonic() - started:5.0f}  {len(found) or 'nothing'}", flush=True)
+        for line in found:
+            print("    " + line, flush=True)
+    print(f"{len(chosen)} scenarios, {all_runs} runs, {len(all_found)} found a fault")
+    return 1 if all_found else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--brief", nargs="?", type=float, const=20)
+    args = parser.parse_args()
+    seed = int(os.environ.get("SEED") or time.time_ns() % 10**6)
+    wanted = re.compile(os.environ.get("TORTURE") or ".")
+    chosen = [s for s in scenarios.ALL if wanted.search(s.name)]
+    place = tempfile.mkdtemp(prefix="perfcam-torture-")
+    try:
+        print(f"# seed {seed}", flush=True)
+        torture = Torture(seed, place)
+        if args.brief:
+            return brief(torture, args.brief, chosen)
+        return whole(torture, int(os.environ.get("TORTURE_MOST") or 400), chosen)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

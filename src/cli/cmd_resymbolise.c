@@ -144,6 +144,8 @@ static void add_counts(struct cam_resymbolise_counts *to, const struct cam_resym
 	to->frames_named += c->frames_named;
 	to->modules += c->modules;
 	to->modules_missing += c->modules_missing;
+	to->inlined += c->inlined;
+	to->lines += c->lines;
 	for (size_t i = 0; i < CAM_NAMER_ORIGINS; i++)
 		to->by_origin[i] += c->by_origin[i];
 }
@@ -156,6 +158,8 @@ static void put_json_counts(struct cam_json *json, const struct cam_resymbolise_
 	cam_json_u64(json, "named_frames", c->frames_named);
 	cam_json_u64(json, "modules", c->modules);
 	cam_json_u64(json, "modules_missing", c->modules_missing);
+	cam_json_u64(json, "inlined_leaves", c->inlined);
+	cam_json_u64(json, "lined_leaves", c->lines);
 	cam_json_open(json, "named_by", '{');
 	for (size_t i = 0; i < CAM_NAMER_ORIGINS; i++)
 		cam_json_u64(json, origin_keys[i], c->by_origin[i]);
@@ -175,6 +179,10 @@ static void put_text_counts(struct cam_out *out, const struct cam_resymbolise_co
 			       origin_words[i]);
 		between = ", ";
 	}
+	if (c->inlined || c->lines)
+		cam_out_printf(
+			out, "; source lines for %llu sampled addresses, inlined functions at %llu",
+			(unsigned long long)c->lines, (unsigned long long)c->inlined);
 	if (c->modules_missing)
 		cam_out_printf(out, "; %u of %u files not found here", c->modules_missing,
 			       c->modules);
@@ -193,7 +201,7 @@ static void show_window(struct job *j, const char *name, const struct cam_resymb
 		put_json_counts(j->json, c);
 		cam_json_bool(j->json, "rewritten", rewritten);
 		cam_json_close(j->json, '}');
-	} else if (c->unnamed) {
+	} else if (c->unnamed || c->inlined || c->lines) {
 		cam_out_printable(j->out, cam_text_of(name));
 		cam_out_str(j->out, ": ");
 		put_text_counts(j->out, c);
@@ -204,7 +212,7 @@ static int rename_window(struct job *j, const char *name, struct cam_window *w,
 			 const struct cam_resymbolised *r)
 {
 	struct cam_window *better;
-	int err = cam_renamed_open(w, r->renames, &better);
+	int err = cam_renamed_open(w, &r->late, &better);
 	if (err)
 		return cam_failed("%s: %s", name, cam_errno_words(err));
 	int status = replace(j, name, better);
@@ -228,12 +236,12 @@ static void do_window(struct job *j, const char *name)
 	int status = CAM_EXIT_OK;
 	if (err)
 		status = cam_failed("%s: %s", name, cam_errno_words(err));
-	else if (r.counts.named && !j->dry_run)
+	else if (cam_resymbolised_any(&r) && !j->dry_run)
 		status = rename_window(j, name, w, &r);
 	if (status)
 		j->status = CAM_EXIT_INCOMPLETE;
 	if (!err)
-		show_window(j, name, &r.counts, r.counts.named && !j->dry_run && !status);
+		show_window(j, name, &r.counts, cam_resymbolised_any(&r) && !j->dry_run && !status);
 	cam_resymbolised_free(&r);
 	w->ops->close(w);
 }
@@ -286,9 +294,10 @@ static int show_sum(struct job *j)
 		cam_out_printf(j->out, "%zu windows, %llu with unnamed functions, %llu rewritten%s",
 			       j->n, (unsigned long long)j->with_unnamed,
 			       (unsigned long long)j->rewritten, j->dry_run ? " (dry run)" : "");
-		if (j->sum.unnamed)
+		bool any = j->sum.unnamed || j->sum.inlined || j->sum.lines;
+		if (any)
 			cam_out_str(j->out, ": ");
-		if (j->sum.unnamed)
+		if (any)
 			put_text_counts(j->out, &j->sum);
 		else
 			cam_out_str(j->out, "\n");

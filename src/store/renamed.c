@@ -30,6 +30,9 @@ struct renamed {
 	struct cam_tables t;
 	struct map strings, modules, functions, tasks, etypes, inlines, locations, stacks, places;
 	uint64_t *moved; /* per old function: its old start less its new one */
+	const struct cam_late *late;
+	uint32_t *chains; /* per late leaf: a node of `inlines`; 0: nothing is inlined there */
+	bool any_inlined;
 };
 
 /* One delivery of samples. */
@@ -114,13 +117,92 @@ static int map_function(struct renamed *r, size_t i, const struct cam_rename *n)
 	return err;
 }
 
-static int map_functions(struct renamed *r, const struct cam_rename *names)
+static int map_functions(struct renamed *r)
 {
 	size_t n = r->old->n_functions;
 	r->moved = calloc(n + 1, sizeof(*r->moved));
 	int err = r->moved ? grow_map(&r->functions, n) : -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++)
-		err = map_function(r, i, &names[i]);
+		err = map_function(r, i, &r->late->names[i]);
+	return err;
+}
+
+/* What is inlined at the leaves, as functions of the leaf's module. */
+static int make_chains(struct renamed *r)
+{
+	r->chains = calloc(r->late->n_leaves + 1, sizeof(*r->chains));
+	int err = r->chains ? 0 : -ENOMEM;
+	for (size_t i = 0; i < r->late->n_leaves && !err; i++) {
+		const struct cam_late_leaf *l = &r->late->leaves[i];
+		if (l->func >= r->functions.n)
+			return -EBADMSG;
+		for (uint32_t k = 0; k < l->n_inlined && !err; k++) {
+			struct cam_function f = {
+				.module = r->t.functions[r->functions.to[l->func]].module,
+				.kind = CAM_FUNC_INLINED,
+				.source = CAM_NAME_DWARF,
+			};
+			struct cam_func_id func;
+			err = cam_string_intern(&r->t, l->inlined[k], &f.name);
+			if (!err)
+				err = cam_function_intern(&r->t, &f, &func);
+			if (!err)
+				err = cam_tree_intern(&r->t, &r->t.inlines, r->chains[i], func.v,
+						      &r->chains[i]);
+			r->any_inlined = true;
+		}
+	}
+	return err;
+}
+
+static int compare_leaf(const void *key, const void *row)
+{
+	const struct cam_late_leaf *a = key, *b = row;
+	if (a->func != b->func)
+		return a->func < b->func ? -1 : 1;
+	return a->leaf_offset < b->leaf_offset ? -1 : a->leaf_offset > b->leaf_offset;
+}
+
+/* The chain of a sample's leaf. */
+static uint32_t chain_at(const struct renamed *r, uint32_t stack, uint64_t leaf_offset)
+{
+	const struct cam_late_leaf key = {.func = stack ? r->old->stacks.item[stack] : CAM_NONE,
+					  .leaf_offset = leaf_offset};
+	const struct cam_late_leaf *l =
+		bsearch(&key, r->late->leaves, r->late->n_leaves, sizeof(*l), compare_leaf);
+	return l ? r->chains[l - r->late->leaves] : 0;
+}
+
+/* The same address, as that of a function which is inlined there. */
+static int inlined_place(struct renamed *r, uint32_t func, uint32_t *place)
+{
+	struct cam_location l = r->t.locations[r->t.places.item[*place]];
+	struct cam_loc_id loc;
+	l = (struct cam_location){.address = l.address,
+				  .module = l.module,
+				  .func = {func},
+				  .func_offset = l.func_offset};
+	int err = cam_location_intern(&r->t, &l, &loc);
+	return err ? err : cam_tree_intern(&r->t, &r->t.places, *place, loc.v, place);
+}
+
+/* Puts a chain below a stack, and below its place where there are places (place is not NULL). */
+static int add_chain(struct renamed *r, uint32_t chain, uint32_t *stack, uint32_t *place)
+{
+	uint32_t funcs[CAM_MAX_STACK_FRAMES];
+	size_t n = 0, depth = 0;
+	for (; chain; chain = r->t.inlines.parent[chain])
+		funcs[n++] = r->t.inlines.item[chain];
+	for (uint32_t at = *stack; at; at = r->t.stacks.parent[at])
+		depth++;
+	if (depth + n > CAM_MAX_STACK_FRAMES)
+		return 0;
+	int err = 0;
+	while (n-- && !err) {
+		err = cam_tree_intern(&r->t, &r->t.stacks, *stack, funcs[n], stack);
+		if (!err && place && *place)
+			err = inlined_place(r, funcs[n], place);
+	}
 	return err;
 }
 
@@ -265,6 +347,19 @@ static int map_leaves(struct passing *p, const struct cam_batch *b)
 	return err;
 }
 
+/* Stacks, and places with them, get what was inlined at their leaves. */
+static int add_chains(struct passing *p, const struct cam_batch *b)
+{
+	struct renamed *r = p->r;
+	int err = 0;
+	for (size_t i = 0; i < b->n && !err; i++) {
+		uint32_t chain = chain_at(r, b->stack[i], b->leaf_offset[i]);
+		if (chain)
+			err = add_chain(r, chain, &p->stack[i], b->place ? &p->place[i] : NULL);
+	}
+	return err;
+}
+
 static int pass_batch(void *arg, const struct cam_batch *b)
 {
 	struct passing *p = arg;
@@ -295,6 +390,8 @@ static int pass_batch(void *arg, const struct cam_batch *b)
 		err = map_texts(r, b->comm, b->n, &p->comm, &p->caps[5]);
 		out.comm = p->comm;
 	}
+	if (!err && r->any_inlined && b->stack)
+		err = add_chains(p, b);
 	if (!err && b->leaf_offset && b->stack) {
 		err = map_leaves(p, b);
 		out.leaf_offset = p->leaf;
@@ -306,9 +403,11 @@ static int renamed_samples(struct cam_window *w, struct cam_range range, unsigne
 			   cam_batch_fn *fn, void *arg)
 {
 	struct passing p = {.r = (struct renamed *)w, .fn = fn, .arg = arg};
-	/* A leaf's offset depends on its function. */
+	/* A leaf's offset depends on its function, and what is inlined on both. */
 	if (columns & CAM_COL_LEAF)
 		columns |= CAM_COL_STACK;
+	if (p.r->any_inlined && columns & (CAM_COL_STACK | CAM_COL_PLACE))
+		columns |= CAM_COL_STACK | CAM_COL_LEAF;
 	int err = p.r->from->ops->samples(p.r->from, range, columns, pass_batch, &p);
 	void *const arrays[] = {p.stack, p.place, p.task, p.etype, p.detail, p.comm, p.leaf};
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
@@ -344,9 +443,29 @@ static int tell_total(void *arg, const struct cam_total *t)
 	return k->total(k->arg, &out);
 }
 
+static int tell_samples(void *arg, const struct cam_batch *b)
+{
+	struct telling *k = arg;
+	int err = 0;
+	for (size_t i = 0; i < b->n && !err; i++) {
+		const struct cam_total one = {{b->stack[i]}, {b->comm[i]}, {b->etype[i]}, 1};
+		err = k->total(k->arg, &one);
+	}
+	return err;
+}
+
+/* Sums by stack do not tell offsets: where these make other stacks, the samples have to. */
+static int totals_of_samples(struct telling *k)
+{
+	return renamed_samples(&k->r->w, CAM_RANGE_ALL,
+			       CAM_COL_STACK | CAM_COL_COMM | CAM_COL_ETYPE, tell_samples, k);
+}
+
 static int renamed_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	struct telling k = {.r = (struct renamed *)w, .total = fn, .arg = arg};
+	if (k.r->any_inlined)
+		return totals_of_samples(&k);
 	int err = k.r->from->ops->totals(k.r->from, tell_total, &k);
 	note_damage(k.r);
 	return err;
@@ -355,6 +474,8 @@ static int renamed_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 static int renamed_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg)
 {
 	struct telling k = {.r = (struct renamed *)w, .total = fn, .arg = arg};
+	if (k.r->any_inlined)
+		return totals_of_samples(&k);
 	int err = k.r->from->ops->small_totals(k.r->from, tell_total, &k);
 	note_damage(k.r);
 	return err;
@@ -464,6 +585,20 @@ static int gather_line(void *arg, const struct cam_line *l)
 	return 0;
 }
 
+static int tell_late_line(const struct renamed *r, size_t i, cam_line_fn *fn, void *arg)
+{
+	const struct cam_late_leaf *l = &r->late->leaves[i];
+	/* As map_leaves() has it. */
+	uint64_t offset = l->leaf_offset == CAM_OFFSET_NONE ? 0 : l->leaf_offset;
+	const struct cam_line row = {
+		.func = {r->chains[i] ? r->t.inlines.item[r->chains[i]] : r->functions.to[l->func]},
+		.leaf_offset = offset + r->moved[l->func],
+		.file = l->file,
+		.line = l->line,
+	};
+	return l->line && l->file.n ? fn(arg, &row) : 0;
+}
+
 static int renamed_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
 {
 	struct gathered g = {.r = (struct renamed *)w};
@@ -473,6 +608,8 @@ static int renamed_lines(struct cam_window *w, cam_line_fn *fn, void *arg)
 		g.rows[i].file = cam_string(&g.r->t, g.files[i]);
 		err = fn(arg, &g.rows[i]);
 	}
+	for (size_t i = 0; i < g.r->late->n_leaves && !err; i++)
+		err = tell_late_line(g.r, i, fn, arg);
 	free(g.rows);
 	free(g.files);
 	note_damage(g.r);
@@ -488,6 +625,7 @@ static void renamed_close(struct cam_window *w)
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		free(maps[i]->to);
 	free(r->moved);
+	free(r->chains);
 	cam_tables_free(&r->t);
 	free(r);
 }
@@ -508,14 +646,14 @@ static const struct cam_window_ops renamed_ops = {
 	.close = renamed_close,
 };
 
-int cam_renamed_open(struct cam_window *from, const struct cam_rename *names,
-		     struct cam_window **out)
+int cam_renamed_open(struct cam_window *from, const struct cam_late *late, struct cam_window **out)
 {
 	struct renamed *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->w = (struct cam_window){.ops = &renamed_ops, .info = from->info, .damage = from->damage};
 	r->from = from;
+	r->late = late;
 	int err = cam_tables_init(&r->t, CAM_STORE_TABLE_BYTES);
 	if (err) {
 		free(r);
@@ -525,7 +663,7 @@ int cam_renamed_open(struct cam_window *from, const struct cam_rename *names,
 	if (!err)
 		err = map_modules(r);
 	if (!err)
-		err = map_functions(r, names);
+		err = map_functions(r);
 	if (!err)
 		err = map_tasks(r);
 	if (!err)
@@ -534,6 +672,8 @@ int cam_renamed_open(struct cam_window *from, const struct cam_rename *names,
 		err = map_tree(r, &r->old->inlines, &r->t.inlines, &r->inlines, &r->functions);
 	if (!err)
 		err = map_locations(r);
+	if (!err)
+		err = make_chains(r);
 	if (err) {
 		renamed_close(&r->w);
 		return err;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inlined functions of programs built with -g -O2: with the debug information in the file, in a file that its
 .gnu_debuglink names, and compressed; and none where that file belongs to somebody else. One recording, and perf's
-own of the same seconds, which expands inlined functions by addr2line.
+own of the same seconds, which expands inlined functions by addr2line. Then that file is given to resymbolise: leaves get what addr2line -i says of
+their addresses.
 
 A chain is what is on the stack from the last function on that has code of its own. Of perf's samples the share whose chain perfcam has, too,
 is asked for, and that each chain has about the same share of both."""
@@ -101,16 +102,87 @@ class Inlines(support.Case):
         self.assertIn("lines", parts)
         self.assertFalse(parts & {None, "", "(null)"}, parts)
 
+    def leaves(self, name):
+        """Leaves in the program's own code, each as the lines of its sample: where, and what hangs below."""
+        r = support.perfcam("script", "-F", "comm,ip,sym,dso,srcline", "--store", self.store, "--comm", name, "--user-only")
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        for record in r.stdout.split("\n\n"):
+            lines = record.splitlines()[1:]
+            own = [line for line in lines if line.startswith("\t") and not line.endswith("(inlined)")]
+            if own and own[0].endswith(f"/{name})"):
+                yield lines
+
+    def said_by_addr2line(self, debug, addresses):
+        """{address: (chain, the outermost first; file:line of the innermost)}"""
+        text = subprocess.run(["addr2line", "-a", "-i", "-f", "-s", "-e", debug, *addresses], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        said = {}
+        for part in re.split(r"^0x", text, flags=re.M)[1:]:
+            at, *lines = part.splitlines()
+            said[int(at, 16)] = tuple(reversed(lines[::2])), lines[1].split(" (disc")[0]
+        return said
+
+    def check_late(self, name):
+        """What resymbolise says of leaves is what addr2line -i says of their addresses."""
+        build_id = re.search(r"Build ID: (\w+)", subprocess.run(
+            ["readelf", "-nW", os.path.join(self.dir, name)], check=True, stdout=subprocess.PIPE, text=True).stdout)[1]
+        symfs = os.path.join(self.dir, "symfs")
+        where = os.path.join(symfs, ".build-id", build_id[:2], build_id[2:] + ".debug")
+        os.makedirs(os.path.dirname(where))
+        os.rename(os.path.join(self.dir, name + ".debug"), where)
+        before = collections.Counter(int(lines[0].split()[0], 16) for lines in self.leaves(name))
+        said = self.said_by_addr2line(where, map(hex, before))
+        chains, at = collections.Counter(), collections.Counter()
+        for address, n in before.items():
+            chains[said[address][0]] += n
+            at[said[address][1]] += n
+        self.assertGreater(sum(n for c, n in chains.items() if len(c) > 1), sum(chains.values()) // 2)
+        r = support.perfcam("resymbolise", "--json", "--store", self.store, "--symfs", symfs)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        done = json.loads(r.stdout)
+        self.assertGreater(done["inlined_leaves"], 3)
+        self.assertGreater(done["lined_leaves"], done["inlined_leaves"])
+        found, lined = collections.Counter(), collections.Counter()
+        for lines in self.leaves(name):
+            names = [line.split()[1] for line in lines if line.startswith("\t")]
+            inlined = [line for line in lines if line.endswith("(inlined)")]
+            found[tuple(reversed(names[:len(inlined) + 1]))] += 1
+            lined[lines[1].strip() if lines[1].startswith("  ") else "?"] += 1
+        support.note(f"{name}: {sum(found.values())} leaves, {done['inlined_leaves']} addresses with inlined functions")
+        self.assertEqual(found, chains)
+        # Two addresses of one function may be inlined differently, and then contradict each other: no line.
+        wrong = {line: (n, at[line]) for line, n in lined.items() if line != "?" and n > at[line]}
+        self.assertEqual(wrong, {})
+        self.assertLess(lined["?"], sum(lined.values()) * 0.1)
+        again = json.loads(support.perfcam("resymbolise", "--json", "--store", self.store, "--symfs", symfs).stdout)
+        self.assertEqual(again["named_by"]["symfs"] + again["rewritten"], 0, again)
+
+    def check_callers(self, path, program):
+        """With --addresses callers have lines, too: those that addr2line says."""
+        r = support.perfcam("script", "-F", "comm,ip,sym,dso,srcline", "-i", path, "--comm", "whole", "--user-only")
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        callers = collections.Counter()
+        for record in r.stdout.split("\n\n"):
+            frames = re.findall(r"^\s+([0-9a-f]+) (\S+) \((.*)\)(?:\n  (\S+:\d+))?$", record, re.M)
+            callers.update((int(at, 16), line) for at, _, dso, line in frames[1:] if dso.endswith("/whole") and line)
+        said = self.said_by_addr2line(program, {hex(at) for at, _ in callers})
+        support.note(f"{len(callers)} callers' lines, of {sum(callers.values())} frames")
+        self.assertGreater(len(callers), 0)
+        self.assertEqual([(hex(at), line, said[at]) for at, line in callers if said[at][1] != line], [])
+
     def test_chains_are_perfs(self):
         programs = {name: self.build(name, after) for name, after in PROGRAMS.items()}
         data = os.path.join(self.dir, "perf.data")
+        addresses = os.path.join(self.dir, "addresses.pcw")
+        second = self.start(support.BIN, "record", "--addresses", "-d", f"{SECONDS + 2}s", "-o", addresses,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         r = self.recorder("-F", "499").ready()
         running = [self.start(path, str(SECONDS), stdout=subprocess.DEVNULL)
                    for name, path in programs.items() if name != "whole"]
         perf = self.start("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph",
                           "dwarf,4096", "--no-bpf-event", "-o", data, programs["whole"], str(SECONDS),
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for p in running + [perf]:
+        for p in running + [perf, second]:
             self.assertEqual(p.wait(support.PATIENCE), 0)
         status = r.status()
         self.assertEqual(r.stop(), 0, r.said())
@@ -134,6 +206,10 @@ class Inlines(support.Case):
         names = {f for stack in self.folded("--comm", "forged") for f in stack}
         self.assertFalse(names & {"main", "spin", "mix", "turn", "fill"}, names)
         self.assertTrue(any(n.startswith("[forged+0x") for n in names), names)
+        with self.subTest("late"):
+            self.check_late("forged")
+        with self.subTest("callers"):
+            self.check_callers(addresses, programs["whole"])
         self.assertGreaterEqual(status["names"]["debug_files"], 2)
         self.assertEqual(status["names"]["poisoned_files"] + status["names"]["symbols_only_files"], 0)
 

@@ -53,7 +53,8 @@ static void without_new_names_all_is_as_it_was(void **state)
 		struct cam_window *same, *again;
 		assert_int_equal(sealed->ops->tables(sealed, &t), 0);
 		struct cam_rename *none = calloc(t->n_functions, sizeof(*none));
-		assert_int_equal(cam_renamed_open(sealed, none, &same), 0);
+		assert_int_equal(cam_renamed_open(sealed, &(struct cam_late){.names = none}, &same),
+				 0);
 		compare(sealed, same);
 		again = written(same, &second, &files[1]);
 		compare(sealed, again);
@@ -154,7 +155,8 @@ static void functions_of_one_name_become_one(void **state)
 		if (t->functions[i].start == 0x10 || t->functions[i].start == 0x30)
 			names[i] = (struct cam_rename){CAM_TEXT("work"), CAM_NAME_SYMTAB, 0x10};
 	}
-	assert_int_equal(cam_renamed_open(old, names, &better), 0);
+	const struct cam_late late = {.names = names};
+	assert_int_equal(cam_renamed_open(old, &late, &better), 0);
 	struct cam_window *read = written(better, &second, &files[1]);
 	struct seen s = {0};
 	assert_string_equal(lines_of(read, &s),
@@ -187,11 +189,112 @@ static void functions_of_one_name_become_one(void **state)
 	free(names);
 }
 
+static int see_total(void *arg, const struct cam_total *t)
+{
+	uint64_t *sums = arg;
+	sums[t->stack.v % 64] += t->samples;
+	return 0;
+}
+
+/* Frames of places are those of stacks, an inlined one at the address above it. */
+static int see_places(void *arg, const struct cam_batch *b)
+{
+	const struct cam_tables *t = arg;
+	for (size_t i = 0; i < b->n; i++) {
+		uint32_t stack = b->stack[i], place = b->place[i];
+		for (; stack && place;
+		     stack = t->stacks.parent[stack], place = t->places.parent[place]) {
+			const struct cam_location *l = &t->locations[t->places.item[place]];
+			assert_int_equal(l->func.v, t->stacks.item[stack]);
+			if (t->functions[l->func.v].kind == CAM_FUNC_INLINED)
+				assert_int_equal(l->address, 0x34);
+		}
+		assert_int_equal(stack | place, 0);
+	}
+	return 0;
+}
+
+/* Two leaves of one function: at one of them something is inlined, twice deep, the other gets a line. */
+static void what_was_inlined_hangs_below_its_leaf(void **state)
+{
+	(void)state;
+	for (unsigned places = 0; places < 2; places++) {
+		struct fake_window *f = fake_window_new();
+		struct cam_task_id task = fake_task(f, 100, 100, "cc1");
+		struct cam_loc_id main_frame = fake_frame(f, "main@/bin/x", 0);
+		f->w.info.has_places = places;
+		for (unsigned i = 0; i < 4; i++) {
+			struct cam_loc_id frames[] = {unnamed(f, 0x30, i % 2 ? 0x34 : 0x38),
+						      main_frame};
+			struct cam_place_id place;
+			assert_int_equal(cam_place_intern(&f->t, frames, 2, &place), 0);
+			fake_sample(f, (5 + i) * NS, 0, task, place);
+		}
+		struct cam_buf first, second;
+		struct memory_file files[2];
+		struct cam_window *old = written(fake_window_ready(f), &first, &files[0]), *better;
+		const struct cam_tables *t;
+		assert_int_equal(old->ops->tables(old, &t), 0);
+		struct cam_rename *names = calloc(t->n_functions, sizeof(*names));
+		uint32_t func = 0;
+		while (t->functions[func].start != 0x30)
+			func++;
+		names[func] = (struct cam_rename){CAM_TEXT("work"), CAM_NAME_SYMTAB, 0x20};
+		struct cam_text inlined[] = {CAM_TEXT("outer"), CAM_TEXT("inner")};
+		const struct cam_late_leaf leaves[] = {
+			{func, 4, inlined, 2, CAM_TEXT("/src/y.h"), 7, 0x20},
+			{func, 8, NULL, 0, CAM_TEXT("/src/x.c"), 9, 0x20},
+		};
+		const struct cam_late late = {names, leaves, 2};
+		assert_int_equal(cam_renamed_open(old, &late, &better), 0);
+		struct cam_window *read = written(better, &second, &files[1]);
+		struct seen s = {0};
+		const char *text = lines_of(read, &s);
+		unsigned with = 0, without = 0;
+		for (const char *at = text; (at = strstr(at, " inner outer work main +20\n")); at++)
+			with++;
+		for (const char *at = text; (at = strstr(at, " work main +24\n")); at++)
+			without++;
+		assert_int_equal(with, 2);
+		assert_int_equal(without, 2);
+		s.text.len = 0;
+		assert_int_equal(read->ops->lines(read, see_line, &s), 0);
+		cam_buf_put_u8(&s.text, 0);
+		assert_non_null(strstr((char *)s.text.data, "inner+20 /src/y.h:7\n"));
+		assert_non_null(strstr((char *)s.text.data, "work+24 /src/x.c:9\n"));
+		/* Sums by stack are those of samples, also before it is written. */
+		uint64_t sums[2][64] = {0};
+		assert_int_equal(better->ops->totals(better, see_total, sums[0]), 0);
+		assert_int_equal(read->ops->totals(read, see_total, sums[1]), 0);
+		size_t twos[2] = {0};
+		for (size_t i = 0; i < 128; i++) {
+			assert_true(!sums[i / 64][i % 64] || sums[i / 64][i % 64] == 2);
+			twos[i / 64] += sums[i / 64][i % 64] == 2;
+		}
+		assert_int_equal(twos[0], 2);
+		assert_int_equal(twos[1], 2);
+		if (places)
+			assert_int_equal(read->ops->samples(read, CAM_RANGE_ALL,
+							    CAM_COL_STACK | CAM_COL_PLACE,
+							    see_places, (void *)(uintptr_t)s.t),
+					 0);
+		cam_buf_free(&s.text);
+		read->ops->close(read);
+		better->ops->close(better);
+		old->ops->close(old);
+		cam_buf_free(&first);
+		cam_buf_free(&second);
+		fake_window_free(f);
+		free(names);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_new_names_all_is_as_it_was),
 		cmocka_unit_test(functions_of_one_name_become_one),
+		cmocka_unit_test(what_was_inlined_hangs_below_its_leaf),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

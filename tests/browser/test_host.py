@@ -122,10 +122,16 @@ class Page(unittest.TestCase):
         self.check_quiet(v)
 
     def test_a_link_may_name_an_event_alone(self):
+        """What was found there is of one core: cores are shown, unless a mode was chosen."""
         event = server.json("/api/events?severity=3")["events"][0]
         v = open_page("event=" + event["id"])
         v.settle(lambda: v.selected() is not None)
         self.assertAlmostEqual(v.selected()[0], float(event["time"]) - 2.5, places=3)
+        mode = "document.querySelector('[aria-label=\"Heatmap mode\"] [aria-checked=true]').innerText"
+        v.settle(lambda: v.page.evaluate(mode) == "Cores" and "1 CPU" in v.page.evaluate("document.querySelector('.stage').innerText"))
+        v = open_page("mode=sub&event=" + event["id"])
+        v.settle(lambda: "held CPU" in v.panel())
+        self.assertEqual(v.page.evaluate(mode), "Sub-second")
 
     def test_markers_can_be_clicked(self):
         v = open_page(WHOLE)
@@ -171,6 +177,15 @@ class Page(unittest.TestCase):
         self.assertIn(f"CPU {facts['cpu']} had nothing else", said[1])
         self.assertIn("mem_cgroup_nr_lru_pages", said[2])
         self.assertIn("ksoftirqd/3", said[3])
+        bars = v.page.evaluate("[...document.querySelectorAll('.sentence .bars')].map(b => [b.getAttribute('aria-label'), b.querySelectorAll('.on').length])")
+        self.assertEqual(len(bars), len(said))
+        self.assertTrue(all(["", "weak", "fair", "strong"][n] + " evidence" == words for words, n in bars), bars)
+        self.assertEqual(bars[0][1], 3)  # nothing like it in the whole recording
+        v.settle(lambda: "As usual" in v.panel())
+        line = v.page.evaluate("document.querySelector('.against').innerText")
+        self.assertRegex(line, r"As usual beside the minute before: zstd [\d.]+ % \((0\.[89]|1\.[01])\d×\)")
+        self.assertNotIn("kubelet", line)
+        self.assertEqual(v.page.evaluate("[...document.querySelectorAll('.rows .row')].find(r => r.innerText.startsWith('kubelet')).querySelector('.ratio').className"), "ratio more")
         v.page.evaluate("document.querySelectorAll('.sentence')[1].click()")
         v.settle(lambda: (v.selected() or (0, 0, None))[2] == {facts["cpu"]})
         self.assertAlmostEqual(v.selected()[0], low, delta=0.05)

@@ -150,7 +150,7 @@ class Page(unittest.TestCase):
         self.near(v, (scene.START + 10, scene.START + 20, {1, 2, 3}), "postgres")
         before = v.page.evaluate("location.search")
         v.key("m")
-        v.settle(lambda: "mode" not in v.query())
+        v.settle(lambda: v.query()["mode"] == ["sub"])
         v.page.evaluate("history.back()")
         v.settle(lambda: v.page.evaluate("location.search") == before)
         v.settle(lambda: v.picture("#heat") == same.picture("#heat"))
@@ -185,6 +185,34 @@ class Page(unittest.TestCase):
         self.assertIn("of the selection", v.page.evaluate("document.querySelector('[aria-live]').textContent"))
         v.key("Escape")
         v.settle(lambda: "zoom" not in v.query())
+
+    def test_undo_is_of_the_graph(self):
+        """Zoom, a hidden function, a search: each is undone, while the selection stays; and done again."""
+        v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}")
+        undo = "document.querySelector('[aria-label=Undo]')"
+        self.assertTrue(v.page.evaluate(undo + ".disabled"))
+        x, y, w, h = v.box("#flame")
+        v.page.mouse("mousePressed", x + 30, y + h - 6 - 3 * 18 + 9, button="right", clickCount=1)
+        v.page.mouse("mouseReleased", x + 30, y + h - 6 - 3 * 18 + 9, button="right", clickCount=1)
+        v.page.evaluate("[...document.querySelectorAll('.menu button')].find(b => b.innerText === 'Hide its frames').click()")
+        v.settle(lambda: "hide" in v.query())
+        v.page.click(x + 30, y + h - 6 - 18 - 9)
+        v.settle(lambda: "zoom" in v.query())
+        v.key("/")
+        v.page.write("he")
+        v.page.write("ap")
+        v.settle(lambda: v.query().get("q") == ["heap"])
+        v.page.evaluate("document.activeElement.blur()")
+        for left in ({"hide", "zoom"}, {"hide"}, set()):
+            v.page.evaluate(undo + ".click()")
+            v.settle(lambda left=left: set(v.query()) & {"hide", "zoom", "q"} == left)
+            self.assertEqual(v.selected(), (scene.START + 10, scene.START + 20, None))
+        self.assertTrue(v.page.evaluate(undo + ".disabled"))
+        v.page.key("z", modifiers=2 + 8)
+        v.settle(lambda: "hide" in v.query())
+        v.page.key("z", modifiers=2)
+        v.settle(lambda: "hide" not in v.query())
+        self.check_quiet(v)
 
     def test_keys(self):
         v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 12}")
@@ -279,6 +307,11 @@ class Page(unittest.TestCase):
         v = View(WHOLE + "&by=cpu")
         rows = v.page.evaluate("[...document.querySelectorAll('.rows .row')].map(r => r.innerText.split('\\n')[0])")
         self.assertEqual(sorted(rows), [f"CPU {c:02d}" for c in range(CPUS)])
+        v.page.evaluate("[...document.querySelectorAll('.rows .row')].find(r => r.innerText.startsWith('CPU 02')).click()")
+        v.settle(lambda: (v.selected() or (0, 0, None))[2] == {2})
+        v.settle(lambda: abs((v.samples() or 0) - counted((0, 1e12, {2}))) <= 2)
+        v.page.evaluate("[...document.querySelectorAll('[aria-label=\"Who ran, by\"] button')].find(b => b.innerText === 'Process').click()")
+        v.settle(lambda: "by" not in v.query() and "zstd" in v.panel())
 
     def test_going_to_a_time(self):
         v = View()

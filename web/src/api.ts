@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Questions to the server. One question of a kind at a time: a newer one ends the one before. */
 import { decodeColumns, type Answer } from "./columns";
-import type { Part, State } from "./state";
-import { selectionQuery, treeQuery } from "./state";
+import { readChart, type Chart } from "./chart";
+import { cutBytes } from "./format";
+import { selectionQuery, treeQuery, type Mode, type Part, type State } from "./state";
 import type { Happening, Happenings } from "./happening";
 import { readMoments, type Unusual, type Why } from "./why";
 import { readTracks, type Tracks } from "./tracks";
@@ -15,6 +16,7 @@ export interface StoreFacts {
 	to: number;
 	now: number;
 	cpus: number;
+	nodes: number[] | null; /* of each CPU its NUMA node */
 	windows: number;
 	unreadable: number;
 	samples: number;
@@ -39,6 +41,7 @@ export interface Heat {
 	columns: number;
 	rows: number;
 	cpus: number[]; /* cores: of each row */
+	nodes: number[] | null; /* cores: of each row its NUMA node, where there are several; rows stand by node */
 	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
 	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
 	anyUnseen: boolean; /* a quarter of some cell was not observed */
@@ -69,12 +72,28 @@ async function answerOf(path: string, signal?: AbortSignal, change?: object): Pr
 
 const seconds = (v: unknown) => (v === undefined || v === null ? NaN : Number(v) * 1000);
 
+/* Rows in order of their NUMA nodes, where there are several: CPUs of one are often numbered apart. */
+function byNode(a: Answer): Answer {
+	const nodes = a.meta.nodes as number[] | null | undefined, cpus = a.meta.cpus as number[] | undefined;
+	if (!nodes || !cpus || nodes.length !== cpus.length || !nodes.some((n) => n !== nodes[0]))
+		return { meta: { ...a.meta, nodes: null }, columns: a.columns };
+	const order = cpus.map((_, i) => i).sort((p, q) => nodes[p] - nodes[q] || p - q), n = Number(a.meta.columns_n);
+	const columns: Answer["columns"] = {};
+	for (const [name, from] of Object.entries(a.columns)) {
+		const to = from.slice();
+		if (!order.every((row, i) => row === i))
+			order.forEach((row, i) => to.set(from.subarray(row * n, (row + 1) * n) as never, i * n));
+		columns[name] = to;
+	}
+	return { meta: { ...a.meta, nodes: order.map((i) => nodes[i]), cpus: order.map((i) => cpus[i]) }, columns };
+}
+
 /*
  * A column of a long span stands for several of the finest ones, and shows the busiest: 20 ms in twelve
  * hours must still be seen.
  */
 export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
-	const { meta, columns: c } = a;
+	const { meta, columns: c } = byNode(a);
 	const step = seconds(meta.step), fine = seconds(meta.fine), period = Number(meta.period_ns) / 1e6;
 	const merged = Math.max(1, Math.round(step / fine));
 	const counts = (merged > 1 ? c.peak : c.samples) as Uint32Array;
@@ -96,13 +115,59 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 	}
 	return {
 		mode, from: seconds(meta.from), step, fine, merged, cells, unseen, anyUnseen, painted,
-		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[],
+		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[], nodes: (meta.nodes ?? null) as number[] | null,
 		full: mode === "cores" && due ? 1 : 0,
 	};
 }
 
+/* One of the recordings that the server has. */
+export interface Source {
+	id: string;
+	label: string;
+	kind: "store" | "file" | "opened";
+	from: number; /* ms; NaN: not known */
+	to: number;
+	samples: number;
+	bytes: number;
+	notes?: string[]; /* of one that was just opened: what could not be read */
+}
+
+export interface Sources {
+	list: Source[];
+	open: { bytes: number; most: number } | null; /* null: nothing can be opened, and why */
+	why: string;
+	speedscope: boolean;
+}
+
+interface SourceAnswer extends Omit<Source, "from" | "to"> {
+	from: string | null;
+	to: string | null;
+}
+
+const readSource = (j: SourceAnswer): Source => ({ ...j, from: seconds(j.from), to: seconds(j.to) });
+
+/* How good the stacks are of what is shown. */
+export interface Quality {
+	samples: number;
+	user: number;
+	complete: number;
+	incomplete: { words: string; samples: number }[];
+	frames: Record<"user" | "jit" | "kernel", number>;
+	unnamed: Record<"user" | "jit" | "kernel", number>;
+	worst: { file: string; unnamed: number }[];
+}
+
 export class Server {
 	private running = new Map<string, AbortController>();
+	source = ""; /* every question is about that one; empty: the first */
+
+	/* With the source that is meant. */
+	path(route: string, q = new URLSearchParams()): string {
+		if (this.source)
+			q.set("source", this.source);
+		const text = q.toString();
+		return "/api/" + route + (text ? "?" + text : "");
+	}
 
 	private async ask<T>(kind: string, path: string, read: (r: Response) => Promise<T>): Promise<T> {
 		this.running.get(kind)?.abort();
@@ -111,16 +176,51 @@ export class Server {
 		return read(await answerOf(path, control.signal));
 	}
 
+	/* All that is under way is about another source. */
+	stop(): void {
+		for (const control of this.running.values())
+			control.abort();
+		this.running.clear();
+	}
+
+	sources(): Promise<Sources> {
+		return this.ask("sources", "/api/sources", async (r) => {
+			const j = await r.json() as { sources: SourceAnswer[]; open: { most_bytes: number; most: number } | null; open_why?: string; speedscope: boolean };
+			return { list: j.sources.map(readSource), open: j.open ? { bytes: j.open.most_bytes, most: j.open.most } : null, why: j.open_why ?? "", speedscope: j.speedscope === true };
+		});
+	}
+
+	/* Hands a file over; `sent` hears how much has gone. An XMLHttpRequest, as fetch does not tell. */
+	open(file: File, sent: (share: number) => void): { answer: Promise<Source>; stop: () => void } {
+		const q = new URLSearchParams({ name: cutBytes(file.name, 255) });
+		if (file.lastModified > 0)
+			q.set("modified", String(Math.floor(file.lastModified / 1000)));
+		const r = new XMLHttpRequest();
+		const answer = new Promise<Source>((done, failed) => {
+			r.open("POST", "/api/open?" + q);
+			r.setRequestHeader("Content-Type", "application/octet-stream");
+			r.responseType = "json";
+			r.upload.onprogress = (e) => sent(e.lengthComputable && e.total ? e.loaded / e.total : 0);
+			r.upload.onload = () => sent(1);
+			r.onload = () => r.status === 200 && r.response ? done(readSource(r.response as SourceAnswer))
+				: failed(new Refusal(r.status, String((r.response as { error?: unknown } | null)?.error ?? r.statusText)));
+			r.onerror = () => failed(new TypeError("no answer"));
+			r.onabort = () => failed(new DOMException("stopped", "AbortError"));
+			r.send(file);
+		});
+		return { answer, stop: () => r.abort() };
+	}
+
 	store(): Promise<StoreFacts> {
-		return this.ask("store", "/api/store", async (r) => {
+		return this.ask("store", this.path("store"), async (r) => {
 			const j = await r.json();
-			return { ...j, from: seconds(j.from), to: seconds(j.to) + 0.001 /* ranges are half-open, and the last sample is at the end */, now: seconds(j.now), period: Number(j.period_ns) / 1e6 };
+			return { ...j, nodes: j.nodes ?? null, from: seconds(j.from), to: seconds(j.to) + 0.001 /* ranges are half-open, and the last sample is at the end */, now: seconds(j.now), period: Number(j.period_ns) / 1e6 };
 		});
 	}
 
 	timeline(from: number, to: number, bins: number): Promise<Timeline> {
 		const q = new URLSearchParams({ from: "@" + from / 1000, to: "@" + to / 1000, bins: String(bins) });
-		return this.ask("timeline", "/api/timeline?" + q, async (r) => {
+		return this.ask("timeline", this.path("timeline", q), async (r) => {
 			const { meta, columns: c } = decodeColumns(await r.arrayBuffer());
 			return {
 				from: seconds(meta.from), step: seconds(meta.step), busy: c.busy as Float32Array,
@@ -129,23 +229,32 @@ export class Server {
 		});
 	}
 
-	heat(s: State, part: Part, columns: number): Promise<Heat> {
+	heat(s: State, mode: Mode, part: Part, columns: number): Promise<Heat> {
 		const q = selectionQuery(s, part);
-		q.set("mode", s.mode === "sub" ? "subsecond" : "cores");
+		q.set("mode", mode === "sub" ? "subsecond" : "cores");
 		q.set("columns", String(columns));
-		if (s.mode === "sub")
+		if (mode === "sub")
 			q.set("rows", String(s.rows));
 		if (s.paint && s.search)
 			q.set("paint", s.search);
-		return this.ask("heat", "/api/heatmap?" + q, async (r) => {
-			return readHeat(s.mode, decodeColumns(await r.arrayBuffer()));
-		});
+		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer())));
 	}
 
 	/* before: what to compare with; null: nothing. */
-	flame(s: State, part: Part, before: Part | null): Promise<Tree> {
-		return this.ask("flame", (before ? "/api/diff?" : "/api/flame?") + treeQuery(s, part, before), async (r) =>
+	flame(s: State, part: Part, before: Part | null, kind: "flame" | "usual" = "flame"): Promise<Tree> {
+		return this.ask(kind, this.path(before ? "diff" : "flame", treeQuery(s, part, before)), async (r) =>
 			readTree(decodeColumns(await r.arrayBuffer())));
+	}
+
+	/* The samples themselves, in order of time. */
+	chart(s: State, part: Part, most: number): Promise<Chart> {
+		const q = treeQuery(s, part, null);
+		q.set("most", String(most));
+		return this.ask("chart", this.path("chart", q), async (r) => readChart(decodeColumns(await r.arrayBuffer())));
+	}
+
+	quality(s: State, part: Part): Promise<Quality> {
+		return this.ask("quality", this.path("quality", selectionQuery(s, part)), async (r) => await r.json() as Quality);
 	}
 
 	/* In a stretch of time, or around one event (its id). */
@@ -153,7 +262,7 @@ export class Server {
 		const q = new URLSearchParams("event" in what ? { event: what.event, around: "1s" }
 			: { from: "@" + what.from / 1000, to: "@" + what.to / 1000 });
 		q.set("most", String(most));
-		return this.ask("event" in what ? "event" : "events", "/api/events?" + q, async (r) => {
+		return this.ask("event" in what ? "event" : "events", this.path("events", q), async (r) => {
 			const j = await r.json() as { all: number; events: { id: string; time: string; uncertainty_ns: number; severity: number; source: string; text: string }[] };
 			return { all: j.all, list: j.events.filter((e) => e.time !== null).map((e): Happening => ({
 				id: e.id, time: seconds(e.time), uncertainty: e.uncertainty_ns / 1e6, severity: e.severity, source: e.source, text: e.text,
@@ -164,35 +273,35 @@ export class Server {
 	/* kind: of the span's track, or of the selection as one bin. */
 	tracks(kind: "tracks" | "host", from: number, to: number, bins: number): Promise<Tracks> {
 		const q = new URLSearchParams({ from: "@" + from / 1000, to: "@" + to / 1000, bins: String(bins) });
-		return this.ask(kind, "/api/counters?" + q, async (r) => readTracks(decodeColumns(await r.arrayBuffer())));
+		return this.ask(kind, this.path("counters", q), async (r) => readTracks(decodeColumns(await r.arrayBuffer())));
 	}
 
 	why(s: State, part: Part): Promise<Why> {
-		return this.ask("why", "/api/why?" + selectionQuery(s, part), async (r) => await r.json() as Why);
+		return this.ask("why", this.path("why", selectionQuery(s, part)), async (r) => await r.json() as Why);
 	}
 
 	/* Keeps it, whatever retention says; the recorder does it. */
 	async pin(part: Part, note: string): Promise<void> {
-		await answerOf("/api/pin", undefined, { from: "@" + part.from / 1000, to: "@" + part.to / 1000, note });
+		await answerOf(this.path("pin"), undefined, { from: "@" + part.from / 1000, to: "@" + part.to / 1000, note });
 	}
 
 	/* The most unusual times of all that is kept. */
 	moments(): Promise<Unusual[]> {
-		return this.ask("moments", "/api/moments", async (r) => readMoments(await r.json()));
+		return this.ask("moments", this.path("moments"), async (r) => readMoments(await r.json()));
 	}
 
 	/* Tells when something was added to the store; null: nobody does. */
 	live(grown: () => void): EventSource | null {
 		if (typeof EventSource === "undefined")
 			return null;
-		const stream = new EventSource("/api/live");
+		const stream = new EventSource(this.path("live"));
 		stream.addEventListener("store", grown);
 		return stream;
 	}
 
 	/* Who ran most in a cell: names and shares. */
 	busiest(s: State, part: Part): Promise<{ name: string; share: number }[]> {
-		return this.ask("cell", "/api/flame?" + selectionQuery(s, part), async (r) => {
+		return this.ask("cell", this.path("flame", selectionQuery(s, part)), async (r) => {
 			const t = readTree(decodeColumns(await r.arrayBuffer()));
 			return processes(t).slice(0, 3).map((p) => ({ name: p.name, share: p.total / (t.total[0] || 1) }));
 		});
@@ -200,7 +309,7 @@ export class Server {
 
 	/* Where the grammar's time leads: "03:14:07", "-90s", "boot+12.5". */
 	time(text: string): Promise<number> {
-		return this.ask("time", "/api/time?" + new URLSearchParams({ at: text }), async (r) =>
+		return this.ask("time", this.path("time", new URLSearchParams({ at: text })), async (r) =>
 			seconds((await r.json()).time));
 	}
 }

@@ -5,6 +5,7 @@
  * asks for what is not there yet. Answers are for the state they were asked for: an older one is dropped.
  */
 import { Around, type AroundHost, type AroundKind } from "./around";
+import { ByTime } from "./by_time";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
 import { fillEmpty } from "./empty";
@@ -14,33 +15,37 @@ import { drawFunnel } from "./funnel";
 import { AROUND, shortText } from "./happening";
 import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
-import { openMenu, type Item } from "./menu";
-import { coverage, escapeExpression, Panel } from "./panel";
-import { baseline, FRAMES, GROUPS, readState, ROWS, selectionQuery, treeQuery, writeState, type Base, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { keyActs } from "./keys";
+import { exportMenu, frameMenu } from "./menus";
+import { Opening } from "./opening";
+import { escapeExpression, Panel } from "./panel";
+import { baseline, DEFAULTS, FRAMES, GROUPS, readState, ROWS, writeState, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { Undo } from "./undo";
+import { SelectionBar } from "./selection_bar";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
-import { compileSearch, findPath, functions, matchTree, nameOf, sandwich, type Match, type Tree } from "./tree";
+import { compileSearch, findPath, functions, matchTree, sandwich, type Match, type Tree } from "./tree";
 
-type Kind = "heat" | "flame" | "timeline" | AroundKind;
+type Kind = "heat" | "flame" | "timeline" | "chart" | AroundKind;
 
 const LIVE_MS = 2000;
 const MOST_TIMED = 40e6; /* samples whose times a heatmap may ask for */
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
-const EXPORTS = [["svg", "Flame graph (SVG)"], ["folded", "Folded stacks"], ["perf-script", "perf script"], ["pprof", "pprof"], ["speedscope", "speedscope"],
-	["firefox", "Firefox Profiler"], ["csv", "CSV, a row a sample"], ["json", "JSON, a line a sample"]] as const;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
+const NOTHING_ASKED = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "", quality: "", usual: "", chart: "" };
 export class App implements AroundHost {
 	state: State = readState(location.search);
 	server = new Server();
 	store: StoreFacts | null = null;
 	tree: Tree | null = null;
 	private heatData: Heat | null = null;
+	private undo = new Undo(this.state);
 	private match: Match | null = null;
-	private theme: Theme = readTheme();
+	theme: Theme = readTheme();
 	private tip = new Tip();
-	asked: Record<Kind, string> = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "" };
+	asked: Record<Kind, string> = { ...NOTHING_ASKED };
 	private problems = new Map<Kind | "store", unknown>();
 
 	timeline: TimelineView = new TimelineView({
@@ -56,18 +61,19 @@ export class App implements AroundHost {
 			v.length ? v.map((p) => `${p.name} ${percent(p.share)}`).join(" · ") : null, () => null),
 	}, this.tip);
 	track = new TrackView({ theme: () => this.theme, zone: () => this.zone(), axis: () => this.heat.axis() }, this.tip);
-	flame = new FlameView({
+	flame: FlameView = new FlameView({
 		theme: () => this.theme, icicle: () => this.state.icicle, colour: () => this.state.colour,
 		zoomed: (path) => this.change({ zoom: path }, true),
 		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
-		menu: (node, x, y) => this.frameMenu(node, x, y),
+		menu: (node, x, y) => frameMenu(this, this.tree!, node, x, y),
 	}, this.tip);
+	byTime = new ByTime(this, this.tip);
 	private callers = this.half("callers", "Callers", false);
 	private callees = this.half("callees", "Callees", true);
 	private sandwichName = el("span", { class: "mono cut" });
 	private sandwichBox = el("div", { class: "sandwich" }, this.callers.layers.root,
 		el("div", { class: "bar" }, el("span", { class: "quiet" }, "callers ▲   "), this.sandwichName, el("span", { class: "quiet" }, "   ▼ callees")), this.callees.layers.root);
-	private dragsBaseline = false;
+	dragsBaseline = false;
 	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
 	panel = new Panel({
 		addFilter: (name, value) => this.addFilter(name, value),
@@ -76,31 +82,32 @@ export class App implements AroundHost {
 		recording: () => this.store?.recording === true, pin: () => void this.pin(),
 		findMoments: () => void this.around.findMoments(), openMoment: (m) => this.around.openMoment(m),
 		goTo: (place) => this.around.goToPlace(place), point: (place) => this.around.showPlaces(place),
+		setGroup: (by) => this.change({ by, zoom: [] }, true), group: () => this.state.by,
+		selectCore: (cpu) => this.select({ ...this.part(), cpus: [cpu] }, true),
 		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
 	});
 
-	private around: Around = new Around(this);
+	around: Around = new Around(this);
+	opening = new Opening(this);
 
 	private stage = el("main", { class: "stage", "aria-busy": "true" });
 	private banner = el("div", { class: "banner", role: "alert", hidden: true });
 	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
-	private statusLine = el("span", { class: "cut grow" });
+	statusLine = el("span", { class: "cut grow" });
 	private rec = el("span", { class: "dot" });
 	private recWords = el("span", { class: "soft wide" });
-	private hostName = el("span", { class: "host cut" });
 	private spanWords = el("span", { class: "soft cut grow" });
 	private keptWords = el("span", { class: "quiet cut grow" });
-	private selectionBar = el("div", { class: "bar selection" });
-	private observed = el("span", { class: "legend wide" });
+	private bar = new SelectionBar(this);
 	private kinds = el("span", { class: "legend" });
 	private changes = el("span", { class: "legend" });
 	private matched = el("span", { class: "soft" });
 	private stageEmpty = el("div", { class: "empty", hidden: true });
 	private heatEmpty = el("div", { class: "empty", hidden: true });
 	private funnels = [el("canvas", { class: "funnel" }), el("canvas", { class: "funnel" })];
-	private search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
+	search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
 		maxlength: 1024, spellcheck: "false" });
-	private goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
+	goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
 	private gotoProblem = el("div", { class: "problem", role: "alert", hidden: true });
 	private zoneButton = el("button", { type: "button", title: "Local time or UTC (z)", onclick: () => this.change({ utc: !this.state.utc }, false) });
 	private presets = new Segment("Span", PRESETS.map(([label, ms]) => ({ value: String(ms), label })).concat({ value: "all", label: "all" }),
@@ -111,9 +118,6 @@ export class App implements AroundHost {
 		(v) => this.change({ linear: v === "linear" }, false));
 	private drags = new Segment("Dragging sets", [{ value: "a", label: "Drag: A" }, { value: "b", label: "B", title: "The baseline (b, or Ctrl and drag)" }],
 		(v) => this.setDrags(v === "b"));
-	private bases = el("select", { "aria-label": "Baseline", onchange: () => this.change({ base: this.bases.value as Base }, true) },
-		...([["before", "the same length before"], ["minute", "the minute before"], ["around", "the minute around"], ["hour", "an hour ago"], ["b", "B, as dragged"]] as const)
-			.map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
 	private groups = el("select", { "aria-label": "Group by", onchange: () => this.change({ by: this.groups.value as Group, zoom: [] }, true) },
 		...GROUPS.map((g) => el("option", { value: g }, g === "comm" ? "process name" : g))) as HTMLSelectElement;
 	private frames = el("select", { "aria-label": "A frame is", title: "What a frame stands for", onchange: () => this.change({ frames: this.frames.value as Frames, zoom: [] }, true) },
@@ -128,12 +132,15 @@ export class App implements AroundHost {
 	private rows: HTMLSelectElement = el("select", { "aria-label": "Rows per second", onchange: () => this.change({ rows: Number(this.rows.value) }, false) },
 		...ROWS.map((n) => el("option", { value: n }, String(n))));
 	private rowsLabel = el("label", { class: "legend wide" }, "Rows ", this.rows);
-	private help = makeHelp();
+	private undoButton = el("button", { type: "button", title: "Undo zoom, filters and search of the graph (Ctrl Z)", "aria-label": "Undo", onclick: () => this.undoOne() }, "↶");
+	exporter: HTMLButtonElement = el("button", { type: "button", class: "framed", "aria-haspopup": "menu", title: "The selection as a file (e)", onclick: () => exportMenu(this, this.exporter) }, "Export ▾");
+	help = makeHelp();
 
 	start(): void {
 		this.build();
 		addEventListener("popstate", () => {
 			this.state = readState(location.search);
+			this.undo.note(this.state);
 			this.refresh();
 		});
 		document.addEventListener("keydown", (e) => this.key(e));
@@ -171,12 +178,12 @@ export class App implements AroundHost {
 
 	private build(): void {
 		const brand = el("div", { class: "brand" }, el("img", { src: "/assets/icon.svg", width: 20, height: 20, alt: "" }), "perfcam");
-		const top = el("header", { class: "top" }, brand, this.hostName, this.rec, this.recWords,
+		const top = el("header", { class: "top" }, brand, this.opening.button, this.rec, this.recWords,
 			el("form", { class: "goto", onsubmit: (e) => void this.goTo(e) }, this.goto, el("kbd", {}, "g"), this.gotoProblem),
 			el("span", { class: "grow" }),
 			el("button", { type: "button", title: "To the newest (n)", onclick: () => this.newest() }, "Live"), this.zoneButton,
 			el("button", { type: "button", class: "wide", onclick: () => void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied")) }, "Copy link"),
-			el("button", { type: "button", class: "framed", "aria-haspopup": "menu", title: "The selection as a file (e)", onclick: (e) => this.exportMenu(e.target as HTMLElement) }, "Export ▾"),
+			this.exporter,
 			el("button", { type: "button", title: "Dark or light (d)", "aria-label": "Dark or light", onclick: () => this.toggleTheme() }, "◐"),
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"));
 		const legend = (name: string, words: string) => {
@@ -188,17 +195,17 @@ export class App implements AroundHost {
 		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
 		this.flame.layers.root.append(this.stageEmpty);
 		this.heat.layers.root.append(this.heatEmpty);
-		put(this.stage, [this.banner,
+		put(this.stage, [this.banner, this.opening.notice,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels[0],
 			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
-			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.selectionBar,
-			el("div", { class: "bar" }, this.tabs.root, this.directions.root, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
+			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.bar.root,
+			el("div", { class: "bar" }, this.tabs.root, this.undoButton, this.directions.root, this.byTime.view.picker, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
-			this.flame.layers.root, this.table.root, this.sandwichBox,
+			this.flame.layers.root, this.table.root, this.sandwichBox, this.byTime.view.layers.root,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
-		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.spoken);
+		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.opening.overlay, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
 		new ResizeObserver(() => this.drawFunnels()).observe(this.funnels[0]);
 		this.setTheme(localStorage.getItem("theme"));
@@ -231,6 +238,7 @@ export class App implements AroundHost {
 
 	change(by: Partial<State>, step: boolean): void {
 		Object.assign(this.state, by);
+		this.undo.note(this.state);
 		const query = writeState(this.state);
 		const url = location.pathname + (query ? "?" + query : "");
 		if (step)
@@ -238,6 +246,39 @@ export class App implements AroundHost {
 		else
 			history.replaceState(null, "", url);
 		this.refresh();
+	}
+
+	/* Another recording: nothing of this one's times or names means anything there. */
+	useSource(id: string): void {
+		const { utc, rows, linear, tab, icicle, colour } = this.state;
+		this.change({ ...DEFAULTS, utc, rows, linear, tab, icicle, colour, source: id, zoom: [], filters: [] }, true);
+		this.undo = new Undo(this.state);
+		this.undoButton.disabled = true;
+	}
+
+	private leaveSource(): void {
+		this.server.stop();
+		this.server.source = this.state.source;
+		this.store = this.tree = this.heatData = null;
+		this.asked = { ...NOTHING_ASKED };
+		this.problems.clear();
+		this.around.forget();
+		this.stream?.close();
+		this.stream = null;
+		this.heat.show(null, Infinity);
+		this.timeline.show(null, 0, 1);
+		this.pollNow();
+	}
+
+	undoOne(again = false): void {
+		const to = again ? this.undo.again() : this.undo.back();
+		if (to)
+			this.change(to, true);
+		this.say(to ? (again ? "done again" : "undone") : again ? "nothing to do again" : "nothing to undo");
+	}
+
+	speedscope(): boolean {
+		return this.opening.sources?.speedscope === true;
 	}
 
 	private setSpan(from: number, to: number, final: boolean): void {
@@ -259,7 +300,7 @@ export class App implements AroundHost {
 		this.change(at === null ? { last: ms } : { span: { from: Math.max(this.store.from, at - ms), to: at } }, true);
 	}
 
-	private newest(): void {
+	newest(): void {
 		this.change({ span: null, a: null, event: "", zoom: [] }, true);
 	}
 
@@ -267,17 +308,17 @@ export class App implements AroundHost {
 	private half(id: string, label: string, icicle: boolean): FlameView {
 		const view: FlameView = new FlameView({
 			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed: () => undefined, walked: (words) => this.say(words),
-			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => this.frameMenu(node, x, y, view.shownTree()!),
+			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => frameMenu(this, view.shownTree()!, node, x, y),
 		}, this.tip, id, label);
 		return view;
 	}
 
-	private setDrags(b: boolean): void {
+	setDrags(b: boolean): void {
 		this.dragsBaseline = b;
 		this.drags.show(b ? "b" : "a");
 	}
 
-	private select(part: Part | null, final: boolean, second = false): void {
+	select(part: Part | null, final: boolean, second = false): void {
 		if (!final) {
 			this.heat.showSelection(second ? this.state.a : part, second ? part : this.shownBaseline());
 			return;
@@ -294,12 +335,12 @@ export class App implements AroundHost {
 			this.say(`selected ${this.partName(part)}`);
 	}
 
-	private addFilter(name: Filter, value: string): void {
+	addFilter(name: Filter, value: string): void {
 		if (!this.state.filters.some(([n, v]) => n === name && v === value))
 			this.change({ filters: [...this.state.filters, [name, value]], zoom: [] }, true);
 	}
 
-	private setSearch(text: string): void {
+	setSearch(text: string): void {
 		if (this.search.value !== text)
 			this.search.value = text;
 		this.change({ search: text }, false);
@@ -327,7 +368,11 @@ export class App implements AroundHost {
 	/* Shows the state, and asks for what it needs. */
 	private refresh(): void {
 		const s = this.state;
+		if (s.source !== this.server.source)
+			this.leaveSource();
 		this.tip.hide();
+		this.undoButton.disabled = !this.undo.steps;
+		this.opening.showName();
 		this.modes.show(this.heatMode());
 		this.scales.show(s.linear ? "linear" : "sparse");
 		this.tabs.show(s.tab);
@@ -342,10 +387,10 @@ export class App implements AroundHost {
 			this.search.value = s.search;
 		this.flame.layers.root.hidden = s.tab !== "flame";
 		this.table.root.hidden = s.tab !== "table";
-		this.directions.root.hidden = s.tab !== "flame";
+		this.directions.root.hidden = s.tab !== "flame" && s.tab !== "time";
+		this.byTime.view.layers.root.hidden = this.byTime.view.picker.hidden = s.tab !== "time";
 		this.showSpan();
 		this.heat.showSelection(s.a, this.shownBaseline());
-		this.bases.value = s.base;
 		this.groups.value = s.by;
 		this.colours.value = s.colour;
 		this.colours.parentElement!.hidden = this.comparing();
@@ -366,26 +411,39 @@ export class App implements AroundHost {
 	}
 
 	private async load(): Promise<void> {
-		await Promise.all([this.loadHeat(), this.loadFlame(), this.around.loadTracks(), this.around.loadHost(), this.around.loadWhy()]);
+		/* What is about it may wait until the picture is there. */
+		await Promise.all([this.loadHeat(), this.byTime.load(), this.loadFlame().then(() => this.around.load())]);
 	}
 
 	/* Cells below a second take the time of every sample: hours of a large host would take minutes. Cores come from sums. */
-	private heatMode(): Mode {
+	private tooLong(): boolean {
 		const { from, to } = this.span(), store = this.store;
-		const due = store && store.period ? ((to - from) / store.period) * store.cpus : 0;
-		return due > MOST_TIMED ? "cores" : this.state.mode;
+		return store !== null && store.period > 0 && ((to - from) / store.period) * store.cpus > MOST_TIMED;
+	}
+
+	heatMode(): Mode {
+		return this.tooLong() ? "cores" : this.state.mode || (this.state.event && this.around.oneCore() ? "cores" : "sub");
+	}
+
+	/* What was found may be about one core. */
+	modeMayHaveChanged(): void {
+		if (this.state.mode)
+			return;
+		this.modes.show(this.heatMode());
+		this.rowsLabel.hidden = this.heatMode() !== "sub";
+		void this.loadHeat();
 	}
 
 	private async loadHeat(): Promise<void> {
-		const s = { ...this.state, mode: this.heatMode() }, span = this.span();
+		const s = this.state, mode = this.heatMode(), span = this.span();
 		if (this.timeless())
 			return;
-		const key = JSON.stringify([span, s.mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
+		const key = JSON.stringify([span, mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
 		if (key === this.asked.heat)
 			return;
 		this.asked.heat = key;
 		await this.answering("heat", async () => {
-			const heat = await this.server.heat(s, { ...span, cpus: null }, this.heat.room());
+			const heat = await this.server.heat(s, mode, { ...span, cpus: null }, this.heat.room());
 			if (this.asked.heat !== key)
 				return;
 			this.heatData = heat;
@@ -474,6 +532,8 @@ export class App implements AroundHost {
 		this.banner.className = "banner" + (refused && e.status < 500 ? " bad" : "");
 		fill(this.banner, el("span", { class: "grow" }, refused ? e.message : "The server does not answer. What is shown stays; trying again."),
 			refused && e.status === 401 ? el("span", { class: "soft" }, "Open the address that perfcam printed when it started.") : null,
+			refused && e.status === 404 && this.state.source
+				? el("button", { class: "framed", type: "button", onclick: () => this.useSource("") }, "Show what the server has") : null,
 			refused && e.status === 400 && this.state.filters.length
 				? el("button", { class: "framed", type: "button", onclick: () => this.change({ filters: [] }, true) }, "Remove the filters") : null);
 	}
@@ -497,18 +557,22 @@ export class App implements AroundHost {
 			this.showProblem();
 			this.showStore();
 			this.listen();
-			void this.around.loadEvents();
 			if (first || again || this.store.to !== before) {
-				await this.loadTimeline();
+				void this.loadTimeline();
 				if (first || again || !this.state.span || this.timeless())
 					this.refresh();
 			}
+			void this.around.loadEvents();
+			if (first)
+				void this.opening.load();
 		} catch (e) {
-			if (!isAbort(e)) {
+			if (isAbort(e))
+				wait = 0;
+			else {
 				this.problems.set("store", e);
 				this.showProblem();
+				wait = RETRY_MS;
 			}
-			wait = RETRY_MS;
 		}
 		this.showBusy(-1);
 		this.waiting = window.setTimeout(() => void this.poll(), wait);
@@ -516,7 +580,7 @@ export class App implements AroundHost {
 
 	private showStore(): void {
 		const s = this.store!, zone = this.zone();
-		this.hostName.textContent = s.host || "store";
+		this.opening.showName();
 		this.rec.classList.toggle("on", s.recording);
 		const kept = isFinite(s.from) ? duration(s.to - s.from) : "nothing";
 		this.recWords.textContent = `${s.recording ? "REC  " : ""}${kept} kept · ${s.period ? `${Math.round(1000 / s.period)} Hz · ` : ""}${s.cpus} CPUs`;
@@ -524,7 +588,7 @@ export class App implements AroundHost {
 			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
 				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
 			: this.timeless() ? "no wall clock" : "nothing recorded yet";
-		document.title = `${s.host || "store"} · perfcam`;
+		document.title = `${this.opening.label() || "store"} · perfcam`;
 		const none = !isFinite(s.from);
 		this.heatEmpty.hidden = !none;
 		if (none)
@@ -541,7 +605,7 @@ export class App implements AroundHost {
 		this.timeline.showSpan(from, to);
 		const cell = !this.heatData ? "" : this.heatData.mode === "sub"
 			? ` · cell ${duration(1000 / this.heatData.rows)}${this.heatData.merged > 1 ? `, busiest of ${this.heatData.merged} s` : ""}`
-			: ` · cell ${duration(this.heatData.step)} × 1 CPU${this.state.mode === "sub" ? ", too long for parts of a second" : ""}`;
+			: ` · cell ${duration(this.heatData.step)} × 1 CPU${this.tooLong() && this.state.mode !== "cores" ? ", too long for parts of a second" : ""}`;
 		fill(this.spanWords, el("b", {}, `${clock(from, zone)} – ${clock(to, zone)}`), ` ${zoneName(from, zone)} · ${duration(to - from)}${cell}`);
 		const preset = PRESETS.find(([, ms]) => Math.abs(to - from - ms) < 1);
 		const all = this.store && from <= this.store.from && to >= this.store.to;
@@ -549,7 +613,7 @@ export class App implements AroundHost {
 		this.drawFunnels();
 	}
 
-	private partName(p: Part): string {
+	partName(p: Part): string {
 		const around = p === this.state.a && this.around.events.find((e) => e.id === this.state.event);
 		if (around && Math.abs(around.time - (p.from + p.to) / 2) < 1)
 			return `${shortText(around)} ± ${duration((p.to - p.from) / 2)}`;
@@ -558,17 +622,7 @@ export class App implements AroundHost {
 	}
 
 	showSelectionBar(): void {
-		const s = this.state, part = this.part(), zone = this.zone();
-		fill(this.selectionBar, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
-			el("b", { class: "cut name", title: s.a ? this.partName(part) : "" }, s.a ? this.partName(part) : "Whole span"),
-			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
-			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.select(null, true) }, "×") : null,
-			this.observed,
-			...s.filters.map(([name, value], i) => el("span", { class: "chip" }, el("span", { class: "cut" }, `${name} ${value}`),
-				el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
-					this.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
-			s.only ? el("span", { class: "chip" }, `${s.only} only`, el("button", { type: "button", "aria-label": "Remove this filter", onclick: () => this.change({ only: "" }, true) }, "×")) : null,
-			...(isFinite(part.from) ? this.comparisonControls(part) : []));
+		this.bar.show();
 	}
 
 	/* Whether a comparison is shown: there must be something to compare with. */
@@ -585,18 +639,6 @@ export class App implements AroundHost {
 	private sides(): [Part, Part | null] {
 		const part = this.part(), before = this.comparing() ? baseline(this.state, part) : null;
 		return before && this.state.flip ? [before, part] : [part, before];
-	}
-
-	private comparisonControls(part: Part): (Node | null)[] {
-		const s = this.state, zone = this.zone(), b = baseline(s, part), on = this.comparing();
-		return [el("span", { class: "grow" }), el("span", { class: "quiet" }, "vs"), el("span", { class: "letter b", "aria-hidden": "true" }, "B"), this.bases,
-			on && b ? el("span", { class: "soft wide" }, `${clock(b.from, zone)} – ${clock(b.to, zone)}`) : null,
-			el("button", { type: "button", class: "framed", "aria-pressed": String(on), title: "Compare with the baseline (c)", disabled: b === null,
-				onclick: () => this.change({ compare: !s.compare, zoom: [] }, true) }, on ? "Show plain" : "Compare"),
-			on ? el("button", { type: "button", title: "Widths of the baseline: shows what vanished (x)", "aria-pressed": String(s.flip), class: s.flip ? "framed" : "",
-				onclick: () => this.change({ flip: !s.flip, zoom: [] }, true) }, "Flip") : null,
-			on ? el("button", { type: "button", title: "Only what the other side has and this one has not", "aria-pressed": String(s.elided), class: s.elided ? "framed" : "",
-				onclick: () => this.change({ elided: !s.elided, zoom: [] }, true) }, "Elided") : null];
 	}
 
 	/* How many CPU-seconds a unit of the tree is, and the machine had. */
@@ -621,10 +663,10 @@ export class App implements AroundHost {
 			this.table.show(t, zoom, this.match);
 		if (s.tab === "sandwich")
 			this.showSandwich(t);
+		this.byTime.show();
 		const { each, machine, of } = this.cpuSeconds();
 		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store);
-		const seen = coverage(t);
-		fill(this.observed, t ? el("span", { class: "dot " + (seen.good ? "good" : "part") }) : null, t ? `${percent(seen.observed)} observed` : "");
+		this.bar.showCoverage(t);
 		this.showEmpty();
 		this.around.showPlaces();
 		if (t)
@@ -668,39 +710,12 @@ export class App implements AroundHost {
 		drawFunnel(b, ...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3"));
 	}
 
-	/* What is selected, under the same filters, for other programs. */
-	private exportMenu(at: HTMLElement): void {
-		const box = at.getBoundingClientRect(), tree = treeQuery(this.state, this.part(), null), plain = selectionQuery(this.state, this.part());
-		openMenu("Export", box.left, box.bottom + 4, EXPORTS.map(([format, words]) => {
-			const q = new URLSearchParams(format === "svg" ? tree : plain);
-			q.set("format", format);
-			return { words, href: "/api/export?" + q };
-		}));
-	}
-
-	private frameMenu(node: number, x: number, y: number, t = this.tree!): void {
-		const name = nameOf(t, node), exactly = `^${escapeExpression(name)}$`;
-		const items: Item[] = [
-			["Callers and callees", () => this.change({ tab: "sandwich", sandwich: name }, true)],
-			["When did it run", () => this.change({ search: exactly, paint: true }, true)],
-			["Search for this function", () => this.setSearch(exactly)],
-			["Only stacks with this function", () => this.addFilter("match", exactly)],
-			["Without this function's stacks", () => this.addFilter("exclude", exactly)],
-			["Hide its frames", () => this.addFilter("hide", exactly)],
-			["Begin the stacks at it", () => this.addFilter("focus", exactly)],
-			["Copy the name", () => void navigator.clipboard?.writeText(name)],
-		];
-		if (t === this.tree)
-			items.unshift(["Zoom to this frame", () => this.flame.zoomTo(node)]);
-		openMenu(name, x, y, items);
-	}
-
 	say(words: string): void {
 		this.spoken.textContent = words;
 		this.statusLine.textContent = words;
 	}
 
-	private toggleTheme(): void {
+	toggleTheme(): void {
 		this.setTheme(this.theme.light ? "dark" : "light");
 		localStorage.setItem("theme", this.theme.light ? "light" : "dark");
 	}
@@ -714,6 +729,7 @@ export class App implements AroundHost {
 		this.heat.paint();
 		this.heat.draw();
 		this.track.draw();
+		this.byTime.view.draw();
 		for (const view of [this.flame, this.callers, this.callees])
 			view.restyle();
 		this.drawFunnels();
@@ -725,6 +741,8 @@ export class App implements AroundHost {
 			return;
 		if (this.state.search)
 			this.setSearch("");
+		else if (this.state.tab === "time" && this.byTime.view.reset())
+			return;
 		else if (this.state.zoom.length)
 			this.flame.zoomTo(0);
 		else if (this.state.a)
@@ -743,22 +761,14 @@ export class App implements AroundHost {
 				this.back();
 			return;
 		}
+		if (!typing && (e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") {
+			e.preventDefault();
+			this.undoOne(e.shiftKey);
+			return;
+		}
 		if (typing || e.ctrlKey || e.metaKey || e.altKey || this.help.open)
 			return;
-		const acts: Record<string, () => void> = {
-			ArrowLeft: () => this.arrow(-1, e.shiftKey), ArrowRight: () => this.arrow(1, e.shiftKey),
-			"+": () => this.timeline.zoom(0.5), "=": () => this.timeline.zoom(0.5), "-": () => this.timeline.zoom(2),
-			n: () => this.newest(), m: () => this.change({ mode: this.state.mode === "sub" ? "cores" : "sub" }, true),
-			"/": () => this.search.focus(), g: () => this.goto.focus(), i: () => this.change({ icicle: !this.state.icicle }, false),
-			e: () => this.exportMenu(document.querySelector<HTMLElement>("[aria-haspopup=menu]")!), r: () => this.change({ collapse: !this.state.collapse, zoom: [] }, false),
-			u: () => void this.around.findMoments(),
-			t: () => this.around.nextTrack(), "[": () => this.around.stepEvent(-1), "]": () => this.around.stepEvent(1),
-			"1": () => this.change({ tab: "flame" }, true), "2": () => this.change({ tab: "table" }, true),
-			"3": () => this.change({ tab: "sandwich" }, true), c: () => this.change({ compare: !this.state.compare, zoom: [] }, true),
-			x: () => this.change({ flip: !this.state.flip, zoom: [] }, true), b: () => this.setDrags(!this.dragsBaseline),
-			h: () => this.change({ paint: !this.state.paint }, false),
-			z: () => this.change({ utc: !this.state.utc }, false), d: () => this.toggleTheme(), "?": () => this.help.showModal(),
-		};
+		const acts = keyActs(this, e);
 		const act = acts[e.key];
 		if (act) {
 			e.preventDefault();
@@ -766,7 +776,7 @@ export class App implements AroundHost {
 		}
 	}
 
-	private arrow(by: number, grow: boolean): void {
+	arrow(by: number, grow: boolean): void {
 		if (this.state.a)
 			this.heat.nudge(by, grow);
 		else

@@ -14,11 +14,12 @@ import type { Tracks } from "./tracks";
 import { findStack, type Tree } from "./tree";
 import { sentences, type Place, type Unusual } from "./why";
 
+const MINUTE = 60e3, LEAST_BEFORE = 5e3;
 const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
 const MOST_EVENTS = 2000;
 const WHY_MS = 600e3; /* of more than that there is no answer */
 
-export type AroundKind = "events" | "tracks" | "host" | "why" | "moments";
+export type AroundKind = "events" | "tracks" | "host" | "why" | "moments" | "quality" | "usual";
 
 /* What this needs of the page. */
 export interface AroundHost {
@@ -41,7 +42,15 @@ export interface AroundHost {
 	say(words: string): void;
 	answering(kind: AroundKind, work: () => Promise<void>): Promise<void>;
 	showSelectionBar(): void;
+	modeMayHaveChanged(): void;
 	showTree(): void;
+}
+
+/* Nothing to say is no failure of the page. */
+function refused(e: unknown): null {
+	if (e instanceof Refusal && e.status < 500)
+		return null;
+	throw e;
 }
 
 export class Around {
@@ -56,6 +65,28 @@ export class Around {
 	readonly label = el("label", { class: "legend wide", hidden: true }, this.select);
 
 	constructor(private app: AroundHost) {}
+
+	/* Another recording is shown from now on. */
+	forget(): void {
+		this.events = [];
+		this.eventsAll = this.eventsAt = 0;
+		this.tracks = this.moments = null;
+		this.places = [];
+		this.app.panel.showWhy(null);
+		this.app.panel.showUsual(null);
+		this.app.panel.showQuality(null);
+		this.app.panel.showHost(null);
+	}
+
+	/* All of it that belongs to what is shown. */
+	async load(): Promise<void> {
+		await Promise.all([this.loadTracks(), this.loadWhy(), this.loadUsual(), this.loadHost()]);
+	}
+
+	/* A finding is about one core: that mode shows it. */
+	oneCore(): boolean {
+		return this.places.some((p) => p.cpu !== null);
+	}
 
 	/* All that happened, as far as it is kept; what is new since, more often. */
 	async loadEvents(): Promise<void> {
@@ -155,16 +186,33 @@ export class Around {
 		if (!part || part.to - part.from > WHY_MS)
 			return;
 		await this.app.answering("why", async () => {
-			const why = await this.app.server.why(s, part).catch((e: unknown) => {
-				/* Nothing to say is no failure of the page. */
-				if (e instanceof Refusal && e.status < 500)
-					return null;
-				throw e;
-			});
+			const why = await this.app.server.why(s, part).catch(refused);
 			if (this.app.asked.why !== key)
 				return;
 			this.places = why ? sentences(why).flatMap((x) => (x.place ? [x.place] : [])) : [];
 			this.app.panel.showWhy(why);
+			this.app.showTree();
+			this.app.modeMayHaveChanged();
+		});
+	}
+
+	/* Who ran as much in the minute before: the loud innocent one is what a tired person suspects first. */
+	private async loadUsual(): Promise<void> {
+		const s = this.app.state, part = s.a, whole = !s.filters.length && !s.only && !this.app.comparing();
+		const wanted = whole && part !== null && part.to - part.from <= WHY_MS && part.from - LEAST_BEFORE >= this.app.store!.from;
+		const key = wanted ? JSON.stringify([part, s.by]) : "";
+		if (key === this.app.asked.usual)
+			return;
+		this.app.asked.usual = key;
+		this.app.panel.showUsual(null);
+		if (!part || !wanted)
+			return;
+		await this.app.answering("usual", async () => {
+			const before = { ...part, from: part.from - MINUTE, to: part.from };
+			const tree = await this.app.server.flame({ ...s, elided: false }, part, before, "usual").catch(refused);
+			if (this.app.asked.usual !== key)
+				return;
+			this.app.panel.showUsual(tree);
 			this.app.showTree();
 		});
 	}

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The flame graph on a canvas: only what is at least half a pixel wide is looked at. */
-import { hueOf, mix, nameTint, tint } from "./colour";
+import { mix } from "./colour";
 import { el, Layers, type Theme, type Tip } from "./dom";
+import { FONT, frameFill, KIND_WORDS, LABEL_LEAST, Labels, ROW } from "./frames";
 import { count, cpuTime, percent } from "./format";
 import type { Colour } from "./state";
 import type { Place } from "./why";
 import { CHANGE, findStack, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
 
-const ROW = 18, SIDE = 12, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
-const COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
-export const KIND_WORDS = ["everything", "process", "kernel", "user", "JIT", "inlined", "mark"];
+const SIDE = 12;
 
 export interface FlameHost {
 	theme(): Theme;
@@ -39,7 +38,7 @@ export class FlameView {
 	private scroll = 0;
 	private match: Match | null = null;
 	private fills = new Map<number, string>();
-	private widths = new Map<string, number>();
+	private labels = new Labels();
 
 	constructor(private host: FlameHost, private tip: Tip, id = "flame", label = "Flame graph") {
 		this.layers = new Layers(id, label + ". Arrow keys walk the frames, Enter zooms, Escape goes back",
@@ -179,10 +178,10 @@ export class FlameView {
 			return this.changeFill(t, node, th);
 		let c = this.fills.get(frame);
 		if (c === undefined) {
-			const kind = t.kind[frame], by = this.host.colour();
-			if (by !== "kind" && kind > KIND.process)
-				return hueOf(by === "module" ? t.moduleHash[t.module[node]] : t.hash[frame], th.light);
-			c = tint(th.color(COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(t.hash[frame]));
+			const by = this.host.colour();
+			c = frameFill(t, node, by, th);
+			if (by === "module" && t.kind[frame] > KIND.process)
+				return c; /* of a node, not of a frame */
 			this.fills.set(frame, c);
 		}
 		return c;
@@ -228,7 +227,7 @@ export class FlameView {
 		const own = kind === KIND.root || kind === KIND.process;
 		g.fillStyle = own || (t.change && t.change[frame] === CHANGE.chance) ? tx : ink;
 		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
-		const label = this.fit(g, node === 0 ? this.rootLabel(t) : nameOf(t, node), w - 8);
+		const label = this.labels.fit(g, node === 0 ? this.rootLabel(t) : nameOf(t, node), w - 8);
 		if (label)
 			g.fillText(label, x + 4 + inset, y + ROW / 2);
 	}
@@ -238,30 +237,6 @@ export class FlameView {
 		const s = t.total[0] * each;
 		return `all   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
 			(machine ? ` · ${percent(s / machine)} of ${of}` : "");
-	}
-
-	/* As much of a name as fits: what stands before the last part goes first, then the end. */
-	private fit(g: CanvasRenderingContext2D, name: string, room: number): string {
-		if (this.measure(g, name) <= room)
-			return name;
-		const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
-		if (short !== name && short.length > 2 && this.measure(g, short) <= room)
-			return short;
-		let n = Math.min(name.length, Math.floor(room / 5));
-		while (n > 2 && this.measure(g, name.slice(0, n) + "…") > room)
-			n--;
-		return n > 2 ? name.slice(0, n) + "…" : "";
-	}
-
-	private measure(g: CanvasRenderingContext2D, s: string): number {
-		const key = g.font + s;
-		let w = this.widths.get(key);
-		if (w === undefined) {
-			if (this.widths.size > 50000)
-				this.widths.clear();
-			this.widths.set(key, (w = g.measureText(s.slice(0, 200)).width));
-		}
-		return w;
 	}
 
 	private at(x: number, y: number): number {

@@ -173,3 +173,20 @@ export function parseCpuList(text: string): number[] | null {
 	}
 	return out;
 }
+
+/* As much of a text as fits into so many bytes of UTF-8. */
+export function cutBytes(s: string, most: number): string {
+	const chars = [...s];
+	let room = most, n = 0;
+	for (; n < chars.length && room >= 0; n++)
+		room -= new TextEncoder().encode(chars[n]).length;
+	return chars.slice(0, room < 0 ? n - 1 : n).join("");
+}
+
+/* How many times what it was: "1.03×", "27×", "new". */
+export function ratio(now: number, before: number): string {
+	if (!before)
+		return now ? "new" : "–";
+	const r = now / before;
+	return r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(2) + "×";
+}

@@ -39,6 +39,25 @@ interface Cell {
 	r: number;
 }
 
+/* Rows of a NUMA node, which stand together. */
+interface NodeRows {
+	node: number;
+	row: number;
+	rows: number;
+}
+
+/* None: there is one node, or nobody knows. */
+function nodesOf(d: Heat): NodeRows[] {
+	const out: NodeRows[] = [];
+	(d.nodes ?? []).forEach((node, row) => {
+		if (row && node === out[out.length - 1].node)
+			out[out.length - 1].rows++;
+		else
+			out.push({ node, row, rows: 1 });
+	});
+	return out;
+}
+
 export class HeatView {
 	readonly layers: Layers;
 	readonly legend = el("canvas", { width: 240, height: 26, class: "wide", role: "img", "aria-label": "Colour scale" });
@@ -250,6 +269,9 @@ export class HeatView {
 		if (h >= 4)
 			for (let r = 1; r < d.rows; r++)
 				g.fillRect(GUTTER, Math.round(LANE + r * h), this.plotWidth(), 1);
+		/* Between NUMA nodes there is one in any case. */
+		for (const { row } of nodesOf(d).slice(1))
+			g.fillRect(GUTTER, Math.round(LANE + row * h) - 1, this.plotWidth(), 3);
 	}
 
 	private drawUnseen(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
@@ -291,9 +313,31 @@ export class HeatView {
 				g.fillText(ms ? String(ms) : "0 ms", GUTTER - 8, LANE + this.plotHeight() * (1 - ms / 1000) - (ms ? 0 : 4));
 			return;
 		}
+		const nodes = nodesOf(d);
+		if (nodes.length) {
+			this.drawNodeLabels(g, th, d, nodes);
+			return;
+		}
 		const every = Math.max(1, Math.ceil(14 / this.cellHeight() / (d.rows > 8 ? 4 : 1)) * (d.rows > 8 ? 4 : 1));
 		for (let r = 0; r < d.rows; r += every)
 			g.fillText(r ? String(d.cpus[r]) : `CPU ${d.cpus[r]}`, GUTTER - 8, LANE + (r + 0.5) * this.cellHeight());
+	}
+
+	/* Each node by its name, and below it as many CPUs as there is room for. */
+	private drawNodeLabels(g: CanvasRenderingContext2D, th: Theme, d: Heat, nodes: NodeRows[]): void {
+		const h = this.cellHeight();
+		for (const { node, row, rows } of nodes) {
+			const top = LANE + row * h;
+			g.font = "600 10px system-ui, sans-serif";
+			g.fillStyle = th.color("tx2");
+			g.fillText(`node ${node}`, GUTTER - 8, top + Math.max(6, Math.min(h / 2, 8)));
+			g.font = "10px system-ui, sans-serif";
+			g.fillStyle = th.color("tx3");
+			const every = Math.max(1, Math.ceil(14 / h));
+			for (let r = every; r < rows; r += every)
+				if ((r + 0.5) * h > 19 && (r + 0.5) * h < rows * h - 3)
+					g.fillText(String(d.cpus[row + r]), GUTTER - 8, top + (r + 0.5) * h);
+		}
 	}
 
 	private drawRowMeans(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
@@ -394,8 +438,19 @@ export class HeatView {
 		g.fillStyle = th.color("tx3");
 		g.textBaseline = "top";
 		g.fillText("0", 1, 14);
+		/* Where the middle of what is not empty lies. */
+		const middle = d.painted ? 0 : Math.round(14 + 100 * Math.min(1, s.median / s.max));
+		if (middle) {
+			g.fillRect(middle, 12, 1, 3);
+			const words = d.mode === "cores" && d.full ? `med ${Math.round(100 * s.median)}` : `med ${count(s.median)}`, w = g.measureText(words).width;
+			g.fillText(words, Math.max(14, Math.min(middle - w / 2, 148 - w - g.measureText(this.legendMost(d, s)).width - 8)), 14);
+		}
 		g.textAlign = "right";
-		g.fillText(d.mode === "cores" && d.full ? "100 %" : `${count(s.max)} samples`, 148, 14);
+		g.fillText(this.legendMost(d, s), 148, 14);
+	}
+
+	private legendMost(d: Heat, s: HeatScale): string {
+		return d.painted ? "all match" : d.mode === "cores" && d.full ? "100 %" : `${count(s.max)} smp`;
 	}
 
 	private cellAt(x: number, y: number): Cell | null {
@@ -419,7 +474,7 @@ export class HeatView {
 		if (d.mode === "cores") {
 			const c0 = Math.min(p.c, q.c), c1 = Math.max(p.c, q.c), r0 = Math.min(p.r, q.r), r1 = Math.max(p.r, q.r);
 			const all = allCpus || (r0 === 0 && r1 === d.rows - 1);
-			return { from: d.from + c0 * d.step, to: d.from + (c1 + 1) * d.step, cpus: all ? null : d.cpus.slice(r0, r1 + 1) };
+			return { from: d.from + c0 * d.step, to: d.from + (c1 + 1) * d.step, cpus: all ? null : d.cpus.slice(r0, r1 + 1).sort((a, b) => a - b) };
 		}
 		/* A column of several seconds shows one of them: all of them are meant. */
 		if (d.merged > 1)
@@ -462,7 +517,7 @@ export class HeatView {
 		const whole = d.from + d.columns * d.step;
 		if (e.offsetX < GUTTER) {
 			if (d.mode === "cores" && e.offsetY >= LANE && e.offsetY < LANE + this.plotHeight())
-				this.host.select({ from: d.from, to: whole, cpus: [d.cpus[cell.r]] }, true, this.host.dragsBaseline());
+				this.host.select({ from: d.from, to: whole, cpus: this.ofLabel(d, cell.r, e.offsetY, e.shiftKey) }, true, this.host.dragsBaseline());
 			return true;
 		}
 		if (e.offsetX > GUTTER + this.plotWidth())
@@ -473,6 +528,13 @@ export class HeatView {
 			return true;
 		}
 		return false;
+	}
+
+	/* The CPU whose label it is; with Shift, or on a node's name, all of its NUMA node. */
+	private ofLabel(d: Heat, row: number, y: number, shift: boolean): number[] {
+		const node = nodesOf(d).find((n) => row >= n.row && row < n.row + n.rows);
+		const onName = node && y - LANE - node.row * this.cellHeight() < 14;
+		return node && (shift || onName) ? d.cpus.slice(node.row, node.row + node.rows).sort((p, q) => p - q) : [d.cpus[row]];
 	}
 
 	private finish(end: Cell): void {
@@ -546,7 +608,7 @@ export class HeatView {
 		if (lost > 250)
 			lines.push("not observed: this is not idle time");
 		else if (d.mode === "cores")
-			lines.push(`CPU ${d.cpus[cell.r]}: ${d.full ? `${percent(v)} busy` : `${count(v)} samples`}` +
+			lines.push(`CPU ${d.cpus[cell.r]}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy` : `${count(v)} samples`}` +
 				(d.merged > 1 ? ` in the busiest ${duration(d.fine)} of it` : ""));
 		else
 			lines.push(`${count(v)} samples${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);

@@ -2,7 +2,9 @@
 /* A menu at a place of the page: arrow keys walk it, Escape and clicks beside it close it. */
 import { el } from "./dom";
 
-export type Item = [words: string, act: () => void] | { words: string; href: string; download?: string };
+/* An act, a link (to a file, or to another page), or one of several of which one is chosen. */
+export type Item = [words: string, act: () => void] | { words: string; href: string; page?: boolean }
+	| { words: string; detail: string; checked: boolean; act: () => void };
 
 export function openMenu(label: string, x: number, y: number, items: Item[]): void {
 	const before = document.activeElement;
@@ -30,14 +32,19 @@ export function openMenu(label: string, x: number, y: number, items: Item[]): vo
 		e.stopPropagation();
 		e.preventDefault();
 	};
+	const entry = (words: string, act: () => void, more: Record<string, string>, ...inside: Node[]) => el("button", { type: "button", role: "menuitem", ...more, onclick: () => {
+		close();
+		act();
+	} }, words ? words : null, ...inside);
 	for (const item of items)
 		if (Array.isArray(item))
-			menu.append(el("button", { type: "button", role: "menuitem", onclick: () => {
-				close();
-				item[1]();
-			} }, item[0]));
+			menu.append(entry(item[0], item[1], {}));
+		else if ("act" in item)
+			menu.append(entry("", item.act, { class: "choice", role: "menuitemradio", "aria-checked": String(item.checked) },
+				el("span", { class: "cut" }, item.words), el("span", { class: "quiet" }, item.detail)));
 		else
-			menu.append(el("a", { role: "menuitem", href: item.href, download: item.download ?? true, onclick: () => setTimeout(close) }, item.words));
+			menu.append(el("a", { role: "menuitem", href: item.href, onclick: () => setTimeout(close),
+				...(item.page ? { target: "_blank", rel: "noopener" } : { download: true }) }, item.words));
 	document.body.append(menu);
 	menu.style.left = Math.max(4, Math.min(x, innerWidth - menu.offsetWidth - 8)) + "px";
 	menu.style.top = Math.max(4, Math.min(y, innerHeight - menu.offsetHeight - 8)) + "px";

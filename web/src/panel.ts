@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The side panel: what the selection is, what happened near, who ran and who waited, how much was observed, filters. */
-import type { StoreFacts } from "./api";
-import { el, fill } from "./dom";
-import { bytes, clock, count, cpuTime, day, duration, percent, type Zone } from "./format";
+import type { Quality, StoreFacts } from "./api";
+import { el, fill, Segment } from "./dom";
+import { bytes, clock, count, cpuTime, day, duration, percent, ratio, type Zone } from "./format";
 import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening";
-import { FILTERS, type Filter, type State } from "./state";
+import { FILTERS, type Filter, type Group, type State } from "./state";
 import { valueWords } from "./track_view";
 import type { Tracks } from "./tracks";
-import { against, headline, sentences, type Place, type Unusual, type Why } from "./why";
+import { against, asUsual, headline, isFound, sentences, STRENGTHS, type Place, type Strength, type Unusual, type Why } from "./why";
 import { processes, type Tree } from "./tree";
 
 const MOST_ROWS = 9, MOST_EVENTS = 30, MOST_WAITERS = 4;
@@ -26,6 +26,9 @@ export interface PanelHost {
 	pin(): void;
 	openMoment(m: Unusual): void;
 	command(): string;
+	setGroup(by: Group): void;
+	group(): Group;
+	selectCore(cpu: number): void;
 }
 
 interface Seen {
@@ -39,10 +42,19 @@ interface Seen {
 	other_events: number;
 }
 
+/* Three bars: weak, fair, strong. */
+function bars(strength: Strength): HTMLElement {
+	return el("span", { class: "bars", role: "img", "aria-label": `${STRENGTHS[strength]} evidence`, title: `${STRENGTHS[strength]} evidence` },
+		...[1, 2, 3].map((k) => el("i", { class: k <= strength ? "on" : "" })));
+}
+
 export class Panel {
 	readonly root = el("aside", { class: "side", "aria-label": "About the selection" });
 	private summary = el("section");
 	private why_: Why | "asked" | null = null;
+	private usual: Tree | null = null; /* beside the minute before */
+	private quality: Quality | null = null;
+	private whoBy = new Segment("Who ran, by", [{ value: "comm", label: "Process" }, { value: "cgroup", label: "Cgroup" }, { value: "cpu", label: "Core" }], (v) => this.host.setGroup(v as Group));
 	private happened = el("section", { hidden: true });
 	private host_ = el("section", { hidden: true });
 	private unusual = el("section");
@@ -59,6 +71,19 @@ export class Panel {
 	/* "asked": the answer is still to come; null: nothing was asked. */
 	showWhy(why: Why | "asked" | null): void {
 		this.why_ = why;
+	}
+
+	showUsual(tree: Tree | null): void {
+		this.usual = tree;
+	}
+
+	showQuality(quality: Quality | null): void {
+		this.quality = quality;
+	}
+
+	/* To the first sentence. */
+	focusWhy(): void {
+		this.summary.querySelector<HTMLElement>("button.sentence:not(:disabled)")?.focus();
 	}
 
 	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null): void {
@@ -141,18 +166,18 @@ export class Panel {
 			fill(this.summary, el("p", { class: "quiet" }, "Reading…"));
 			return;
 		}
-		const used = t.total[0] * each, why = this.why_ && this.why_ !== "asked" ? this.why_ : null;
+		const used = t.total[0] * each, share = (v: number) => (machine && each ? (v * each) / machine : v / t.total[0]), why = this.why_ && this.why_ !== "asked" ? this.why_ : null;
 		const answer = why ? headline(why) : null;
 		fill(this.summary,
 			el("div", { class: "quiet" }, name),
 			el("p", { class: "headline" }, ...(!t.before && answer ? answer : this.headline(t, each, machine))),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
 				(machine ? `, ${percent(used / machine)} of ${of}` : "")),
-			...this.whyLines(why));
+			...this.whyLines(why, why && this.usual && !t.before ? asUsual(this.usual, why, share) : ""));
 	}
 
 	/* Numbers link the words to the pictures: hovering a sentence shows its place, a click goes there. */
-	private whyLines(why: Why | null): (Node | null)[] {
+	private whyLines(why: Why | null, usual: string): (Node | null)[] {
 		if (!why)
 			return [this.why_ === "asked" ? el("p", { class: "quiet" }, "Looking for what was different…") : null];
 		const list = el("ol", { class: "why" });
@@ -162,14 +187,14 @@ export class Panel {
 				onclick: () => place && this.host.goTo(place), onpointerenter: () => this.host.point(place), onpointerleave: () => this.host.point(null),
 				onfocus: () => this.host.point(place), onblur: () => this.host.point(null) },
 			el("span", { class: "number", "aria-hidden": "true" }, String(i + 1)),
-			el("span", { class: "grow" }, el("span", {}, ...s.text), s.evidence ? el("span", { class: "evidence" }, s.evidence) : null))));
+			el("span", { class: "grow" }, el("span", {}, ...s.text), el("span", { class: "evidence" }, el("span", {}, s.evidence), bars(s.strength))))));
 		});
-		return [list.children.length ? list : null, el("p", { class: "quiet against" }, against(why)),
+		return [list.children.length ? list : null, el("p", { class: "quiet against" }, against(why), usual ? " " + usual : ""),
 			el("div", { class: "head acts" },
 				el("button", { type: "button", class: "primary", onclick: () => this.host.compare() }, this.host.comparing() ? "Show plain" : "See the difference"),
 				this.host.recording() ? el("button", { type: "button", class: "framed", title: "Keep this time, whatever else has to go", onclick: () => this.host.pin() }, "Pin") : null,
 				el("span", { class: "grow" }),
-				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy command"))];
+				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy CLI"))];
 	}
 
 	/* Who ran most; of a comparison, whose change is the largest beyond chance. */
@@ -188,40 +213,80 @@ export class Panel {
 	}
 
 	private showWho(t: Tree | null, each: number, machine: number, of: string): void {
-		const all = t ? processes(t) : [];
+		const all = t ? processes(t) : [], by = this.host.group();
 		const share = (v: number) => (machine && each ? (v * each) / machine : t ? v / t.total[0] : 0);
-		const list = el("ul", { class: "rows" });
+		/* Beside the minute before, unless it is compared with something else. */
+		const beside = t && !t.before && this.usual ? new Map(processes(this.usual).map((p) => [p.name, p])) : null;
+		const list = el("ul", { class: "rows" }), why = this.why_ === "asked" || by !== "comm" ? null : this.why_;
 		for (const p of all.slice(0, MOST_ROWS)) {
-			const meter = el("div", { class: "meter" });
+			const than = t!.before ? p : beside?.get(p.name), meter = el("div", { class: "meter" }), tick = el("div", { class: "tick" });
 			meter.style.width = (100 * p.total) / all[0].total + "%";
+			tick.style.left = Math.min(100, (100 * (than?.before ?? 0)) / all[0].total) + "%";
 			list.append(el("li", {},
-				el("button", { class: "row", type: "button", title: "Only this process; with Alt: all but it",
-					onclick: (e) => this.host.addFilter(e instanceof MouseEvent && e.altKey ? "exclude" : "comm",
-						e instanceof MouseEvent && e.altKey ? `^${escapeExpression(p.name)}$` : escapeWildcards(p.name)) },
-				el("span", { class: "cut" }, p.name), el("span", { class: "num" }, percent(share(p.total))),
-				t!.before ? el("span", { class: "ratio " + ["", "more", "less"][p.change] }, ratio(p.total, p.before)) : null),
-				meter));
+				el("button", { class: "row", type: "button", title: "Only this; with Alt: all but it", onclick: (e) => this.only(by, p.name, e instanceof MouseEvent && e.altKey) },
+					el("span", { class: "cut" }, p.name), el("span", { class: "num" }, percent(share(p.total))),
+					than ? el("span", { class: "ratio " + (than.change === 2 ? "less" : than.change || (beside && isFound(why, p.name)) ? "more" : "") }, ratio(than.total, than.before)) : null),
+				el("div", { class: "track" }, meter, than && than.before ? tick : null)));
 		}
+		this.whoBy.show(by);
 		fill(this.who, el("div", { class: "head" }, el("h2", {}, "Who ran"),
-			el("span", { class: "quiet" }, machine && each ? `% of ${of.replace("the ", "")}` : "% of selection")), list,
-		all.length > MOST_ROWS ? el("div", { class: "quiet" }, `and ${count(all.length - MOST_ROWS)} more`) : null);
+			el("span", { class: "quiet grow cut" }, machine && each ? `of ${of.replace("the ", "")}` : "of selection"), this.whoBy.root), list,
+		all.length > MOST_ROWS ? el("div", { class: "quiet" }, `and ${count(all.length - MOST_ROWS)} more`) : null,
+		beside ? el("div", { class: "quiet hint" }, "tick and ratio: the minute before") : null);
+	}
+
+	/* Only what has that name at the first level of the graph, or all but it. */
+	private only(by: Group, name: string, not: boolean): void {
+		const number = /(\d+)\)?$/.exec(name)?.[1] ?? "";
+		if (not)
+			this.host.addFilter("exclude", `^${escapeExpression(name)}$`);
+		else if (by === "cpu")
+			this.host.selectCore(Number(number));
+		else if (by === "process" || by === "thread")
+			this.host.addFilter(by === "process" ? "pid" : "tid", number);
+		else if (by !== "user")
+			this.host.addFilter(by, escapeWildcards(name));
+		else if (number)
+			this.host.addFilter("uid", number);
 	}
 
 	private showCoverage(t: Tree | null, store: StoreFacts | null): void {
-		const seen = (t?.meta.seen ?? null) as Seen | null;
+		const seen = (t?.meta.seen ?? null) as Seen | null, q = this.quality;
 		const { observed, good } = coverage(t);
+		const frames = q ? q.frames.user + q.frames.jit + q.frames.kernel : 0, unnamed = q ? q.unnamed.user + q.unnamed.jit + q.unnamed.kernel : 0;
+		const more: [string, string][] = [];
+		if (seen?.lost || seen?.damaged)
+			more.push(["Lost", count(seen.lost + seen.damaged)]);
+		if (seen?.gap_ns)
+			more.push(["Gaps", duration(seen.gap_ns / 1e6)]);
 		fill(this.coverage,
-			el("div", { class: "head" }, el("h2", {}, "Coverage"), el("span", { class: "grow" }),
+			el("div", { class: "head" }, el("h2", {}, "Coverage and quality"), el("span", { class: "grow" }),
 				el("span", { class: "dot " + (good ? "good" : "part") }), el("span", { class: "soft" }, good ? "complete" : "incomplete")),
 			el("dl", { class: "facts" },
 				el("dt", {}, "Observed"), el("dd", {}, percent(observed)),
-				el("dt", {}, "Idle"), el("dd", {}, seen && seen.samples + seen.idle ? percent(seen.idle / (seen.samples + seen.idle)) : "–"),
-				el("dt", {}, "Lost"), el("dd", {}, seen ? count(seen.lost + seen.damaged) : "–"),
-				el("dt", {}, "Gaps"), el("dd", {}, seen?.gap_ns ? duration(seen.gap_ns / 1e6) : "none")),
+				el("dt", { title: "User stacks that reach their beginning" }, "Stacks"), el("dd", {}, q && q.user ? percent(q.complete / q.user) : "–"),
+				el("dt", { title: "Frames that have a name" }, "Names"), el("dd", {}, frames ? percent(1 - unnamed / frames) : "–"),
+				el("dt", {}, "Idle"), el("dd", {}, seen && seen.samples + seen.idle ? percent(seen.idle / (seen.samples + seen.idle)) : "–")),
+			more.length ? el("dl", { class: "facts" }, ...more.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])) : null,
+			...this.qualityLines(q),
 			...((t?.meta.notes ?? []) as string[]).map((n) => el("p", { class: "soft note" }, n)),
 			seen?.unreadable ? el("p", { class: "soft" }, `${count(seen.unreadable)} windows could not be read`) : null,
 			store ? el("p", { class: "quiet" }, `${store.host || "unknown host"} · ${count(store.cpus)} CPUs · ` +
 				`${count(store.windows)} ${store.windows === 1 ? "window" : "windows"}, ${bytes(store.bytes)} · perfcam ${store.version}`) : null);
+	}
+
+	/* Why stacks are incomplete, and whose names are missing: where it is enough to mislead. */
+	private qualityLines(q: Quality | null): Node[] {
+		if (!q)
+			return [];
+		const out: Node[] = [], incomplete = q.user - q.complete;
+		if (q.user && incomplete / q.user > 0.005)
+			out.push(el("p", { class: "soft" }, `${percent(incomplete / q.user)} of user stacks are incomplete: ` +
+				q.incomplete.filter((r) => r.samples > 0).sort((r, k) => k.samples - r.samples).slice(0, 2).map((r) => `${r.words} (${percent(r.samples / q.user)})`).join(", ")));
+		const worst = q.worst.filter((w) => w.unnamed > 0).slice(0, 2);
+		if (worst.length)
+			out.push(el("p", { class: "soft" }, "Most frames without a name: ", ...worst.flatMap((w, i) => [i ? ", " : "", el("span", { class: "mono" }, w.file.replace(/^.*\//, "")), ` ${count(w.unnamed)}`])));
+		return out;
 	}
 
 	private buildFilters(): void {
@@ -258,14 +323,6 @@ export function coverage(t: Tree | null): { observed: number; good: boolean } {
 	const inTime = seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
 	const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
 	return { observed, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
-}
-
-/* How many times what it was: "1.03×", "27×", "new". */
-export function ratio(now: number, before: number): string {
-	if (!before)
-		return now ? "new" : "–";
-	const r = now / before;
-	return r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(2) + "×";
 }
 
 export function escapeWildcards(s: string): string {

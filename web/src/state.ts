@@ -13,7 +13,8 @@ export interface Part {
 }
 
 export type Mode = "sub" | "cores";
-export type Tab = "flame" | "table" | "sandwich";
+export const TABS = ["flame", "table", "sandwich", "time"] as const;
+export type Tab = (typeof TABS)[number];
 /* What a selection is compared with: the same length before it, the minute before, the minute around, an hour ago, or B. */
 export const BASES = ["before", "minute", "around", "hour", "b"] as const;
 export type Base = (typeof BASES)[number];
@@ -36,6 +37,7 @@ export type Frames = (typeof FRAMES)[number];
 export type Filter = (typeof FILTERS)[number];
 
 export interface State {
+	source: string; /* the id of one of the server's recordings; empty: its first */
 	span: { from: number; to: number } | null; /* null: the newest */
 	last: number; /* with span null: how much of it, ms */
 	a: Part | null;
@@ -47,7 +49,7 @@ export interface State {
 	paint: boolean; /* the heatmap shows where the search ran */
 	by: Group;
 	sandwich: string; /* the function whose callers and callees are shown */
-	mode: Mode;
+	mode: Mode | ""; /* empty: as suits what is shown */
 	rows: number;
 	linear: boolean;
 	tab: Tab;
@@ -62,11 +64,12 @@ export interface State {
 	frames: Frames;
 	collapse: boolean; /* a function that calls itself is one frame */
 	colour: Colour;
+	core: number; /* whose samples are shown by time; -1: the busiest */
 }
 
 export const DEFAULTS: State = {
-	span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "sub", rows: 50, linear: false, tab: "flame", icicle: false,
-	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind", frames: "function", collapse: false,
+	source: "", span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "", rows: 50, linear: false, tab: "flame", icicle: false,
+	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind", frames: "function", collapse: false, core: -1,
 };
 
 const MAX_TEXT = 1024;
@@ -121,12 +124,12 @@ export function readState(query: string): State {
 	s.paint = q.get("paint") === "1";
 	s.by = oneOf(GROUPS, q.get("by")) ?? "comm";
 	s.sandwich = (q.get("sand") ?? "").slice(0, MAX_TEXT);
-	if (q.get("mode") === "cores")
-		s.mode = "cores";
+	s.source = /^[\w-]{1,64}$/.exec(q.get("source") ?? "")?.[0] ?? "";
+	s.mode = oneOf(["sub", "cores"] as const, q.get("mode")) ?? "";
 	if (ROWS.includes(Number(q.get("rows"))))
 		s.rows = Number(q.get("rows"));
 	s.linear = q.get("scale") === "linear";
-	s.tab = oneOf(["flame", "table", "sandwich"] as const, q.get("tab")) ?? "flame";
+	s.tab = oneOf(TABS, q.get("tab")) ?? "flame";
 	s.icicle = q.get("dir") === "icicle";
 	const only = q.get("only");
 	if (only === "user" || only === "kernel")
@@ -143,11 +146,15 @@ export function readState(query: string): State {
 	s.frames = oneOf(FRAMES, q.get("frames")) ?? "function";
 	s.collapse = q.get("collapse") === "1";
 	s.colour = oneOf(COLOURS, q.get("colour")) ?? "kind";
+	const core = parseCpuList(q.get("core") ?? "");
+	s.core = core?.length === 1 ? core[0] : -1;
 	return s;
 }
 
 export function writeState(s: State): string {
 	const q = new URLSearchParams();
+	if (s.source)
+		q.set("source", s.source);
 	if (s.span) {
 		q.set("from", seconds(s.span.from));
 		q.set("to", seconds(s.span.to));
@@ -167,7 +174,7 @@ export function writeState(s: State): string {
 		q.set("by", s.by);
 	if (s.sandwich)
 		q.set("sand", s.sandwich);
-	if (s.mode !== "sub")
+	if (s.mode)
 		q.set("mode", s.mode);
 	if (s.rows !== DEFAULTS.rows)
 		q.set("rows", String(s.rows));
@@ -197,6 +204,8 @@ export function writeState(s: State): string {
 		q.set("collapse", "1");
 	if (s.colour !== "kind")
 		q.set("colour", s.colour);
+	if (s.core >= 0)
+		q.set("core", String(s.core));
 	return q.toString();
 }
 

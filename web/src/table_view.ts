@@ -3,7 +3,7 @@
 import { el, fill } from "./dom";
 import { count, percent } from "./format";
 import { KIND, functions, type Match, type Row, type Tree } from "./tree";
-import { KIND_WORDS } from "./flame_view";
+import { KIND_COLOURS, KIND_WORDS } from "./frames";
 
 const MOST = 500;
 type Key = "self" | "total" | "name";
@@ -44,7 +44,7 @@ export class TableView {
 	private row(t: Tree, r: Row): HTMLElement {
 		const kind = t.kind[r.frame], name = t.names[r.frame];
 		const mark = el("span", { class: "swatch" });
-		mark.style.background = `var(--${["root", "process", "kernel", "user", "jit", "inlined", "mark"][kind] ?? "mark"})`;
+		mark.style.background = `var(--${KIND_COLOURS[kind] ?? "mark"})`;
 		mark.style.display = "inline-block";
 		return el("tr", {},
 			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.search(name) }, name),

@@ -181,6 +181,12 @@ export function compileSearch(text: string): { re: RegExp | null; why: string } 
 	}
 }
 
+/* null: nothing is searched for, or it is no expression. */
+export function matchOf(t: Tree, text: string): Match | null {
+	const { re } = compileSearch(text);
+	return re ? matchTree(t, re) : null;
+}
+
 export interface Row {
 	frame: number;
 	module: number;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What was different in the selection: the answer first, then its evidence; see /api/why. */
 import { el } from "./dom";
-import { duration, percent } from "./format";
+import { duration, percent, ratio } from "./format";
+import { processes, type Tree } from "./tree";
 
 interface Finding {
 	kind: "process" | "cgroup" | "function" | "stopped";
@@ -26,6 +27,7 @@ interface Finding {
 	time_ns: number | null;
 	length_ns: number;
 	p: number;
+	score: number;
 }
 
 interface Core {
@@ -73,14 +75,22 @@ export interface Place {
 	words: string;
 }
 
+/* How much speaks for a sentence. */
+export const STRENGTHS = ["", "weak", "fair", "strong"] as const;
+export type Strength = 1 | 2 | 3;
+
 export interface Sentence {
 	text: (Node | string)[];
 	evidence: string;
+	strength: Strength;
 	place: Place | null;
 }
 
 const b = (s: string) => el("b", {}, s);
 const times = (r: number) => (r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(1) + "×");
+
+/* By its score: 12 is enough to be told at all, 30 even of a short history (docs/why.md). */
+const ofScore = (score: number): Strength => (score >= 30 ? 3 : score >= 12 ? 2 : 1);
 
 /* Who, where, how long, in what. */
 export function headline(w: Why): (Node | string)[] | null {
@@ -104,15 +114,18 @@ function findingSentence(f: Finding, number: number): Sentence {
 	const place: Place = { number, cpu: f.cpu_samples * 2 > f.explained_samples ? f.cpu : null, from, to: from + f.length_ns / 1e6, process: f.process, functions: f.path,
 		words: f.kind === "stopped" ? who : `${who} ${f.ratio && f.ratio < 1e4 ? times(f.ratio) : "new"}` };
 	if (f.kind === "stopped")
-		return { text: [b(who), f.samples ? " all but stopped: " : " was not there: ", b(`${f.samples} of ${Math.round(f.expected)}`), " expected samples"], evidence: `for ${duration(f.length_ns / 1e6)}`, place };
+		return { text: [b(who), f.samples ? " all but stopped: " : " was not there: ", b(`${f.samples} of ${Math.round(f.expected)}`), " expected samples"], evidence: `for ${duration(f.length_ns / 1e6)}`, strength: ofScore(f.score), place };
 	const more = f.ratio === null || f.ratio >= 1e4 ? "hardly ever before" : `${times(f.ratio)} its usual`;
 	return {
 		text: [b(who), f.pid !== null ? ` (${f.pid})` : f.processes > 1 ? ` (${f.processes} processes)` : "", " used ",
 			b(f.share !== null ? percent(f.share) : `${f.samples} samples`), f.share !== null ? " of the machine, " : ", ", b(more)],
 		evidence: `${f.samples} samples, ${f.expected < 10 ? f.expected.toFixed(1) : f.expected.toFixed(0)} expected · ` +
-			(f.other_times ? `so at ${f.other_times} other times` : "never so before"), place,
+			(f.other_times ? `so at ${f.other_times} other times` : "never so before"), strength: ofScore(f.score), place,
 	};
 }
+
+/* Of a share: nine tenths of few samples are not much. */
+const ofShare = (share: number, samples: number): Strength => (samples < 20 ? 1 : share >= 0.8 ? 3 : share >= 0.5 ? 2 : 1);
 
 /* Sentences, most telling first. */
 export function sentences(w: Why): Sentence[] {
@@ -124,18 +137,18 @@ export function sentences(w: Why): Sentence[] {
 		if (core) {
 			first.place!.cpu = null;
 			out.push({ text: [b(`CPU ${core.cpu}`), " had nothing else for ", b(duration(core.length_ns / 1e6)), "; other CPUs were free"],
-				evidence: "one core of many: no average shows it", place: { number: out.length + 1, cpu: core.cpu, from: core.time_ns ? core.time_ns / 1e6 : NaN,
+				evidence: "one core of many: no average shows it", strength: core.length_ns >= 1e9 ? 3 : 2, place: { number: out.length + 1, cpu: core.cpu, from: core.time_ns ? core.time_ns / 1e6 : NaN,
 					to: (core.time_ns ?? NaN) / 1e6 + core.length_ns / 1e6, process: f.process, functions: f.path, words: `CPU ${core.cpu}` } });
 		}
 		if (f.path.length && f.explained_samples && f.kind !== "stopped" && out.length <= 3)
 			out.push({ text: [b(percent(f.function_samples / f.explained_samples)), " of that in ", el("span", { class: "mono" }, f.path[0])],
-				evidence: f.path.slice(1, 4).map((n) => "← " + n).join(" "),
+				evidence: f.path.slice(1, 4).map((n) => "← " + n).join(" "), strength: ofShare(f.function_samples / f.explained_samples, f.explained_samples),
 				place: { number: out.length + 1, cpu: null, from: NaN, to: NaN, process: f.process, functions: f.path, words: "" } });
 	});
 	for (const x of w.waited.slice(0, 2))
 		if (x.share > 0.1 && out.length < 6)
 			out.push({ text: ["Waited for a CPU: ", b(x.comm || `thread ${x.tid}`), ", ", b(percent(x.share)), " of the time"],
-				evidence: x.usual !== null ? `usually ${percent(x.usual)}` : "", place: null });
+				evidence: x.usual !== null ? `usually ${percent(x.usual)}` : "", strength: x.usual === null ? 1 : x.share >= 10 * x.usual ? 3 : 2, place: null });
 	return out.slice(0, 6);
 }
 
@@ -150,3 +163,13 @@ export function against(w: Why): string {
 	return `Against ${duration(h.seconds * 1000)} that are kept: ${h.moments} moments as long.` + (h.coarse ? " Too few to say how rare this is." : "");
 }
 
+/* What a finding is about, by process. */
+export function isFound(w: Why | null, process: string): boolean {
+	return w?.findings.some((f) => f.process === process) === true;
+}
+
+/* Who ran much, and no more or less than in the minute before: what it is not. */
+export function asUsual(t: Tree, why: Why, share: (v: number) => number): string {
+	const list = processes(t).filter((p) => !p.change && !isFound(why, p.name) && p.total < 1.5 * p.before && p.before < 1.5 * p.total && share(p.total) >= 0.01).slice(0, 3);
+	return list.length ? `As usual beside the minute before: ${list.map((p) => `${p.name} ${percent(share(p.total))} (${ratio(p.total, p.before)})`).join(", ")}.` : "";
+}

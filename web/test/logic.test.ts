@@ -8,6 +8,7 @@ import * as f from "../src/format";
 import { merge, near, nearest, type Happening } from "../src/happening";
 import { readTracks } from "../src/tracks";
 import { against, headline, sentences, type Why } from "../src/why";
+import { Undo } from "../src/undo";
 import { baseline, DEFAULTS, readState, selectionQuery, treeQuery, writeState, type State } from "../src/state";
 
 function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
@@ -57,13 +58,14 @@ test("state: a link reproduces what was shown", () => {
 		elided: true, paint: true, by: "cgroup", sandwich: "do_it", linear: true, tab: "table",
 		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
 		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true, event: "ev-0123456789ab", below: "pressure", colour: "module", frames: "package", collapse: true,
+		source: "s-3", core: 7,
 	};
 	assert.deepEqual(readState(writeState(s)), s);
 });
 
 test("state: defaults are not written, nonsense is ignored", () => {
 	assert.equal(writeState(DEFAULTS), "");
-	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9"), DEFAULTS);
+	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9&source=../etc&core=1-3"), DEFAULTS);
 });
 
 test("state: the same grammar as the command line", () => {
@@ -192,4 +194,48 @@ test("why: what stands in the answer, and nothing where there is none", () => {
 	assert.match(against(nothing), /^Nothing unusual: 32 other moments/);
 	assert.match(against({ ...nothing, asked_unobserved_seconds: 5 }), /not idle time/);
 	assert.match(against({ ...nothing, history: { seconds: 9, moments: 1, coarse: true } }), /^Too little is kept/);
+});
+
+test("undo: of the graph alone, and a search that was typed is one act", () => {
+	const s: State = { ...DEFAULTS, zoom: [], filters: [] }, u = new Undo(s);
+	const act = (by: Partial<State>) => u.note(Object.assign(s, by));
+	act({ a: { from: 1, to: 2, cpus: null } });
+	assert.equal(u.steps, 0);
+	act({ zoom: ["x"] });
+	act({ filters: [["hide", "y"]], zoom: [] });
+	for (const search of ["a", "ab", "abc"])
+		act({ search });
+	assert.equal(u.steps, 3);
+	const back = () => act(u.back() ?? {});
+	back();
+	assert.deepEqual([s.search, s.filters, s.a], ["", [["hide", "y"]], { from: 1, to: 2, cpus: null }]);
+	back();
+	assert.deepEqual([s.zoom, s.filters], [["x"], []]);
+	act(u.again()!);
+	assert.deepEqual([s.zoom, s.filters], [[], [["hide", "y"]]]);
+	back();
+	back();
+	assert.deepEqual([s.zoom, u.back()], [[], null]);
+	act({ only: "user" });
+	assert.equal(u.again(), null);
+});
+
+test("heatmap: rows stand by NUMA node, each with its own cells", () => {
+	const answer = (nodes: unknown) => readHeat("cores", decodeColumns(pack({ from: "10", step: "1", fine: "1", columns_n: 2, rows_n: 4, cpus: [0, 1, 2, 3], period_ns: 1e7, nodes },
+		{ samples: ["u32", Uint32Array.of(0, 1, 10, 11, 20, 21, 30, 31)], peak: ["u32", new Uint32Array(8)], seen: ["u8", new Uint8Array(8).fill(255)] })));
+	const h = answer([0, 1, 0, 1]);
+	assert.deepEqual([h.cpus, h.nodes], [[0, 2, 1, 3], [0, 0, 1, 1]]);
+	assert.deepEqual([...h.cells].map((v) => Math.round(v * 100)), [0, 1, 20, 21, 10, 11, 30, 31]);
+	const flat = answer([2, 2, 2, 2]);
+	assert.deepEqual([flat.cpus, flat.nodes], [[0, 1, 2, 3], null]);
+	assert.equal(answer(null).nodes, null);
+	assert.equal(answer([0, 1]).nodes, null);
+});
+
+test("a name is cut between characters, not within one", () => {
+	assert.equal(f.cutBytes("short", 255), "short");
+	assert.equal(f.cutBytes("aéé", 3), "aé");
+	assert.equal(f.cutBytes("aéé", 4), "aé");
+	assert.equal(f.cutBytes("aéé", 5), "aéé");
+	assert.equal(f.cutBytes("𝄞".repeat(100), 255).length, 2 * 63);
 });

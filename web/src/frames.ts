@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What frames look like, by weight or by time: their colours and as much of their names as fits. */
+import { hueOf, nameTint, tint } from "./colour";
+import type { Theme } from "./dom";
+import type { Colour } from "./state";
+import { KIND, type Tree } from "./tree";
+
+export const ROW = 18, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
+export const KIND_COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
+export const KIND_WORDS = ["everything", "process", "kernel", "user", "JIT", "inlined", "mark"];
+const MOST_WIDTHS = 50000;
+
+export function frameFill(t: Tree, node: number, by: Colour, th: Theme): string {
+	const frame = t.frame[node], kind = t.kind[frame];
+	if (by !== "kind" && kind > KIND.process)
+		return hueOf(by === "module" ? t.moduleHash[t.module[node]] : t.hash[frame], th.light);
+	return tint(th.color(KIND_COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(t.hash[frame]));
+}
+
+export class Labels {
+	private widths = new Map<string, number>();
+
+	/* As much of a name as fits: what stands before the last part goes first, then the end. */
+	fit(g: CanvasRenderingContext2D, name: string, room: number): string {
+		if (this.measure(g, name) <= room)
+			return name;
+		const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
+		if (short !== name && short.length > 2 && this.measure(g, short) <= room)
+			return short;
+		let n = Math.min(name.length, Math.floor(room / 5));
+		while (n > 2 && this.measure(g, name.slice(0, n) + "…") > room)
+			n--;
+		return n > 2 ? name.slice(0, n) + "…" : "";
+	}
+
+	private measure(g: CanvasRenderingContext2D, s: string): number {
+		const key = g.font + s;
+		let w = this.widths.get(key);
+		if (w === undefined) {
+			if (this.widths.size > MOST_WIDTHS)
+				this.widths.clear();
+			this.widths.set(key, (w = g.measureText(s.slice(0, 200)).width));
+		}
+		return w;
+	}
+}

@@ -94,8 +94,12 @@ static int mark_window(void *self, struct cam_walk_window *x)
 	if (info->clock == CAM_CLOCK_ABSENT)
 		return 0;
 	if (!m->any) {
+		const struct cam_tables *t;
+		int err = m->axis->n ? 0 : x->w->ops->tables(x->w, &t);
+		if (err)
+			return err;
 		m->first = x->index;
-		m->tasks = x->tables->n_tasks;
+		m->tasks = m->axis->n ? 0 : t->n_tasks;
 		m->period_ns = period_of(x->tables);
 	}
 	m->any = true;
@@ -115,7 +119,7 @@ static int mark(struct build *b, struct cam_source *source, const struct cam_sel
 		uint8_t flag, struct marking *m)
 {
 	const struct cam_walk_view view = {
-		.self = m, .open = mark_window, .progress = b->o->progress};
+		.self = m, .open = mark_window, .progress = b->o->progress, .no_tasks = true};
 	struct cam_walk walk = {0};
 	*m = (struct marking){.axis = &b->h->axis, .flag = flag};
 	int err = cam_walk(source, s, &view, &walk);

@@ -16,8 +16,8 @@
  * has a quarter of that or less.
  *
  * Invariants: 1. A sum that holds an unobserved second is neither scored nor history. 2. All seconds are
- * scored by the same rule, those asked about too. 3. Work is by cell for what never has FLOOR samples in 3 seconds,
- * by second for the rest.
+ * scored by the same rule, those asked about too. 3. Work is by cell, not by second: where an entity had no sample its sum is 0, and how
+ * many such sums there are is known without looking at them. Only what may have stopped is looked at second by second.
  */
 #include "query/why_scan.h"
 
@@ -37,6 +37,12 @@
 #define DAY_SECONDS   86400
 #define DAY_NEAR      600
 
+/* Seconds in which an entity may have samples, ascending: in all others it has none. */
+struct marks {
+	uint32_t *v;
+	size_t n, cap;
+};
+
 struct scan {
 	struct cam_why_history *h;
 	const struct cam_progress *progress;
@@ -46,27 +52,93 @@ struct scan {
 	struct cam_why_counts counts;
 	float *table; /* scores by value; NAN: not yet */
 	size_t cap_table;
-	uint32_t *starts; /* of processes' cells */
-	uint32_t *order;  /* processes by name, or by cgroup */
-	uint32_t seen;	  /* seconds observed */
+	uint32_t *starts;	      /* of processes' cells */
+	uint32_t *order;	      /* processes by name, or by cgroup */
+	uint32_t seen;		      /* seconds observed */
+	struct marks of_many, of_one; /* of a name or cgroup; of a process or function */
+	uint16_t *fits;		      /* by second: FITS() of sums that begin there */
+	/* By whether stacks are needed, and length - 1: sums of the baseline that begin before a second. */
+	uint32_t *before[2][CAM_WHY_LENGTHS];
 };
+
+/* A bit for each length, whether stacks are needed, and whether it is for a baseline. */
+#define FITS(length, stacks, baseline) \
+	(1u << ((length)-1 + CAM_WHY_LENGTHS * ((stacks) + 2 * (baseline))))
 
 /* What is scored: seconds [from, to) of v, where the flags are all set. */
 struct series {
 	const uint32_t *v;
+	const struct marks *marks; /* of v */
 	uint32_t from, to;
-	uint8_t need;
+	bool stacks;		       /* only where they were read */
 	struct cam_why_candidate best; /* entity and of are set */
 	float **board;
 };
 
-static bool valid(const struct scan *s, uint8_t need, uint32_t t, unsigned length)
+static bool have(const struct scan *s, uint8_t need, uint32_t t, unsigned length)
 {
 	const uint8_t *f = s->h->axis.flags + t;
 	uint8_t all = f[0];
 	for (unsigned i = 1; i < length; i++)
 		all &= f[i];
 	return (all & need) == need;
+}
+
+static bool valid(const struct scan *s, bool stacks, bool baseline, uint32_t t, unsigned length)
+{
+	return s->fits[t] & FITS(length, stacks, baseline);
+}
+
+/* What valid() says, and how many sums of the baseline there are up to each second. */
+static int find_fits(struct scan *s)
+{
+	uint32_t n = s->h->axis.n;
+	s->fits = calloc((size_t)n + CAM_WHY_LENGTHS, sizeof(*s->fits));
+	for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++) {
+		uint32_t **to = &s->before[i / CAM_WHY_LENGTHS][i % CAM_WHY_LENGTHS];
+		*to = calloc((size_t)n + 2, sizeof(**to));
+		if (!*to)
+			return -ENOMEM;
+	}
+	if (!s->fits)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < n; t++) {
+		for (unsigned i = 0; i < 4 * CAM_WHY_LENGTHS; i++) {
+			unsigned length = i % CAM_WHY_LENGTHS + 1, what = i / CAM_WHY_LENGTHS;
+			uint8_t need = CAM_WHY_SEEN | (what & 1 ? CAM_WHY_FUNCTIONS : 0) |
+				       (what & 2 ? CAM_WHY_BASELINE : 0);
+			if (t + length <= n && have(s, need, t, length))
+				s->fits[t] |= 1u << i;
+		}
+		for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++) {
+			unsigned length = i % CAM_WHY_LENGTHS + 1;
+			bool stacks = i / CAM_WHY_LENGTHS;
+			uint32_t *before = s->before[stacks][length - 1];
+			before[t + 1] = before[t] + valid(s, stacks, true, t, length);
+		}
+	}
+	return 0;
+}
+
+/*
+ * The sums over `length` seconds that hold a second of the marks, one after the other: t is where they begin. Starts
+ * with *next = 0 and *i = 0; false: no more.
+ */
+static bool next_sum(const struct marks *m, unsigned length, uint32_t from, uint32_t to, size_t *i,
+		     uint32_t *next, uint32_t *t)
+{
+	for (; *i < m->n; ++*i) {
+		uint32_t at = m->v[*i];
+		uint32_t first = at + 1 > length ? at + 1 - length : 0;
+		first = first > *next ? first : *next;
+		first = first > from ? first : from;
+		if (first > at || first + length > to)
+			continue;
+		*t = first;
+		*next = first + 1;
+		return true;
+	}
+	return false;
 }
 
 static uint32_t sum_at(const uint32_t *v, uint32_t t, unsigned length)
@@ -77,40 +149,45 @@ static uint32_t sum_at(const uint32_t *v, uint32_t t, unsigned length)
 	return sum;
 }
 
-static int fill_counts(struct scan *s, const uint32_t *v, uint32_t from, uint32_t to, uint8_t need,
-		       unsigned length)
+static int fill_counts(struct scan *s, const struct series *k, unsigned length)
 {
+	const uint32_t *before = s->before[k->stacks][length - 1];
+	uint32_t t, next = 0, looked_at = 0;
+	size_t i = 0;
 	int err = 0;
 	cam_why_counts_clear(&s->counts);
-	for (uint32_t t = from; t + length <= to && !err; t++) {
-		if (valid(s, need | CAM_WHY_BASELINE, t, length))
-			err = cam_why_counts_add(&s->counts, sum_at(v, t, length));
+	if (k->from + length > k->to)
+		return 0;
+	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
+		if (!valid(s, k->stacks, true, t, length))
+			continue;
+		err = cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
+		looked_at++;
 	}
-	return err;
+	uint32_t all = before[k->to - length + 1] - before[k->from];
+	return err ? err : cam_why_counts_add_many(&s->counts, 0, all - looked_at);
 }
 
 /* The law of the counts without the sums that begin in [out_from, out_to); dispersion 0: too few are left. */
-static struct cam_why_law law_without(struct scan *s, const uint32_t *v, uint32_t from, uint32_t to,
-				      uint8_t need, unsigned length, uint32_t out_from,
-				      uint32_t out_to)
+static struct cam_why_law law_without(struct scan *s, const struct series *k, unsigned length,
+				      uint32_t out_from, uint32_t out_to)
 {
-	out_from = out_from > from ? out_from : from;
-	need |= CAM_WHY_BASELINE;
-	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
-		if (valid(s, need, t, length))
-			cam_why_counts_remove(&s->counts, sum_at(v, t, length));
+	out_from = out_from > k->from ? out_from : k->from;
+	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
+		if (valid(s, k->stacks, true, t, length))
+			cam_why_counts_remove(&s->counts, sum_at(k->v, t, length));
 	struct cam_why_law law = {0};
 	if (s->counts.n >= LEAST_HISTORY)
 		law = cam_why_counts_law(&s->counts, length);
-	for (uint32_t t = out_from; t < out_to && t + length <= to; t++)
-		if (valid(s, need, t, length))
-			cam_why_counts_add(&s->counts, sum_at(v, t, length));
+	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
+		if (valid(s, k->stacks, true, t, length))
+			cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
 	return law;
 }
 
 static bool asked(const struct scan *s, uint32_t t, unsigned length)
 {
-	return valid(s, CAM_WHY_ASKED, t, length);
+	return have(s, CAM_WHY_ASKED, t, length);
 }
 
 static int clear_table(struct scan *s)
@@ -146,15 +223,17 @@ static void note(struct scan *s, struct series *k, uint32_t t, unsigned length, 
 /* Scores what is above, by the counts of its own history. */
 static int score_surges(struct scan *s, struct series *k, unsigned length)
 {
-	int err = fill_counts(s, k->v, k->from, k->to, k->need, length);
+	uint32_t t, next = 0;
+	size_t i = 0;
+	int err = fill_counts(s, k, length);
 	if (err)
 		return err;
 	bool brief = s->counts.n < LONG_HISTORY;
 	struct cam_why_law law = cam_why_counts_law(&s->counts, length);
 	err = clear_table(s);
-	for (uint32_t t = k->from; t + length <= k->to && !err; t++) {
+	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
 		uint32_t x = sum_at(k->v, t, length);
-		if (x < CAM_WHY_FLOOR || !valid(s, k->need, t, length))
+		if (x < CAM_WHY_FLOOR || !valid(s, k->stacks, false, t, length))
 			continue;
 		double score;
 		if (brief) {
@@ -162,8 +241,8 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 			/* Without itself the rest has at most this mean. */
 			if (x < law.mean * 0.5 + CAM_WHY_FLOOR)
 				continue;
-			struct cam_why_law own = law_without(s, k->v, k->from, k->to, k->need,
-							     length, from, t + length + GUARD);
+			struct cam_why_law own =
+				law_without(s, k, length, from, t + length + GUARD);
 			score = own.dispersion > 0 ? cam_why_surge(x, own) : 0;
 			if (score > 0)
 				note(s, k, t, length, x, own, score);
@@ -184,7 +263,7 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 /* Of one that has stopped: as much as above, below. */
 static int score_stops(struct scan *s, struct series *k, unsigned length)
 {
-	int err = fill_counts(s, k->v, k->from, k->to, k->need, length);
+	int err = fill_counts(s, k, length);
 	struct cam_why_law all = cam_why_counts_law(&s->counts, length);
 	bool brief = s->counts.n < LONG_HISTORY;
 	if (err || all.mean < STEADY_MEAN * 0.8 * length)
@@ -192,11 +271,10 @@ static int score_stops(struct scan *s, struct series *k, unsigned length)
 	for (uint32_t t = k->from; t + length <= k->to; t++) {
 		uint32_t x = sum_at(k->v, t, length);
 		struct cam_why_law law = all;
-		if (x > law.mean / 3 || !valid(s, k->need, t, length))
+		if (x > law.mean / 3 || !valid(s, k->stacks, false, t, length))
 			continue;
 		if (brief)
-			law = law_without(s, k->v, k->from, k->to, k->need, length,
-					  t > GUARD + length ? t - GUARD - length : 0,
+			law = law_without(s, k, length, t > GUARD + length ? t - GUARD - length : 0,
 					  t + length + GUARD);
 		if (law.dispersion > 0 && x <= law.mean / 4 && law.mean - x >= STOPPED_LEAST &&
 		    law.mean >= STEADY_MEAN * length)
@@ -213,7 +291,7 @@ static uint32_t episodes(const struct scan *s, const struct series *k,
 	bool in = false;
 	double level = c->stopped ? fmax(c->x * 1.25, c->law.mean / 4) : c->x * 0.8;
 	for (uint32_t t = k->from; t + c->length <= k->to; t++) {
-		bool counts = valid(s, k->need | CAM_WHY_BASELINE, t, c->length) &&
+		bool counts = valid(s, k->stacks, true, t, c->length) &&
 			      !(s->h->axis.flags[t] & CAM_WHY_NEAR);
 		uint32_t x = counts ? sum_at(k->v, t, c->length) : 0;
 		bool is = counts && (c->stopped ? x <= level : x >= level);
@@ -229,7 +307,8 @@ static double mean_of(const struct scan *s, const struct series *k, unsigned len
 	double sum = 0;
 	uint32_t n = 0;
 	for (uint32_t t = from > k->from ? from : k->from; t < to && t + length <= k->to; t++) {
-		if (valid(s, k->need, t, length) && !(s->h->axis.flags[t] & CAM_WHY_NEAR)) {
+		if (valid(s, k->stacks, false, t, length) &&
+		    !(s->h->axis.flags[t] & CAM_WHY_NEAR)) {
 			sum += sum_at(k->v, t, length);
 			n++;
 		}
@@ -251,7 +330,8 @@ static double days_of(const struct scan *s, const struct series *k,
 		int64_t apart = a->wall_ns[t] == INT64_MIN ? 0 : llabs(a->wall_ns[t] - at) / second;
 		int64_t off = apart % DAY_SECONDS;
 		off = off > DAY_SECONDS / 2 ? DAY_SECONDS - off : off;
-		if (apart < DAY_SECONDS / 2 || off > DAY_NEAR || !valid(s, k->need, t, c->length))
+		if (apart < DAY_SECONDS / 2 || off > DAY_NEAR ||
+		    !valid(s, k->stacks, false, t, c->length))
 			continue;
 		sum += sum_at(k->v, t, c->length);
 		n++;
@@ -277,13 +357,14 @@ static int keep(struct scan *s, struct series *k)
 }
 
 static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
-		       uint32_t from, uint32_t to)
+		       const struct marks *marks, uint32_t from, uint32_t to)
 {
 	struct series k = {
 		.v = v,
+		.marks = marks,
 		.from = from,
 		.to = to,
-		.need = CAM_WHY_SEEN | (entity == CAM_WHY_FUNCTION ? CAM_WHY_FUNCTIONS : 0),
+		.stacks = entity == CAM_WHY_FUNCTION,
 		.best = {.entity = entity, .of = of},
 		.board = entity == CAM_WHY_FUNCTION ? s->out->by_function : s->out->by_process,
 	};
@@ -294,13 +375,13 @@ static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, 
 }
 
 static int scan_stops(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
-		      uint32_t from, uint32_t to)
+		      const struct marks *marks, uint32_t from, uint32_t to)
 {
 	struct series k = {
 		.v = v,
+		.marks = marks,
 		.from = from,
 		.to = to + CAM_WHY_LENGTHS < s->h->axis.n ? to + CAM_WHY_LENGTHS : s->h->axis.n,
-		.need = CAM_WHY_SEEN,
 		.best = {.entity = entity, .of = of, .stopped = true},
 		.board = s->out->stopped,
 	};
@@ -330,22 +411,23 @@ static bool young(const struct cam_why_process *p)
 	return p->pid != CAM_WHY_REST && p->last - p->first < YOUNG_SECONDS;
 }
 
-/* A process without a history, held against the busiest of its name: in s->most, whose counts are filled. */
-static void score_young(struct scan *s, struct series *k, unsigned length, uint32_t whole)
+/* A process without a history, held against the busiest of its name, whose counts are filled. */
+static void score_young(struct scan *s, struct series *k, const struct series *busiest,
+			unsigned length)
 {
 	struct cam_why_law law;
-	bool have = false;
+	bool known = false;
 	for (uint32_t t = k->from; t + 1 <= k->to; t++) {
-		if (t + length > whole || !valid(s, k->need, t, length))
+		if (t + length > busiest->to || !valid(s, false, false, t, length))
 			continue;
 		uint32_t x = sum_at(k->v, t, length);
 		if (x < CAM_WHY_FLOOR)
 			continue;
-		if (!have)
-			law = law_without(s, s->most, 0, whole, k->need, length,
+		if (!known)
+			law = law_without(s, busiest, length,
 					  k->from > GUARD + length ? k->from - GUARD - length : 0,
 					  k->to + GUARD);
-		have = true;
+		known = true;
 		double score = law.dispersion > 0 ? cam_why_surge(x, law) : 0;
 		if (score > 0)
 			note(s, k, t, length, x, law, score);
@@ -362,7 +444,7 @@ static void spread(const struct scan *s, uint32_t process, uint32_t *to, bool ad
 
 static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 {
-	uint32_t whole = s->h->axis.n;
+	const struct series busiest = {.v = s->most, .marks = &s->of_many, .to = s->h->axis.n};
 	int err = 0;
 	bool any = false;
 	for (size_t i = 0; i < n && !any; i++)
@@ -375,7 +457,7 @@ static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 	if (!k)
 		return -ENOMEM;
 	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++) {
-		err = fill_counts(s, s->most, 0, whole, CAM_WHY_SEEN, length);
+		err = fill_counts(s, &busiest, length);
 		for (size_t i = 0; i < n && !err; i++) {
 			const struct cam_why_process *p = &s->h->processes[of[i]];
 			if (!young(p) || p->first == UINT32_MAX)
@@ -383,13 +465,12 @@ static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 			if (length == 1)
 				k[i] = (struct series){.from = p->first,
 						       .to = p->last + 1,
-						       .need = CAM_WHY_SEEN,
 						       .best = {.entity = CAM_WHY_PROCESS,
 								.of = of[i]},
 						       .board = s->out->by_process};
 			k[i].v = s->own;
 			spread(s, of[i], s->own, true);
-			score_young(s, &k[i], length, whole);
+			score_young(s, &k[i], &busiest, length);
 			spread(s, of[i], s->own, false);
 			err = cam_why_go_on(s->progress, s->h);
 		}
@@ -397,9 +478,9 @@ static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (k[i].best.score <= 0)
 			continue;
-		k[i].v = s->most;
+		k[i].v = busiest.v;
 		k[i].from = 0;
-		k[i].to = whole;
+		k[i].to = busiest.to;
 		err = keep(s, &k[i]);
 	}
 	free(k);
@@ -418,6 +499,61 @@ static bool matters(const struct scan *s, const uint32_t *of, size_t n)
 		}
 	}
 	return false;
+}
+
+static int ascending(const void *x, const void *y)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	return a < b ? -1 : a > b;
+}
+
+/* Adds the seconds of cells, which are nearly in order. */
+static int mark_cells(struct marks *m, const struct cam_why_cell *c, size_t n)
+{
+	int err = cam_vec_reserve(&m->v, &m->cap, m->n + n, sizeof(*m->v), UINT32_MAX);
+	for (size_t i = 0; i < n && !err; i++)
+		if (!m->n || m->v[m->n - 1] != c[i].at)
+			m->v[m->n++] = c[i].at;
+	return err;
+}
+
+/* In order, each once. */
+static void settle_marks(struct marks *m)
+{
+	size_t n = 0;
+	bool in_order = true;
+	for (size_t i = 1; i < m->n && in_order; i++)
+		in_order = m->v[i - 1] < m->v[i];
+	if (in_order)
+		return;
+	qsort(m->v, m->n, sizeof(*m->v), ascending);
+	for (size_t i = 0; i < m->n; i++)
+		if (!n || m->v[n - 1] != m->v[i])
+			m->v[n++] = m->v[i];
+	m->n = n;
+}
+
+/* Of processes that are spread out in v. */
+static int mark_processes(const struct scan *s, struct marks *m, const uint32_t *of, size_t n,
+			  const uint32_t *v)
+{
+	size_t cells = 0;
+	int err = 0;
+	m->n = 0;
+	for (size_t i = 0; i < n; i++)
+		cells += s->starts[of[i] + 1] - s->starts[of[i]];
+	if (cells > s->h->axis.n / 8) {
+		err = cam_vec_reserve(&m->v, &m->cap, s->h->axis.n, sizeof(*m->v), UINT32_MAX);
+		for (uint32_t t = 0; t < s->h->axis.n && !err; t++)
+			if (v[t])
+				m->v[m->n++] = t;
+		return err;
+	}
+	for (size_t i = 0; i < n && !err; i++)
+		err = mark_cells(m, s->h->by_process.v + s->starts[of[i]],
+				 s->starts[of[i] + 1] - s->starts[of[i]]);
+	settle_marks(m);
+	return err;
 }
 
 /* All processes of a name: together, and each. */
@@ -440,11 +576,13 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 		}
 	}
 	bool worth = first != UINT32_MAX && matters(s, of, n);
-	if (worth) {
-		err = scan_series(s, CAM_WHY_NAME, name, s->sums, 0, s->h->axis.n);
-		if (!err)
-			err = scan_stops(s, CAM_WHY_NAME, name, s->sums, first, last + 1);
-	}
+	const struct marks *marks = &s->of_many;
+	if (worth)
+		err = mark_processes(s, &s->of_many, of, n, s->sums);
+	if (!err && worth)
+		err = scan_series(s, CAM_WHY_NAME, name, s->sums, marks, 0, s->h->axis.n);
+	if (!err && worth)
+		err = scan_stops(s, CAM_WHY_NAME, name, s->sums, marks, first, last + 1);
 	for (size_t i = 0; i < n && n > 1 && worth && !err; i++) {
 		const struct cam_why_process *p = &s->h->processes[of[i]];
 		const struct cam_why_cell *cells = s->h->by_process.v + s->starts[of[i]];
@@ -452,9 +590,14 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 		    peak_of(cells, s->starts[of[i] + 1] - s->starts[of[i]]) < CAM_WHY_FLOOR)
 			continue;
 		spread(s, of[i], s->own, true);
-		err = scan_series(s, CAM_WHY_PROCESS, of[i], s->own, p->first, p->last + 1);
+		marks = &s->of_one;
+		err = mark_processes(s, &s->of_one, &of[i], 1, s->own);
 		if (!err)
-			err = scan_stops(s, CAM_WHY_PROCESS, of[i], s->own, p->first, p->last + 1);
+			err = scan_series(s, CAM_WHY_PROCESS, of[i], s->own, marks, p->first,
+					  p->last + 1);
+		if (!err)
+			err = scan_stops(s, CAM_WHY_PROCESS, of[i], s->own, marks, p->first,
+					 p->last + 1);
 		spread(s, of[i], s->own, false);
 	}
 	if (!err && n > 1 && worth)
@@ -515,8 +658,12 @@ static int scan_cgroups(struct scan *s)
 			continue;
 		for (size_t k = from; k < i; k++)
 			spread(s, s->order[k], s->sums, true);
-		if (matters(s, s->order + from, i - from))
-			err = scan_series(s, CAM_WHY_CGROUP, cgroup, s->sums, 0, s->h->axis.n);
+		if (matters(s, s->order + from, i - from)) {
+			err = mark_processes(s, &s->of_many, s->order + from, i - from, s->sums);
+			if (!err)
+				err = scan_series(s, CAM_WHY_CGROUP, cgroup, s->sums, &s->of_many,
+						  0, s->h->axis.n);
+		}
 		for (size_t k = from; k < i; k++)
 			spread(s, s->order[k], s->sums, false);
 	}
@@ -537,7 +684,12 @@ static int scan_functions(struct scan *s)
 			continue;
 		for (size_t i = 0; i < n; i++)
 			s->own[c[i].at] += c[i].n;
-		err = scan_series(s, CAM_WHY_FUNCTION, f, s->own, 0, s->h->axis.n);
+		s->of_one.n = 0;
+		err = mark_cells(&s->of_one, c, n);
+		settle_marks(&s->of_one);
+		if (!err)
+			err = scan_series(s, CAM_WHY_FUNCTION, f, s->own, &s->of_one, 0,
+					  s->h->axis.n);
 		for (size_t i = 0; i < n; i++)
 			s->own[c[i].at] = 0;
 	}
@@ -566,7 +718,7 @@ static int make_room(struct scan *s)
 		s->order[i] = i;
 	for (uint32_t i = 0; i < s->h->axis.n; i++)
 		s->seen += s->h->axis.flags[i] & CAM_WHY_SEEN;
-	return good ? 0 : -ENOMEM;
+	return good ? find_fits(s) : -ENOMEM;
 }
 
 int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progress,
@@ -589,6 +741,11 @@ int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progr
 	free(s.order);
 	free(s.starts);
 	free(s.table);
+	free(s.of_many.v);
+	free(s.of_one.v);
+	free(s.fits);
+	for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++)
+		free(s.before[i / CAM_WHY_LENGTHS][i % CAM_WHY_LENGTHS]);
 	cam_why_counts_free(&s.counts);
 	return err;
 }

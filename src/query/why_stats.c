@@ -36,7 +36,7 @@ void cam_why_counts_clear(struct cam_why_counts *c)
 	c->most = 0;
 }
 
-int cam_why_counts_add(struct cam_why_counts *c, uint32_t value)
+int cam_why_counts_add_many(struct cam_why_counts *c, uint32_t value, uint32_t times)
 {
 	if (value > CAM_WHY_MAX_COUNT)
 		value = CAM_WHY_MAX_COUNT;
@@ -48,11 +48,16 @@ int cam_why_counts_add(struct cam_why_counts *c, uint32_t value)
 		memset(c->of + c->n_of, 0, (value + 1 - c->n_of) * sizeof(*c->of));
 		c->n_of = (size_t)value + 1;
 	}
-	c->of[value]++;
-	c->n++;
+	c->of[value] += times;
+	c->n += times;
 	if (value > c->most)
 		c->most = value;
 	return 0;
+}
+
+int cam_why_counts_add(struct cam_why_counts *c, uint32_t value)
+{
+	return cam_why_counts_add_many(c, value, 1);
 }
 
 void cam_why_counts_remove(struct cam_why_counts *c, uint32_t value)

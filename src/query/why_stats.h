@@ -46,6 +46,7 @@ void cam_why_counts_free(struct cam_why_counts *c);
 void cam_why_counts_clear(struct cam_why_counts *c);
 /* -ENOMEM. */
 int cam_why_counts_add(struct cam_why_counts *c, uint32_t value);
+int cam_why_counts_add_many(struct cam_why_counts *c, uint32_t value, uint32_t times);
 /* Takes one back that was added. */
 void cam_why_counts_remove(struct cam_why_counts *c, uint32_t value);
 /* Of sums over so many seconds. Of no counts: mean 0.5 seconds, which says nothing. */

@@ -253,6 +253,56 @@ static int compare_cells(const void *x, const void *y)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
+#define DIGIT 11u
+
+/* Stable, by DIGIT bits of the pid (as compare_cells() orders it) or of the second. */
+static void sort_by_digit(const struct cam_process_cell *from, struct cam_process_cell *to,
+			  size_t n, bool by_pid, unsigned shift)
+{
+	uint32_t at[1u << DIGIT] = {0}, sum = 0;
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < n; i++) {
+			uint64_t key = by_pid ? (uint32_t)from[i].pid ^ 1u << 31 : from[i].second;
+			uint32_t *k = &at[key >> shift & ((1u << DIGIT) - 1)];
+			if (pass)
+				to[*k] = from[i];
+			++*k;
+		}
+		for (size_t i = 0; i < 1u << DIGIT && !pass; i++) {
+			uint32_t number = at[i];
+			at[i] = sum;
+			sum += number;
+		}
+	}
+}
+
+/* By second, then pid: there are ten thousands of them, in some seconds and of pids that are near each other. */
+static void sort_cells(struct cells *c)
+{
+	struct cam_process_cell *room = c->n > 1000 ? malloc(c->n * sizeof(*room)) : NULL;
+	uint64_t pids = 0, seconds = 0;
+	if (!room) {
+		if (c->n)
+			qsort(c->rows, c->n, sizeof(*c->rows), compare_cells);
+		return;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		pids |= (uint32_t)(c->rows[i].pid ^ c->rows[0].pid);
+		seconds |= c->rows[i].second ^ c->rows[0].second;
+	}
+	for (unsigned by = 0; by < 2; by++) {
+		for (unsigned shift = 0; shift < 64; shift += DIGIT) {
+			if (!((by ? seconds : pids) >> shift & ((1u << DIGIT) - 1)))
+				continue;
+			sort_by_digit(c->rows, room, c->n, !by, shift);
+			struct cam_process_cell *rows = c->rows;
+			c->rows = room;
+			room = rows;
+		}
+	}
+	free(room);
+}
+
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
 {
 	struct cam_reader *r = cam_reader_of(w);
@@ -281,8 +331,7 @@ int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *
 			cam_reader_mark_bad(r, CAM_CHUNK_PROCESSES, i);
 		c.n = 0;
 	}
-	if (c.n)
-		qsort(c.rows, c.n, sizeof(*c.rows), compare_cells);
+	sort_cells(&c);
 	for (size_t i = 0; i < c.n && !err;) {
 		struct cam_process_cell sum = c.rows[i++];
 		for (; i < c.n && !compare_cells(&sum, &c.rows[i]); i++)

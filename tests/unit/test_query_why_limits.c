@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,12 +145,123 @@ static void a_surplus_is_not_all(void **state)
 	tear_down(&f);
 }
 
+#define LONG  3000u
+#define NAMES 12u
+
+static uint32_t draw(uint64_t *seed, uint32_t below)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*seed >> 33) % below;
+}
+
+/* A long history with holes: names and functions that run always, now and then, or twice. */
+static void set_up_long(struct cam_why_history *h, uint32_t (*names)[LONG + 8],
+			uint32_t (*functions)[LONG + 8])
+{
+	const struct cam_window_info info = {.end_ns = (LONG - 1) * CAM_NS_PER_SEC};
+	uint64_t seed = 11;
+	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names)), .cpus = 4};
+	assert_int_equal(cam_tables_init(h->names, 1 << 20), 0);
+	assert_int_equal(cam_why_axis_add(&h->axis, &info), 0);
+	assert_int_equal(cam_why_axis_make(&h->axis), 0);
+	for (uint32_t t = 0; t < LONG; t++) {
+		bool seen = draw(&seed, 40), read = t < 1000 || t > 1200;
+		h->axis.flags[t] = (uint8_t)((seen ? CAM_WHY_SEEN : 0) |
+					     (seen && read ? CAM_WHY_FUNCTIONS : 0) |
+					     (t < 2000 || t > 2100 ? CAM_WHY_BASELINE : 0));
+	}
+	h->n_processes = h->n_functions = NAMES;
+	h->processes = calloc(NAMES, sizeof(*h->processes));
+	h->functions = calloc(NAMES, sizeof(*h->functions));
+	h->by_process.v = calloc(2 * NAMES * LONG, sizeof(struct cam_why_cell));
+	h->by_function.v = calloc(2 * NAMES * LONG, sizeof(struct cam_why_cell));
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "n%u", i);
+		h->processes[i] = (struct cam_why_process){
+			.pid = 10 + (int32_t)i, .name = intern(h, name), .last = LONG - 1};
+		h->functions[i].name = h->processes[i].name;
+		/* Those of few cells come in any order, and twice. */
+		uint32_t cells = i % 3 == 0 ? LONG : i % 3 == 1 ? 200 : 5;
+		for (uint32_t k = 0; k < cells; k++) {
+			uint32_t at = cells == LONG ? k : draw(&seed, LONG);
+			uint32_t n = 1 + draw(&seed, draw(&seed, 50) ? 20 : 300);
+			add_cell(&h->by_process, i, at, n);
+			add_cell(&h->by_function, i, at, n / 2 + 1);
+			names[i][at] += n;
+			functions[i][at] += n / 2 + 1;
+		}
+	}
+}
+
+static bool all_have(const struct cam_why_axis *a, uint32_t t, unsigned length, uint8_t need)
+{
+	for (unsigned i = 0; i < length; i++)
+		if ((a->flags[t + i] & need) != need)
+			return false;
+	return true;
+}
+
+/* As why_stats.h says it, second by second. */
+static void expect_scores(const struct cam_why_axis *a, uint32_t (*v)[LONG + 8], uint8_t need,
+			  unsigned length, const float *board)
+{
+	float *best = calloc(LONG + 8, sizeof(*best));
+	unsigned scored = 0;
+	for (uint32_t e = 0; e < NAMES; e++) {
+		struct cam_why_counts counts = {0};
+		for (unsigned pass = 0; pass < 2; pass++) {
+			struct cam_why_law law = cam_why_counts_law(&counts, length);
+			for (uint32_t t = 0; t + length <= a->n; t++) {
+				uint32_t x = 0;
+				for (unsigned i = 0; i < length; i++)
+					x += v[e][t + i];
+				if (!pass && all_have(a, t, length, need | CAM_WHY_BASELINE))
+					cam_why_counts_add(&counts, x);
+				if (!pass || x < CAM_WHY_FLOOR || !all_have(a, t, length, need))
+					continue;
+				float score = (float)cam_why_surge(x, law);
+				best[t] = score > best[t] ? score : best[t];
+			}
+		}
+		assert_true(counts.n > 1200);
+		cam_why_counts_free(&counts);
+	}
+	for (uint32_t t = 0; t < a->n; t++) {
+		scored += best[t] > 0;
+		assert_float_equal(board[t], best[t], 0);
+	}
+	assert_true(scored > 50);
+	free(best);
+}
+
+static void every_second_is_scored(void **state)
+{
+	struct cam_why_history h;
+	struct cam_why_scan scan;
+	uint32_t(*names)[LONG + 8] = calloc(NAMES, sizeof(*names));
+	uint32_t(*functions)[LONG + 8] = calloc(NAMES, sizeof(*functions));
+	(void)state;
+	set_up_long(&h, names, functions);
+	assert_int_equal(cam_why_scan_run(&h, NULL, &scan), 0);
+	for (unsigned length = 1; length <= CAM_WHY_LENGTHS; length++) {
+		expect_scores(&h.axis, names, CAM_WHY_SEEN, length, scan.by_process[length - 1]);
+		expect_scores(&h.axis, functions, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, length,
+			      scan.by_function[length - 1]);
+	}
+	cam_why_scan_free(&scan);
+	cam_why_history_free(&h);
+	free(names);
+	free(functions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scores_are_not_computed_for_ever),
 		cmocka_unit_test(cores_are_not_looked_for_for_ever),
 		cmocka_unit_test(a_surplus_is_not_all),
+		cmocka_unit_test(every_second_is_scored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

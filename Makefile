@@ -11,6 +11,7 @@
 #   make incidents  records known incidents and counts how often `perfcam why` is right (as root, 40 min)
 #   make fuzz       each fuzzer for SECONDS (30)
 #   make torture    every call that may fail is made to, in every verb (as root; TORTURE: part of a scenario's name)
+#   make soak       threads under a sanitizer, readers beside retention for MINUTES (30), KILLS (1000) of a recorder
 #   make coverage   which lines and branches of each room the tests reach
 #   make deb        a Debian package, in build/deb
 #   make install    to DESTDIR and PREFIX (/usr/local)
@@ -22,7 +23,7 @@ DESTDIR ?=
 SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS TORTURE TORTURE_MOST
+export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS TORTURE TORTURE_MOST MINUTES KILLS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -80,6 +81,10 @@ torture: all
 	@ninja -C $(BUILD) tests/torture/fail_nth tests/torture/fail_alloc.so tests/system/old_windows
 	@PERFCAM_BIN=$(BUILD)/perfcam tests/torture/run.py
 
+soak: all
+	@ninja -C $(BUILD) tests/system/old_windows tests/system/dump_store tests/workloads/workload_slots tests/workloads/workload_spin31
+	@tools/soak
+
 coverage:
 	@tools/setup build test coverage
 	@tools/coverage
@@ -93,6 +98,6 @@ deb:
 	@tools/make-deb
 
 clean:
-	@rm -rf $(BUILD) build-asan build-fuzz build-coverage
+	@rm -rf $(BUILD) build-asan build-fuzz build-coverage build-tsan
 
-.PHONY: all run test test-long test-kernels lint bench incidents fuzz torture coverage install deb clean
+.PHONY: all run test test-long test-kernels lint bench incidents fuzz torture soak coverage install deb clean

@@ -125,8 +125,9 @@ static int open_side(const struct diff_arguments *a, struct side *s)
 	s->open = true;
 	if (status)
 		return status;
-	if (!file && cam_selection_read(selection, cam_text_of(s->name), why, sizeof(why)))
-		return cam_usage("'%s' is no file, and no selection: %s", s->name, why);
+	int err = file ? 0 : cam_selection_read(selection, cam_text_of(s->name), why, sizeof(why));
+	if (err)
+		return cam_refused(err, "'%s' is no file, and no selection: %s", s->name, why);
 	/* Which event of several is folded is the format's own rule. */
 	if (a->folded && !a->filters.event_type.n &&
 	    cam_selection_add(selection, CAM_FILTER_ETYPE, CAM_TEXT("*"), why, sizeof(why)))

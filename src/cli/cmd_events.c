@@ -148,9 +148,10 @@ static int read_filters(const struct events_arguments *a, struct cam_select_expr
 			"--severity: '%s' is not emerg, alert, crit, err, warning, notice, info "
 			"or debug",
 			a->severity);
-	if (a->match && cam_select_expression_add(match, cam_text_of(a->match), why, sizeof(why)))
-		return cam_usage("--match '%s': %s", a->match, why);
-	return CAM_EXIT_OK;
+	if (!a->match)
+		return CAM_EXIT_OK;
+	int err = cam_select_expression_add(match, cam_text_of(a->match), why, sizeof(why));
+	return err ? cam_refused(err, "--match '%s': %s", a->match, why) : CAM_EXIT_OK;
 }
 
 int cam_cmd_events(const struct cam_verb *verb, int argc, char **argv)

@@ -261,11 +261,12 @@ static int find_paint(struct heatmap_arguments *a)
 	a->painted.with_idle = true;
 	if (!a->paint)
 		return CAM_EXIT_OK;
-	if (cam_selection_add(&a->painted, CAM_FILTER_MATCH, cam_text_of(a->paint), why,
-			      sizeof(why)) ||
-	    cam_selection_add(&a->painted, CAM_FILTER_ETYPE, CAM_TEXT("*"), why, sizeof(why)))
-		return cam_usage("--paint '%s': %s", a->paint, why);
-	return CAM_EXIT_OK;
+	int err = cam_selection_add(&a->painted, CAM_FILTER_MATCH, cam_text_of(a->paint), why,
+				    sizeof(why));
+	if (!err)
+		err = cam_selection_add(&a->painted, CAM_FILTER_ETYPE, CAM_TEXT("*"), why,
+					sizeof(why));
+	return err ? cam_refused(err, "--paint '%s': %s", a->paint, why) : CAM_EXIT_OK;
 }
 
 static int heatmap(struct heatmap_arguments *a)

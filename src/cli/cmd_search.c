@@ -101,13 +101,14 @@ int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_viewing_open(&a.v);
 	if (status)
 		return status;
-	if (cam_selection_add(&a.v.selection, CAM_FILTER_MATCH, cam_text_of(argv[0]), why,
-			      sizeof(why)))
-		return cam_viewing_close(&a.v, cam_usage("'%s': %s", argv[0], why));
+	int err = cam_selection_add(&a.v.selection, CAM_FILTER_MATCH, cam_text_of(argv[0]), why,
+				    sizeof(why));
+	if (err)
+		return cam_viewing_close(&a.v, cam_refused(err, "'%s': %s", argv[0], why));
 	struct cam_search_options o = {.limit = a.limit ? a.limit : MOMENTS,
 				       .progress = &a.v.bar.progress};
 	struct cam_search s;
-	int err = cam_search_build(a.v.in.source, &a.v.selection, &o, &s);
+	err = cam_search_build(a.v.in.source, &a.v.selection, &o, &s);
 	cam_progress_bar_end(&a.v.bar);
 	if (err)
 		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));

@@ -138,8 +138,9 @@ static int answer_recurrence(struct why_arguments *a)
 	char why[200];
 	if (a->baseline)
 		return cam_usage("--baseline is for one moment, not for --event-match");
-	if (cam_select_expression_add(&match, cam_text_of(a->match), why, sizeof(why)))
-		return cam_usage("--event-match '%s': %s", a->match, why);
+	int refused = cam_select_expression_add(&match, cam_text_of(a->match), why, sizeof(why));
+	if (refused)
+		return cam_refused(refused, "--event-match '%s': %s", a->match, why);
 	struct cam_recurrence_options o = {.match = &match,
 					   .limit = a->limit ? a->limit : FINDINGS,
 					   .progress = &a->v.bar.progress};

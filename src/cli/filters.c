@@ -23,9 +23,10 @@ struct cam_select_world cam_filters_world(void)
 int cam_filters_set(struct cam_selection *s, const char *key, const char *value)
 {
 	char why[CAM_WHEN_WHY_BYTES];
-	if (!value || !cam_selection_set(s, cam_text_of(key), cam_text_of(value), why, sizeof(why)))
+	if (!value)
 		return CAM_EXIT_OK;
-	return cam_usage("--%s: %s", key, why);
+	int err = cam_selection_set(s, cam_text_of(key), cam_text_of(value), why, sizeof(why));
+	return err ? cam_refused(err, "--%s: %s", key, why) : CAM_EXIT_OK;
 }
 
 int cam_filters_apply(const struct cam_filter_options *o, struct cam_selection *s)

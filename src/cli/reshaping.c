@@ -10,8 +10,10 @@ static int add_all(struct cam_reshape *shape, enum cam_reshape_filter filter, co
 {
 	for (size_t i = 0; i < list->n; i++) {
 		char why[200];
-		if (cam_reshape_add(shape, filter, cam_text_of(list->values[i]), why, sizeof(why)))
-			return cam_usage("--%s '%s': %s", name, list->values[i], why);
+		int err = cam_reshape_add(shape, filter, cam_text_of(list->values[i]), why,
+					  sizeof(why));
+		if (err)
+			return cam_refused(err, "--%s '%s': %s", name, list->values[i], why);
 	}
 	return CAM_EXIT_OK;
 }

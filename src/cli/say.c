@@ -21,6 +21,15 @@ DEFINE_SAY(cam_usage, CAM_EXIT_USAGE)
 DEFINE_SAY(cam_failed, CAM_EXIT_FAILED)
 DEFINE_SAY(cam_incomplete, CAM_EXIT_INCOMPLETE)
 
+int cam_refused(int err, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	cam_log_va(fmt, ap);
+	va_end(ap);
+	return err == -ENOMEM ? CAM_EXIT_FAILED : CAM_EXIT_USAGE;
+}
+
 void cam_note(const char *fmt, ...)
 {
 	va_list ap;

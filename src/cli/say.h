@@ -16,6 +16,8 @@ enum cam_exit {
 int cam_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cam_failed(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cam_incomplete(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What was asked for was refused with err: the user's mistake, but for -ENOMEM, which is nobody's. */
+int cam_refused(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Something worth knowing that changes no status. */
 void cam_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

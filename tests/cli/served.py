@@ -14,8 +14,8 @@ import tap
 class Server:
     """`perfcam serve` on a free port; ends with the test."""
 
-    def __init__(self, store, *options, env=None, before=(), listen="127.0.0.1:0"):
-        self.process = subprocess.Popen([*before, tap.BIN, "serve", *(("--store", store) if store else ()), "--listen", listen, *options],
+    def __init__(self, store, *options, env=None, before=(), listen="127.0.0.1:0", program=None):
+        self.process = subprocess.Popen([*before, program or tap.BIN, "serve", *(("--store", store) if store else ()), "--listen", listen, *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         self.url = self.process.stdout.readline().strip()
         if not self.url:

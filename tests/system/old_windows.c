@@ -3,9 +3,10 @@
  * Puts sealed windows of an earlier boot into a store, a minute each, one after the other, of which the
  * last ends now: what retention is about takes hours to record.
  *
- *	old_windows DIR COUNT
+ *	old_windows DIR COUNT [SECONDS]
  *
- * Each has 20480 samples at as many random addresses, about 150 KB.
+ * Each has 20480 samples at as many random addresses, about 150 KB. With SECONDS it goes on for so long: ten times a second
+ * one more comes and those older than COUNT minutes go, as a recorder's retention has them go; says how many.
  */
 #include "base/units.h"
 #include "model/journal.h"
@@ -85,13 +86,35 @@ static void put_window(struct cam_store *store, uint64_t start_ns, int64_t realt
 	cam_tables_free(&t);
 }
 
+/* Windows come and go, for readers to be tried beside. */
+static void churn(struct cam_store *store, unsigned n, unsigned seconds)
+{
+	const struct timespec pause = {.tv_nsec = (long)(100 * CAM_NS_PER_MS)};
+	const struct cam_retention limits = {
+		.keep_ns = n * WINDOW_NS, .max_bytes = UINT64_MAX, .max_pinned_bytes = UINT64_MAX};
+	unsigned gone = 0, sealed, deleted, i = n;
+	struct timespec now, begun;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		clock_gettime(CLOCK_REALTIME, &now);
+		put_window(store, 1000 * CAM_NS_PER_SEC + i++ * WINDOW_NS,
+			   (int64_t)now.tv_sec * (int64_t)CAM_NS_PER_SEC);
+		check(cam_store_seal_pending(store, &sealed), "sealing");
+		check(cam_store_retain(store, &limits, &deleted), "retention");
+		gone += deleted;
+		nanosleep(&pause, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begun.tv_sec < (time_t)seconds);
+	printf("%u came, %u went\n", i - n, gone);
+}
+
 int main(int argc, char **argv)
 {
 	struct cam_io *io;
 	struct cam_store *store;
 	struct timespec now;
 	int holder;
-	unsigned sealed, n = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
+	unsigned sealed, n = argc == 3 || argc == 4 ? (unsigned)atoi(argv[2]) : 0;
 	if (!n)
 		return 2;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -102,6 +125,8 @@ int main(int argc, char **argv)
 		put_window(store, 1000 * CAM_NS_PER_SEC + i * WINDOW_NS,
 			   end_ns - (int64_t)((n - i) * WINDOW_NS));
 	check(cam_store_seal_pending(store, &sealed), "sealing");
+	if (argc == 4)
+		churn(store, n, (unsigned)atoi(argv[3]));
 	cam_store_close(store);
 	cam_io_posix_close(io);
 	return sealed == n ? 0 : 1;

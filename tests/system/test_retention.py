@@ -4,8 +4,14 @@
 expense of pins or of the newest ten minutes. The past comes from old_windows: it takes hours to record."""
 import os
 import subprocess
+import sys
+import threading
+import time
 
 import support
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from served import Server  # noqa: E402
 
 MAKER = os.path.join(os.path.dirname(support.WORKLOADS), "system", "old_windows")
 WINDOWS = 30  # of a minute each, all of another boot
@@ -56,6 +62,71 @@ class Retention(support.Case):
         self.assertGreater(kept + 2 * size // WINDOWS, size // 2)
         # Ten minutes stay, whatever the limit says.
         self.assertEqual(self.left("--max-bytes", "1M"), [*self.pinned, *range(20, WINDOWS)])
+
+
+class Readers(support.Case):
+    """Beside a store whose windows come and go, ten a second: make soak has this go on for half an hour, with the server's threads watched."""
+    SECONDS = int(os.environ.get("SOAK_SECONDS") or 6)
+    KEPT, EACH = 15, 20480
+    ASKED = ("/api/store", "/api/windows", "/api/timeline?from=@0&to=now&bins=100", "/api/flame?from=@0", "/api/heatmap?from=@0&mode=cores",
+             "/api/counters?from=@0&to=now&bins=50", "/api/events?from=@0", "/metrics")
+
+    def until_the_end(self, churn, once):
+        """A thread that reads for as long as windows come and go."""
+        def go_on():
+            while churn.poll() is None:
+                try:
+                    once()
+                except Exception as e:  # reported by the test's own thread
+                    self.wrong.append(repr(e))
+                    return
+
+        thread = threading.Thread(target=go_on)
+        thread.start()
+        return thread
+
+    def fold(self):
+        """Windows are there as a whole or not at all."""
+        r = support.perfcam("export", "folded", "--store", self.store)
+        total = sum(int(line.rpartition(" ")[2]) for line in r.stdout.splitlines())
+        if r.returncode or not total or total % self.EACH:
+            raise AssertionError((r.returncode, total, r.stderr))
+        self.readings += 1
+
+    def look(self):
+        for verb in (("ls", "--json"), ("verify",), ("flame", "-o", os.path.join(self.dir, "x.svg"))):
+            r = support.perfcam(*verb, "--store", self.store)
+            if r.returncode:
+                raise AssertionError((verb, r.returncode, r.stdout[-300:], r.stderr))
+            self.readings += 1
+
+    def ask(self, server):
+        for path in self.ASKED:
+            status, _, body = server.ask(path)
+            if status != 200:
+                raise AssertionError((path, status, body[:300]))
+            self.readings += 1
+
+    def test_readers_beside_retention(self):
+        self.wrong, self.readings = [], 0
+        churn = self.start(MAKER, self.store, str(self.KEPT), str(self.SECONDS), stdout=subprocess.PIPE, text=True)
+        self.assertTrue(support.wait_until(lambda: os.path.isdir(self.store) and len(self.windows()) >= self.KEPT))
+        said = os.path.join(self.dir, "server")
+        watched = os.environ.get("SOAK_SERVER")  # perfcam, built to watch its threads
+        server = Server(self.store, env={"TSAN_OPTIONS": "exitcode=66 log_path=" + said}, program=watched)
+        threads = [self.until_the_end(churn, what) for what in (self.fold, self.look, *[lambda: self.ask(server)] * 4)]
+        for thread in threads:
+            thread.join()
+        told = churn.communicate(timeout=60)[0]
+        server.stop()
+        reports = [n for n in os.listdir(self.dir) if n.startswith("server")]
+        self.assertEqual((self.wrong, churn.returncode), ([], 0))
+        self.assertEqual([open(os.path.join(self.dir, n), encoding="utf-8").read() for n in reports], [])
+        support.note(f"{told.strip()}, {self.readings} readings beside them")
+        came, went = (int(words.split()[0]) for words in told.split(", "))
+        self.assertGreater(went, min(5, self.SECONDS // 2))
+        self.assertGreater(came, went // 2)
+        self.assertGreater(self.readings, 5)
 
 
 support.main()

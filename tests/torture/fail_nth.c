@@ -170,14 +170,23 @@ static void install_filter(void)
 		stop("seccomp");
 }
 
-/* Not a failure: the loader's calls, mappings of a thread's stack by the tracer's own signals, and fcntl() that makes no
- * descriptor. */
+/* Descriptors of signals, timers and wake-ups are no files: reading and writing them does not fail. */
+static int is_made_up(pid_t pid, int fd)
+{
+	char path[64], to[16] = "";
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	return readlink(path, to, sizeof to - 1) > 0 && !strncmp(to, "anon_inode:", 11);
+}
+
+/* Not tried: the loader's calls, and fcntl() that makes no descriptor. */
 static int is_tried(pid_t pid, const struct user_regs_struct *r)
 {
 	if (loading[pid])
 		return 0;
 	if (r->orig_rax == SYS_fcntl)
 		return r->rsi == F_DUPFD || r->rsi == F_DUPFD_CLOEXEC;
+	if (r->orig_rax == SYS_read || r->orig_rax == SYS_write)
+		return !is_made_up(pid, (int)r->rdi);
 	return 1;
 }
 

@@ -9,6 +9,7 @@ import gzip
 import http.client
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -108,21 +109,27 @@ class Scenario:
         return [support.BIN, *command]
 
 
+SERVED = ("/", "/api/store", "/api/windows", "/api/timeline?from=@0&to=now&bins=100", "/api/flame?from=@0", "/api/heatmap?from=@0&mode=cores",
+          "/api/events?from=@0", "/api/counters?from=@0&to=now&bins=50", "/api/export?from=@0&format=folded", "/metrics")
+
+
 def ask_server(tracer, out, place):
     """Some requests, whatever they are answered; then its end."""
-    url = out.readline().decode().strip()
+    url = out.readline().decode().strip() if select.select([out], [], [], 5)[0] else ""
     if url:
         at = urllib.parse.urlsplit(url)
         token = urllib.parse.parse_qs(at.query).get("token", [""])[0]
-        for path in ("/", "/api/v1/health", "/api/v1/windows", "/api/v1/timeline", "/api/v1/flame?last=20y", "/api/v1/heatmap?last=20y",
-                     "/api/v1/events?last=20y", "/api/v1/export?format=folded&last=20y"):
-            connection = http.client.HTTPConnection("127.0.0.1", at.port, timeout=10)
+        for path in SERVED:
+            connection = http.client.HTTPConnection("127.0.0.1", at.port, timeout=3)
             try:
                 connection.request("GET", path, headers={"Authorization": "Bearer " + token})
                 connection.getresponse().read()
+            except TimeoutError:
+                break
             except (OSError, http.client.HTTPException):
                 pass
-            connection.close()
+            finally:
+                connection.close()
     end(tracer)
 
 

@@ -55,6 +55,8 @@ struct cam_keeper {
 	struct cam_retention limits;
 
 	struct cam_helper sealer;
+	cam_finding_fn *tell; /* NULL: nobody wants to know */
+	void *tell_arg;
 	struct cam_seal_job job;
 	bool sealing, seal_tried;
 	uint64_t seal_started_ns;
@@ -287,8 +289,12 @@ static bool has_ended(struct cam_keeper *k, int *status)
 static void end_sealer(struct cam_keeper *k, int status)
 {
 	int result = WIFEXITED(status) ? -WEXITSTATUS(status) : -EFAULT;
+	struct cam_finding found[CAM_FINDINGS_MAX];
+	size_t n = result ? 0 : cam_findings_receive(k->sealer.socket, found);
 	cam_helper_stop(&k->sealer, NULL);
 	finish_job(k, result);
+	for (size_t i = 0; i < n && k->tell; i++)
+		k->tell(k->tell_arg, &found[i]);
 }
 
 static void poll_sealing(struct cam_keeper *k, uint64_t now)
@@ -427,6 +433,12 @@ struct cam_keeper_stats cam_keeper_stats(const struct cam_keeper *k)
 	return s;
 }
 
+void cam_keeper_tell(struct cam_keeper *k, cam_finding_fn *fn, void *arg)
+{
+	k->tell = fn;
+	k->tell_arg = arg;
+}
+
 static int receive_file(int socket, struct cam_file **out)
 {
 	char word[16];
@@ -447,5 +459,8 @@ int cam_sealer_run(int socket)
 		err = cam_confine(CAM_CONFINE_SEALER);
 	if (!err)
 		err = cam_seal_files(journal, window);
+	/* The window is whole, whatever comes of that. */
+	if (!err)
+		cam_findings_send(window, socket);
 	return err < 0 && err > -126 ? -err : err ? 125 : 0;
 }

@@ -7,6 +7,7 @@
  * ingest keeps what fits and counts the rest, and the keeper tries again.
  */
 #pragma once
+#include "daemon/findings.h"
 #include "daemon/settings.h"
 #include "model/journal.h"
 #include "store/store.h"
@@ -58,6 +59,9 @@ int cam_keeper_renew(struct cam_keeper *k);
 struct cam_store *cam_keeper_store(struct cam_keeper *k);
 struct cam_io *cam_keeper_io(struct cam_keeper *k);
 struct cam_keeper_stats cam_keeper_stats(const struct cam_keeper *k);
+
+/* What was found in each window that is sealed from now on, once it is. */
+void cam_keeper_tell(struct cam_keeper *k, cam_finding_fn *fn, void *arg);
 
 /* The child's side of sealing: `perfcam helper sealer`. Answers its exit status. */
 int cam_sealer_run(int socket);

@@ -101,6 +101,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 		return err;
 	cam_recorder_open_logs(r);
 	cam_recorder_open_journal(r);
+	cam_recorder_open_findings(r);
 	e->kmsg_source = cam_intake_source(e->intake, "kmsg");
 	err = cam_kmsg_open(NULL, r->request->one_off, &e->kmsg);
 	if (err)
@@ -120,6 +121,8 @@ int cam_recorder_open_events(struct cam_recorder *r)
 
 void cam_recorder_close_events(struct cam_recorder *r)
 {
+	if (r->keeper)
+		cam_keeper_tell(r->keeper, NULL, NULL);
 	free(r->events.watch);
 	cam_recorder_close_logs(r);
 	cam_recorder_close_journal(r);

@@ -39,6 +39,14 @@ struct cam_recorder_journal {
 /* How far lines from before the recorder's start go back. */
 #define CAM_EVENTS_BACK_NS (600 * UINT64_C(1000000000))
 
+/* What was found lately of one process: it is not told of again and again. */
+struct cam_recorder_found {
+	uint64_t who; /* a hash; 0: nobody */
+	uint64_t since_ns;
+	unsigned times;
+};
+#define CAM_RECORDER_FOUND 64u
+
 /* Where events come from; recorder_events.c. */
 struct cam_recorder_events {
 	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
@@ -53,6 +61,7 @@ struct cam_recorder_events {
 	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
 	uint64_t kmsg_second, kmsg_read, kmsg_missed;
 	uint64_t stored, refused;
+	struct cam_recorder_found found[CAM_RECORDER_FOUND];
 	struct cam_limiter told;	      /* marks and alerts */
 	uint64_t alerts[CAM_RECORDER_ALERTS]; /* hashes */
 	size_t n_alerts;
@@ -95,6 +104,9 @@ bool cam_recorder_may_tell(struct cam_recorder *r, struct cam_buf *reply);
 /* Its text has no secrets any more. -EEXIST: it was told before. */
 int cam_recorder_alert(struct cam_recorder *r, const struct cam_control_request *q,
 		       struct cam_text text, struct cam_buf *reply);
+
+/* recorder_findings.c: what was found in windows becomes events. */
+void cam_recorder_open_findings(struct cam_recorder *r);
 
 /* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
 int cam_recorder_load_rules(struct cam_recorder *r);

@@ -32,7 +32,9 @@
 #define SAY_NS	     (60 * CAM_NS_PER_SEC)
 #define RUN_NS	     (30 * CAM_NS_PER_SEC)
 #define RUN_OLD_NS   (60 * CAM_NS_PER_SEC)
-#define ENV_BYTES    2048u
+#define RUN_FOUND_NS \
+	(3700 * CAM_NS_PER_SEC) /* of a window that was sealed just now: an hour at most */
+#define ENV_BYTES 2048u
 
 struct cam_acting_rule {
 	struct cam_rule rule;
@@ -217,9 +219,10 @@ static void run(struct cam_recorder *r, struct cam_acting_rule *a, const struct 
 	char text[ENV_BYTES], source[ENV_BYTES], severity[64], when[64];
 	int64_t wall = 0;
 	uint64_t doubt;
+	bool found = cam_text_equal(h->source, CAM_TEXT("finding"));
 	/* What is long over is nobody's alarm. */
 	if ((a->run_ns && now_ns - a->run_ns < CAM_RULE_RUN_NS) || r->rules.child ||
-	    now_ns - h->time_ns > RUN_OLD_NS)
+	    now_ns - h->time_ns > (found ? RUN_FOUND_NS : RUN_OLD_NS))
 		return;
 	a->run_ns = now_ns;
 	if (!cam_anchor_wall_of(x->anchors, x->n, h->time_ns, &wall, &doubt))

@@ -56,8 +56,8 @@ static struct cam_text take_word(struct parse *p)
 
 static int take_source(struct parse *p, struct cam_rule *r)
 {
-	static const char *const sources[] = {"any",	 "kmsg",  "mark",    "log",
-					      "journal", "alert", "process", "perfcam"};
+	static const char *const sources[] = {"any",   "kmsg",	  "mark",    "log",    "journal",
+					      "alert", "finding", "process", "perfcam"};
 	struct cam_text w = take_word(p);
 	if (!w.n || w.p[0] == '/')
 		return wrong(p, "on what? A source comes first; %s", usage);
@@ -67,7 +67,7 @@ static int take_source(struct parse *p, struct cam_rule *r)
 	if (!known || w.n >= sizeof(r->source))
 		return wrong(
 			p,
-			"'%.*s' is no source; kmsg, mark, log (log:NAME), journal, alert, process, perfcam and any are",
+			"'%.*s' is no source; kmsg, mark, log (log:NAME), journal, alert, finding, process, perfcam and any are",
 			(int)(w.n < 32 ? w.n : 32), w.p);
 	if (!cam_text_equal(w, CAM_TEXT("any")))
 		memcpy(r->source, w.p, w.n);

@@ -6,7 +6,7 @@
  *	on any /deploy/ severity warning, pin 10m after
  *	on kmsg /Killed process/ pin 2m before, run /usr/local/bin/page-somebody oom
  *
- * `on`, a source (kmsg, mark, log or log:NAME, journal, alert, process, perfcam; any), an expression between slashes (POSIX extended; a slash in it
+ * `on`, a source (kmsg, mark, log or log:NAME, journal, alert, finding, process, perfcam; any), an expression between slashes (POSIX extended; a slash in it
  * is \/), then actions, with commas between them. `run` is the last one: the rest of the line are the
  * words of its command, which is not given to a shell.
  *

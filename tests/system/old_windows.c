@@ -3,10 +3,11 @@
  * Puts sealed windows of an earlier boot into a store, a minute each, one after the other, of which the
  * last ends now: what retention is about takes hours to record.
  *
- *	old_windows DIR COUNT [SECONDS]
+ *	old_windows DIR COUNT [SECONDS | unsealed]
  *
  * Each has 20480 samples at as many random addresses, about 150 KB. With SECONDS it goes on for so long: ten times a second
- * one more comes and those older than COUNT minutes go, as a recorder's retention has them go; says how many.
+ * one more comes and those older than COUNT minutes go, as a recorder's retention has them go; says how many. Unsealed ones are
+ * left to the next recorder.
  */
 #include "base/units.h"
 #include "model/journal.h"
@@ -59,6 +60,8 @@ static void fill(struct cam_tables *t, uint64_t start_ns, struct cam_sample *sam
 		check(cam_location_intern(t, &l, &loc), "location");
 		check(cam_place_intern(t, &loc, 1, &samples[i].place), "place");
 	}
+	/* There is another CPU, which is idle. */
+	samples[SAMPLES - 1].cpu = 1;
 }
 
 static void put_window(struct cam_store *store, uint64_t start_ns, int64_t realtime_ns)
@@ -115,6 +118,7 @@ int main(int argc, char **argv)
 	struct timespec now;
 	int holder;
 	unsigned sealed, n = argc == 3 || argc == 4 ? (unsigned)atoi(argv[2]) : 0;
+	bool unsealed = argc == 4 && !strcmp(argv[3], "unsealed");
 	if (!n)
 		return 2;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -124,8 +128,11 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n; i++)
 		put_window(store, 1000 * CAM_NS_PER_SEC + i * WINDOW_NS,
 			   end_ns - (int64_t)((n - i) * WINDOW_NS));
-	check(cam_store_seal_pending(store, &sealed), "sealing");
-	if (argc == 4)
+	if (unsealed)
+		sealed = n;
+	else
+		check(cam_store_seal_pending(store, &sealed), "sealing");
+	if (argc == 4 && !unsealed)
 		churn(store, n, (unsigned)atoi(argv[3]));
 	cam_store_close(store);
 	cam_io_posix_close(io);

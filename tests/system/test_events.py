@@ -291,6 +291,27 @@ class Events(support.Case):
         self.assertEqual(set(events), {f"{mark} new"}, "the other is of a time that nobody has recorded")
         self.assertLess(abs(events[f"{mark} new"]["time_ns"] - (now - 10**9)), 10**7)
 
+    def test_a_core_that_was_kept_is_found_when_it_is_sealed(self):
+        """Windows of a core that one process has to itself: found by the sealer, told a few times, stable."""
+        conf = os.path.join(self.dir, "conf")
+        with open(conf, "w") as f:
+            f.write("on finding /was kept by old/ severity alert\n")
+        subprocess.run([MAKER, self.store, "5", "unsealed"], check=True, timeout=60)
+        r = self.recorder("--config", conf).ready()
+
+        def found():
+            listed = perfcam("events", "--json", "--store", self.store, "--source", "finding", "--match", "by old", "--last", "1h")
+            return json.loads(listed.stdout)["events"]
+
+        self.assertTrue(wait_until(lambda: len(found()) == 3, 10), found())
+        self.assertEqual(r.stop(), 0)
+        events = found()
+        self.assertEqual(len(events), 3, "one process is told of three times in ten minutes")
+        self.assertRegex(events[0]["text"], r"^CPU 0 was kept by old \(pid 7\) for 41\.0 s while the machine was 50 % busy")
+        self.assertEqual({e["severity"] for e in events}, {1}, "by the rule")
+        at = perfcam("at", "--event", events[0]["id"], "--store", self.store)
+        self.assertIn("was kept by old", at.stdout)
+
     def test_processes_that_are_watched(self):
         """Who was there, who is started, who is forked, and when each ends."""
         program = os.path.join(self.dir, "watched-one")

@@ -181,7 +181,8 @@ static int run(struct build *b, struct cam_source *source, const struct cam_sele
 					       .baseline = o->baseline,
 					       .samples = o->samples ? o->samples : CAM_WHY_SAMPLES,
 					       .keep_near = true,
-					       .progress = o->progress};
+					       .progress = o->progress,
+					       .room = cam_why_room_of(o->max_bytes)};
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)
 		err = cam_why_scan_run(&b->h, o->progress, &b->scan);

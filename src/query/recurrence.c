@@ -275,8 +275,10 @@ static void finish(struct build *b)
 
 static int run(struct build *b, struct cam_source *source, const struct cam_selection *s)
 {
-	struct cam_why_history_options from = {
-		.asked = s, .keep_near = true, .progress = b->o->progress};
+	struct cam_why_history_options from = {.asked = s,
+					       .keep_near = true,
+					       .progress = b->o->progress,
+					       .room = cam_why_room_of(0)};
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)
 		err = place_events(b, source, s);

@@ -283,7 +283,8 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 					       .baseline = b->o->baseline,
 					       .samples = b->o->samples ? b->o->samples
 									: CAM_WHY_SAMPLES,
-					       .progress = b->o->progress};
+					       .progress = b->o->progress,
+					       .room = cam_why_room_of(b->o->max_bytes)};
 	/* Of a part of the samples nothing is known about the machine, and who else had a core. */
 	bool whole = cam_selection_is_plain(s) && !s->cpus;
 	int err = cam_why_history_build(source, &from, &b->h);

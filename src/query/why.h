@@ -10,7 +10,8 @@
 struct cam_why_options {
 	const struct cam_selection *baseline; /* settled; NULL: all that is kept */
 	size_t limit;			      /* findings, and as many that are not significant */
-	uint64_t samples; /* to read for the history of functions; 0: CAM_WHY_SAMPLES */
+	uint64_t samples;   /* to read for the history of functions; 0: CAM_WHY_SAMPLES */
+	uint64_t max_bytes; /* of memory, about; 0: what a command may take, 2 GB */
 	const struct cam_progress *progress;
 };
 #define CAM_WHY_SAMPLES 6000000u

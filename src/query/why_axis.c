@@ -62,7 +62,8 @@ int cam_why_axis_add(struct cam_why_axis *a, const struct cam_window_info *info)
 		last = last > b->last ? last : b->last;
 		longer = last - first - (b->last - b->first);
 	}
-	if (longer > CAM_WHY_MAX_SECONDS || all + longer > CAM_WHY_MAX_SECONDS)
+	uint64_t most = a->most ? a->most : CAM_WHY_MAX_SECONDS;
+	if (longer > most || all + longer > most)
 		return -E2BIG;
 	int err = cam_vec_reserve(&a->boots, &a->cap_boots, a->n_boots + 1, sizeof(*a->boots),
 				  MAX_BOOTS);

@@ -20,6 +20,7 @@ enum cam_why_second {
 	CAM_WHY_ASKED = 1 << 2,	    /* part of what is asked about */
 	CAM_WHY_NEAR = 1 << 3,	    /* next to that: part of no history either */
 	CAM_WHY_BASELINE = 1 << 4,  /* may be part of a history */
+	CAM_WHY_GONE = 1 << 5,	    /* its cells are being given up */
 };
 
 /* Imported windows have a boot id each: those whose clocks agree are one boot. */
@@ -40,6 +41,7 @@ struct cam_why_axis {
 	} * ids;
 	size_t n_ids, cap_ids;
 	uint32_t n;	/* seconds */
+	uint32_t most;	/* that it may have; 0: CAM_WHY_MAX_SECONDS */
 	size_t last_id; /* that was asked for */
 	uint8_t *flags;
 	int64_t *wall_ns;     /* of its begin; INT64_MIN: not known */

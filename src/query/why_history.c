@@ -5,8 +5,9 @@
  * those nearest to the question the samples themselves, second by second: they come in that order, so one
  * second's stacks are summed, walked once each, and forgotten.
  *
- * Bounds: 2^21 seconds, 2^25 cells of processes and of functions each: what is farther away is left out and
- * counted.
+ * Bounds: 2^21 seconds, 2^25 cells of processes and of functions each, less where the caller says so. Windows come in order of
+ * time; where the cells of one more may not fit, those of the farthest windows are given up, until it is the farthest itself.
+ * What is left out is counted.
  */
 #include "query/why_history.h"
 
@@ -17,12 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CELLS      (1u << 25)
-#define MAX_NAME_BYTES (256u << 20)
-#define NEAR_SECONDS   6u
-#define MAX_TASKS      1000000u /* to look at, in all windows */
-#define NEAREST	       5u	/* windows on each side */
-#define SMALL	       10u	/* samples of a process in a window */
+#define NEAR_SECONDS 6u
+#define MAX_TASKS    1000000u /* to look at, in all windows */
+#define NEAREST	     5u	      /* windows on each side */
+#define SMALL	     10u      /* samples of a process in a window */
 
 struct build {
 	struct cam_why_history *h;
@@ -35,6 +34,9 @@ struct build {
 	size_t near;	   /* the window that is asked about */
 	uint64_t near_ns;  /* its period; 0: it does not say */
 	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
+	size_t kept;	   /* windows before it are not taken, or were given up */
+	/* Cells before the window that is read; and the most that one had. */
+	size_t had_processes, had_functions, most_processes, most_functions;
 	/* Of the window that is read. */
 	const struct cam_tables *tables;
 	uint32_t *process_of, *function_of; /* by task, function: + 1 */
@@ -170,9 +172,58 @@ static int plan_windows(struct build *b, struct cam_source *source)
 	return cam_why_axis_make(&b->h->axis);
 }
 
-static int add_cell(struct cam_why_cells *c, uint32_t of, uint32_t at, uint64_t n)
+static size_t distance_of(const struct build *b, size_t window)
 {
-	int err = cam_vec_reserve(&c->v, &c->cap, c->n + 1, sizeof(*c->v), MAX_CELLS);
+	return window < b->near ? b->near - window : window - b->near;
+}
+
+/* Nobody looks at a window's seconds any more. */
+static void give_up(struct build *b, size_t window)
+{
+	struct cam_why_axis *a = &b->h->axis;
+	const struct cam_window_info *info;
+	b->plan[window] = 0;
+	b->h->left_out++;
+	if (b->source->ops->info(b->source, window, &info))
+		return;
+	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
+		uint32_t at = cam_why_axis_find(a, &info->boot_id, s);
+		if (at != CAM_WHY_NOWHERE)
+			a->flags[at] |= CAM_WHY_GONE;
+	}
+	b->h->left_out_s += (info->end_ns - info->start_ns) / CAM_NS_PER_SEC;
+}
+
+static bool cells_fit(const struct build *b)
+{
+	return b->h->by_process.n + b->most_processes <= b->o->room.cells &&
+	       b->h->by_function.n + b->most_functions <= b->o->room.cells;
+}
+
+/* Room for the cells of one more window: a part of those that are farther from the question goes. */
+static bool make_way(struct build *b, size_t index)
+{
+	while (!cells_fit(b)) {
+		size_t most = (index - b->kept) / 8 + 1, gone = 0;
+		for (; b->kept < index && gone < most; b->kept++) {
+			if (!(b->plan[b->kept] & PLAN_TAKE))
+				continue;
+			if (distance_of(b, b->kept) <= distance_of(b, index))
+				break;
+			give_up(b, b->kept);
+			gone++;
+		}
+		if (!gone)
+			return false;
+		cam_why_forget(b->h);
+	}
+	return true;
+}
+
+static int add_cell(const struct build *b, struct cam_why_cells *c, uint32_t of, uint32_t at,
+		    uint64_t n)
+{
+	int err = cam_vec_reserve(&c->v, &c->cap, c->n + 1, sizeof(*c->v), b->o->room.cells);
 	if (!err)
 		c->v[c->n++] =
 			(struct cam_why_cell){of, at, n > UINT32_MAX ? UINT32_MAX : (uint32_t)n};
@@ -194,7 +245,7 @@ static int add_process(struct build *b, uint32_t process, uint64_t n)
 	if (b->at > p->last)
 		p->last = b->at;
 	p->newest = (uint32_t)c->n + 1;
-	return add_cell(c, process, b->at, n);
+	return add_cell(b, c, process, b->at, n);
 }
 
 /* From the footer: who leads each pid, and what it had. */
@@ -257,7 +308,7 @@ static int on_process_cell(void *arg, const struct cam_process_cell *c)
 	if (at == CAM_INDEX_NONE)
 		return 0;
 	int err = cam_vec_reserve(&f->cells, &f->cap_cells, f->n_cells + 1, sizeof(*f->cells),
-				  MAX_CELLS);
+				  f->b->o->room.cells);
 	if (err)
 		return err;
 	f->v[at].samples += c->samples;
@@ -367,13 +418,16 @@ static int open_window(void *self, struct cam_walk_window *x)
 	b->tables = NULL;
 	if (!(plan & PLAN_TAKE))
 		return 0;
-	if (is_other_rate(b, t)) {
+	if (is_other_rate(b, t) || !make_way(b, x->index)) {
 		const struct cam_window_info *info = &x->w->info;
+		b->plan[x->index] = 0;
 		b->h->left_out++;
 		b->h->left_out_s += info->end_ns / CAM_NS_PER_SEC - info->start_ns / CAM_NS_PER_SEC;
 		return 0;
 	}
 	bool plain = cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus && t->n_etypes == 1;
+	b->had_processes = b->h->by_process.n;
+	b->had_functions = b->h->by_function.n;
 	b->want_functions = plan & PLAN_FUNCTIONS;
 	b->want_processes = !plain;
 	b->tables = t;
@@ -453,7 +507,7 @@ static int end_stacks(struct build *b)
 	for (size_t i = 0; i < b->n_functions_met; i++) {
 		uint32_t f = b->functions[i];
 		if (!err && b->at != CAM_WHY_NOWHERE)
-			err = add_cell(&b->h->by_function, f, b->at, b->function_n[f]);
+			err = add_cell(b, &b->h->by_function, f, b->at, b->function_n[f]);
 		b->function_n[f] = 0;
 	}
 	b->n_functions_met = 0;
@@ -559,6 +613,12 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	/* What cannot be read was not observed. */
 	if (!err && b->tables == x->tables)
 		cam_why_axis_cover(&b->h->axis, &x->w->info);
+	if (b->tables == x->tables) {
+		size_t processes = b->h->by_process.n - b->had_processes,
+		       functions = b->h->by_function.n - b->had_functions;
+		b->most_processes = processes > b->most_processes ? processes : b->most_processes;
+		b->most_functions = functions > b->most_functions ? functions : b->most_functions;
+	}
 	if (x->w->damage.samples)
 		forget_functions(b, &x->w->info);
 	/* Full: what there is is enough; farther windows are missed. */
@@ -643,8 +703,10 @@ int cam_why_history_build(struct cam_source *source, const struct cam_why_histor
 			  struct cam_why_history *h)
 {
 	struct build b = {.h = h, .o = o, .source = source};
-	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names))};
-	int err = h->names ? cam_tables_init(h->names, MAX_NAME_BYTES) : -ENOMEM;
+	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names)),
+				      .axis = {.most = (uint32_t)o->room.seconds},
+				      .room = o->room};
+	int err = h->names ? cam_tables_init(h->names, o->room.name_bytes) : -ENOMEM;
 	if (!err)
 		err = run(&b, source);
 	free(b.plan);

@@ -42,6 +42,17 @@ struct cam_why_cells {
 	size_t n, cap;
 };
 
+/* How much may be kept at once. What is farther from the question gives way, and is counted. */
+struct cam_why_room {
+	uint64_t cells;	 /* of processes, and as many of functions */
+	uint64_t things; /* processes, and as many functions */
+	uint64_t rows;	 /* samples of the time asked about */
+	uint64_t seconds;
+	uint64_t name_bytes;
+};
+/* Of about so many bytes in all; 0: as much as a command may take. */
+struct cam_why_room cam_why_room_of(uint64_t max_bytes);
+
 struct cam_why_history {
 	struct cam_why_axis axis;
 	struct cam_tables *names;
@@ -53,7 +64,8 @@ struct cam_why_history {
 	struct cam_index function_index;
 	struct cam_why_cells by_process, by_function;
 	uint32_t cpus;
-	uint64_t period_ns;  /* of samples; 0: not known */
+	uint64_t period_ns; /* of samples; 0: not known */
+	struct cam_why_room room;
 	uint64_t left_out;   /* windows: too far away, too much, or of another rate */
 	uint64_t left_out_s; /* their seconds */
 	struct cam_seen seen;
@@ -65,6 +77,7 @@ struct cam_why_history_options {
 	const struct cam_selection *baseline; /* settled; NULL: everything */
 	uint64_t samples;		      /* to read for functions, at most */
 	bool keep_near;			      /* what is asked about is history as well */
+	struct cam_why_room room;
 	const struct cam_progress *progress;
 };
 
@@ -75,6 +88,9 @@ int cam_why_go_on(const struct cam_progress *progress, const struct cam_why_hist
 int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
 			  struct cam_why_history *h);
 void cam_why_history_free(struct cam_why_history *h);
+
+/* Gives up the cells of seconds that are CAM_WHY_GONE; these were then not observed. */
+void cam_why_forget(struct cam_why_history *h);
 
 /* The process of a task of a window's tables, by content. -ENOMEM, -E2BIG. */
 int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,

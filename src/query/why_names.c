@@ -3,8 +3,6 @@
 #include "base/vec.h"
 #include "query/why_history.h"
 
-#define MAX_THINGS (1u << 22)
-
 struct cam_text cam_why_name(struct cam_text comm)
 {
 	static const char *const numbered[] = {"kworker/", "ksoftirqd/",   "migration/",
@@ -52,7 +50,7 @@ static int find_process(struct cam_why_history *h, const struct cam_why_process 
 	if (*out != CAM_INDEX_NONE)
 		return 0;
 	int err = cam_vec_reserve(&h->processes, &h->cap_processes, h->n_processes + 1,
-				  sizeof(*h->processes), MAX_THINGS);
+				  sizeof(*h->processes), h->room.things);
 	if (!err)
 		err = cam_index_reserve(&h->process_index);
 	if (err)
@@ -123,7 +121,7 @@ int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, u
 		    : cam_index_find(&h->function_index, hash, same_function, h->functions, &key);
 	if (!err && at == CAM_INDEX_NONE) {
 		err = cam_vec_reserve(&h->functions, &h->cap_functions, h->n_functions + 1,
-				      sizeof(*h->functions), MAX_THINGS);
+				      sizeof(*h->functions), h->room.things);
 		if (!err)
 			err = cam_index_reserve(&h->function_index);
 		if (err)

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS   (1u << 23)
-#define MAX_FRAMES (1u << 27)
-#define MAX_DELAYS (1u << 20)
+#define FRAMES_OF_ROW 16u /* at most, of all rows together */
+#define MAX_DELAYS    (1u << 20)
 
 struct reading {
 	struct cam_why_rows *r;
@@ -106,7 +105,7 @@ static int make_stack(struct reading *g, uint32_t stack, uint32_t *out)
 	const struct cam_tables *t = g->x->tables;
 	const struct cam_tree *tree = &t->stacks;
 	int err = cam_vec_reserve(&r->stacks, &r->cap_stacks, r->n_stacks + 1, sizeof(*r->stacks),
-				  MAX_ROWS);
+				  g->h->room.rows);
 	if (err)
 		return err;
 	struct cam_why_stack made = {.from = (uint32_t)r->n_frames};
@@ -119,7 +118,7 @@ static int make_stack(struct reading *g, uint32_t stack, uint32_t *out)
 		}
 		if (!err)
 			err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + 1,
-					      sizeof(*r->frames), MAX_FRAMES);
+					      sizeof(*r->frames), g->h->room.rows * FRAMES_OF_ROW);
 		if (!err)
 			r->frames[r->n_frames++] = g->function_of[f] - 1;
 	}
@@ -185,7 +184,7 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 	const struct cam_batch *b = rows->batch;
 	if (!r->period_ns)
 		note_period(g, b);
-	int err = cam_vec_reserve(&r->v, &r->cap, r->n + rows->n, sizeof(*r->v), MAX_ROWS);
+	int err = cam_vec_reserve(&r->v, &r->cap, r->n + rows->n, sizeof(*r->v), g->h->room.rows);
 	for (size_t i = 0; i < rows->n && !err; i++) {
 		size_t k = rows->index[i];
 		struct cam_why_row *row = &r->v[r->n++];

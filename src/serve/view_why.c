@@ -12,6 +12,8 @@
 #define MOST_MOMENTS   100u
 /* Fewer than the command line reads: a page waits. */
 #define SAMPLES 3000000u
+/* Of memory, for one answer: several may be asked for at once. */
+#define MAX_BYTES (256u << 20)
 
 typedef int build_fn(struct cam_source *source, const struct cam_selection *s,
 		     const struct cam_why_options *o, struct cam_why *out);
@@ -55,15 +57,19 @@ static void answer(const struct cam_server_doors *doors, const struct cam_reques
 		return;
 	}
 	cam_asked_deadline_begin(&deadline);
-	struct cam_why_options o = {
-		.limit = limit, .samples = SAMPLES, .progress = &deadline.progress};
+	struct cam_why_options o = {.limit = limit,
+				    .samples = SAMPLES,
+				    .max_bytes = MAX_BYTES,
+				    .progress = &deadline.progress};
 	int err = build(source, &s, &o, &w);
 	if (err == -ENODATA)
 		cam_answer_error(a, 404, "nothing was recorded then");
 	else if (err == -EDOM)
 		cam_answer_error(a, 404, "its samples have no times");
 	else if (err == -E2BIG)
-		cam_answer_error(a, 413, "too long to explain: at most 10 minutes");
+		cam_answer_error(
+			a, 413,
+			"too much to explain at once: at most 10 minutes, and less of a large host");
 	else if (err)
 		cam_asked_failed(a, err);
 	if (!err) {

@@ -2,6 +2,7 @@
 /* `why` ends when it is told to, after all samples are read as well; and what is not one's is not told as that one's. */
 #include "base/units.h"
 #include "query/why_explain.h"
+#include "support_window.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -255,6 +256,90 @@ static void every_second_is_scored(void **state)
 	free(functions);
 }
 
+#define WINDOWS 12u
+#define EACH	20u /* seconds of a window, and cells of each second */
+
+/* A window in which 20 processes of its own run, in every second. */
+static struct fake_window *busy_window(unsigned number)
+{
+	struct fake_window *f = fake_window_new();
+	uint64_t start = (1000 + number * EACH) * CAM_NS_PER_SEC;
+	for (unsigned i = 0; i < EACH * EACH; i++) {
+		int32_t pid = (int32_t)(100 * number + 100 + i % EACH);
+		fake_sample(f, start + i / EACH * CAM_NS_PER_SEC + i % EACH * CAM_NS_PER_MS, 0,
+			    fake_task(f, pid, pid, "worker"), fake_place(f, "main"));
+	}
+	f->w.info.start_ns = start;
+	f->w.info.end_ns = start + EACH * CAM_NS_PER_SEC;
+	return f;
+}
+
+static unsigned seen_of(const struct cam_why_history *h, unsigned window)
+{
+	unsigned n = 0;
+	for (uint32_t t = 0; t < h->axis.n; t++) {
+		uint64_t second;
+		cam_why_axis_boot(&h->axis, t, &second);
+		n += h->axis.flags[t] & CAM_WHY_SEEN && (second - 1000) / EACH == window;
+	}
+	return n;
+}
+
+/* Five windows fit: those next to the question stay, whether they are older or newer. */
+static void what_is_near_is_kept(void **state)
+{
+	struct fake_window *windows[WINDOWS];
+	(void)state;
+	for (unsigned asked = 0; asked < WINDOWS; asked++) {
+		struct cam_selection s;
+		struct cam_why_history h;
+		struct cam_why_history_options o = {.asked = &s, .room = cam_why_room_of(0)};
+		unsigned kept = 0, farthest = 0, nearest_out = WINDOWS;
+		o.room.cells = 5 * EACH * EACH;
+		for (unsigned i = 0; i < WINDOWS; i++)
+			windows[i] = busy_window(i);
+		struct cam_source *source = fake_source_new(windows, WINDOWS);
+		cam_selection_init(&s);
+		s.clock = CAM_SELECT_CLOCK;
+		s.from_ns = (int64_t)((1005 + asked * EACH) * CAM_NS_PER_SEC);
+		s.to_ns = s.from_ns + 5 * (int64_t)CAM_NS_PER_SEC;
+		assert_int_equal(cam_why_history_build(source, &o, &h), 0);
+		assert_true(h.by_process.n <= o.room.cells);
+		for (unsigned i = 0; i < WINDOWS; i++) {
+			unsigned apart = i < asked ? asked - i : i - asked, seen = seen_of(&h, i);
+			assert_true(seen == 0 || seen == EACH);
+			kept += seen == EACH;
+			farthest = seen && apart > farthest ? apart : farthest;
+			nearest_out = !seen && apart < nearest_out ? apart : nearest_out;
+		}
+		assert_true(kept >= 4 && kept <= 5);
+		assert_true(farthest <= nearest_out);
+		assert_int_equal(h.left_out, WINDOWS - kept);
+		assert_int_equal(h.left_out_s, (WINDOWS - kept) * EACH);
+		for (size_t i = 0; i < h.by_process.n; i++) {
+			const struct cam_why_cell *c = &h.by_process.v[i];
+			assert_true(c->at >= h.processes[c->of].first);
+			assert_true(c->at <= h.processes[c->of].last);
+			assert_true(h.axis.flags[c->at] & CAM_WHY_SEEN);
+		}
+		cam_why_history_free(&h);
+		cam_selection_free(&s);
+		source->ops->close(source);
+	}
+}
+
+static void room_is_what_was_given(void **state)
+{
+	(void)state;
+	struct cam_why_room all = cam_why_room_of(0), part = cam_why_room_of(256u << 20);
+	assert_int_equal(all.cells, 1u << 25);
+	uint64_t bytes = 3 * part.cells * sizeof(struct cam_why_cell) +
+			 part.rows * sizeof(struct cam_why_row) + part.name_bytes;
+	assert_in_range(bytes, 128u << 20, 256u << 20);
+	assert_true(part.seconds > 2 * 86400);
+	assert_true(part.rows > 100 * 96 * 97);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +347,8 @@ int main(void)
 		cmocka_unit_test(cores_are_not_looked_for_for_ever),
 		cmocka_unit_test(a_surplus_is_not_all),
 		cmocka_unit_test(every_second_is_scored),
+		cmocka_unit_test(what_is_near_is_kept),
+		cmocka_unit_test(room_is_what_was_given),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

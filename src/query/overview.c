@@ -86,7 +86,7 @@ static int take_cell(void *arg, const struct cam_cell *c)
 static int nominal_rate(struct cam_window *w, uint64_t *rate)
 {
 	const struct cam_tables *t;
-	int err = w->ops->tables(w, &t);
+	int err = cam_window_names(w, &t);
 	*rate = 0;
 	if (err)
 		return err;

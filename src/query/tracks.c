@@ -18,6 +18,7 @@
 #include "query/tracks.h"
 
 #include "base/units.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -58,6 +59,7 @@ struct candidate {
 	uint64_t waited_ns;
 	char comm[NAME_BYTES];
 	size_t comm_n;
+	bool named;
 };
 
 struct work {
@@ -71,7 +73,8 @@ struct work {
 	bool has_first_cpu;
 	struct candidate candidates[CANDIDATES];
 	size_t n_candidates;
-	struct candidate waiter; /* the thread at hand; waited_ns is 0: none */
+	struct candidate *waits; /* of the window: without names until its end */
+	size_t n_waits, cap_waits;
 };
 
 enum cam_track_unit cam_track_unit(enum cam_counter_kind kind)
@@ -102,6 +105,7 @@ static void free_work(struct work *k)
 		free(k->time[i]);
 	}
 	free(k->clock);
+	free(k->waits);
 }
 
 static int make_track(struct work *k, enum cam_counter_kind kind)
@@ -132,11 +136,9 @@ static double rate_of(const struct cam_counter *c, uint64_t span_ns)
 }
 
 /* The longest waiters of all windows stay: where there is no room, in place of the shortest. */
-static void keep_waiter(struct work *k)
+static void keep_waiter(struct work *k, const struct candidate *w)
 {
-	struct candidate *w = &k->waiter, *to = NULL;
-	if (!w->waited_ns)
-		return;
+	struct candidate *to = NULL;
 	for (size_t i = 0; i < k->n_candidates && !to; i++) {
 		struct candidate *c = &k->candidates[i];
 		if (c->tid == w->tid && c->comm_n == w->comm_n &&
@@ -155,33 +157,80 @@ static void keep_waiter(struct work *k)
 		if (to->waited_ns < w->waited_ns)
 			*to = *w;
 	}
-	w->waited_ns = 0;
 }
 
-static void name_waiter(struct work *k, uint32_t tid)
+static int longest_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return (x->waited_ns < y->waited_ns) - (x->waited_ns > y->waited_ns);
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static bool waited_before(const struct work *k, int32_t tid)
+{
+	for (size_t i = 0; i < k->n_candidates; i++)
+		if (k->candidates[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* As the last of its tasks is called: those at hand in one go over all tasks, of which there may be very many. */
+static void name_waiters(struct cam_window *w, struct candidate *waits, size_t n)
 {
 	const struct cam_tables *t;
-	k->waiter = (struct candidate){.tid = (int32_t)tid};
-	if (k->w->ops->tables(k->w, &t))
+	size_t left = n;
+	qsort(waits, n, sizeof(*waits), by_tid);
+	if (w->ops->tables(w, &t))
 		return;
-	for (size_t i = t->n_tasks; i-- > 0;) {
-		if (t->tasks[i].tid != (int32_t)tid)
+	for (size_t i = t->n_tasks; i-- > 0 && left;) {
+		const struct candidate key = {.tid = t->tasks[i].tid};
+		struct candidate *c = bsearch(&key, waits, n, sizeof(*waits), by_tid);
+		if (!c || c->named)
 			continue;
 		struct cam_text comm = cam_string(t, t->tasks[i].comm);
-		k->waiter.comm_n = comm.n < NAME_BYTES ? comm.n : NAME_BYTES;
-		memcpy(k->waiter.comm, comm.p, k->waiter.comm_n);
-		return;
+		c->comm_n = comm.n < NAME_BYTES ? comm.n : NAME_BYTES;
+		memcpy(c->comm, comm.p, c->comm_n);
+		c->named = true;
+		left--;
 	}
 }
 
-static void add_waiting(struct work *k, const struct cam_counter *c, uint64_t inside_ns,
-			uint64_t span_ns)
+/* The window's longest waiters, and those that waited in others: the rest cannot matter. */
+static void end_waiting(struct work *k)
 {
-	if (!k->waiter.waited_ns || k->waiter.tid != (int32_t)c->subject) {
-		keep_waiter(k);
-		name_waiter(k, c->subject);
+	size_t n = 0;
+	if (!k->n_waits)
+		return;
+	qsort(k->waits, k->n_waits, sizeof(*k->waits), longest_first);
+	for (size_t i = 0; i < k->n_waits; i++)
+		if (k->waits[i].waited_ns && (i < CANDIDATES || waited_before(k, k->waits[i].tid)))
+			k->waits[n++] = k->waits[i];
+	if (n)
+		name_waiters(k->w, k->waits, n);
+	for (size_t i = 0; i < n; i++)
+		keep_waiter(k, &k->waits[i]);
+	k->n_waits = 0;
+}
+
+/* Readings of one thread come one after the other. */
+static int add_waiting(struct work *k, const struct cam_counter *c, uint64_t inside_ns,
+		       uint64_t span_ns)
+{
+	if (!k->n_waits || k->waits[k->n_waits - 1].tid != (int32_t)c->subject) {
+		int err = cam_vec_reserve(&k->waits, &k->cap_waits, k->n_waits + 1,
+					  sizeof(*k->waits), CAM_MAX_ROWS);
+		if (err)
+			return err;
+		k->waits[k->n_waits++] = (struct candidate){.tid = (int32_t)c->subject};
 	}
-	k->waiter.waited_ns += (uint64_t)((double)c->value * (double)inside_ns / (double)span_ns);
+	k->waits[k->n_waits - 1].waited_ns +=
+		(uint64_t)((double)c->value * (double)inside_ns / (double)span_ns);
+	return 0;
 }
 
 /* So many nanoseconds of the reading lie in this bin. */
@@ -222,7 +271,7 @@ static int take_counter(void *arg, const struct cam_counter *c)
 	from = from > 0 ? from : 0;
 	to = to < whole ? to : whole;
 	if (c->kind == CAM_COUNTER_RUN_DELAY)
-		add_waiting(k, c, (uint64_t)(to - from), span);
+		err = add_waiting(k, c, (uint64_t)(to - from), span);
 	double rate = rate_of(c, span);
 	for (int64_t at = from; at < to;) {
 		size_t bin = (size_t)at / o->step_ns;
@@ -231,7 +280,7 @@ static int take_counter(void *arg, const struct cam_counter *c)
 		add_to_bin(k, c, bin, (double)(end - at), rate);
 		at = end;
 	}
-	return 0;
+	return err;
 }
 
 static int take_window(struct work *k, struct cam_source *source, size_t i)
@@ -256,7 +305,7 @@ static int take_window(struct work *k, struct cam_source *source, size_t i)
 		k->has_first_cpu = false;
 		if (k->w->ops->counters)
 			err = k->w->ops->counters(k->w, take_counter, k);
-		keep_waiter(k);
+		end_waiting(k);
 		k->w->ops->close(k->w);
 	}
 	if (err && err != -ENOMEM)
@@ -282,12 +331,6 @@ static void finish_tracks(struct work *k)
 				t->peak[i] = NAN;
 		}
 	}
-}
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	return (x->waited_ns < y->waited_ns) - (x->waited_ns > y->waited_ns);
 }
 
 static int finish_waiters(struct work *k)

@@ -16,7 +16,7 @@ static uint64_t sample_period(struct cam_source *source, const struct cam_facts 
 	uint64_t period = 0;
 	if (f->newest == SIZE_MAX || source->ops->open(source, f->newest, &w))
 		return 0;
-	if (!w->ops->tables(w, &t))
+	if (!cam_window_names(w, &t))
 		for (size_t i = 0; i < t->n_etypes && !period; i++)
 			period = t->etypes[i].period_ns;
 	w->ops->close(w);

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -141,6 +142,42 @@ static void test_who_waited(void **state)
 	s->ops->close(s);
 }
 
+/* Thousands of threads wait: the longest of all are told, with what they waited where others waited longer. */
+static void test_many_waited(void **state)
+{
+	(void)state;
+	struct fake_window *v[] = {window(100, 2), window(102, 2)};
+	struct cam_tracks t;
+	for (unsigned i = 0; i < 2; i++)
+		add(v[i], CAM_COUNTER_IDLE, 3, (101 + 2 * i) * NS, NS, 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "t%u", i);
+		fake_task(v[0], 1000, 1000 + (int32_t)i, name);
+		fake_task(v[1], 1000, 1000 + (int32_t)i, name);
+		/* In the second window in the other order: 7 is the longest, then one of the shortest. */
+		add(v[0], CAM_COUNTER_RUN_DELAY, 1000 + i, 101 * NS, NS,
+		    i == 7 ? 900 * MS : 1000 + i);
+		add(v[1], CAM_COUNTER_RUN_DELAY, 1000 + i, 103 * NS, NS,
+		    i == 7 ? 10 : (4000 - i) * 10000ull);
+	}
+	struct cam_source *s = source(v, 2);
+	assert_int_equal(cam_tracks_build(s, WALL + 100ll * (int64_t)NS, WALL + 104ll * (int64_t)NS,
+					  1, NULL, &t),
+			 0);
+	assert_int_equal(t.n_waiters, CAM_TRACK_WAITERS);
+	assert_true(cam_text_equal(t.waiters[0].comm, CAM_TEXT("t7")));
+	assert_int_equal(t.waiters[0].waited_ns, 900 * MS + 10);
+	for (unsigned i = 1; i < CAM_TRACK_WAITERS; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "t%u", i - 1 + (i > 7));
+		assert_true(cam_text_equal(t.waiters[i].comm, cam_text_of(name)));
+		assert_int_equal(t.waiters[i].tid, 1000 + i - 1 + (i > 7));
+	}
+	cam_tracks_free(&t);
+	s->ops->close(s);
+}
+
 /* A window that is not touched is not read; one without a wall clock is counted. */
 static void test_elsewhere(void **state)
 {
@@ -194,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_shares_of_the_machine),
 		cmocka_unit_test(test_bins_of_any_length),
 		cmocka_unit_test(test_who_waited),
+		cmocka_unit_test(test_many_waited),
 		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_refusals),
 	};

@@ -12,13 +12,17 @@
 #include "interop/speedscope_out.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 
 #define FORMATS "folded, perf-script, pprof, speedscope, firefox, perf-data, csv, json"
 
 struct export_arguments {
 	struct cam_exporting_options what;
-	const char *annotate, *weight;
+	const char *annotate, *weight, *symbols;
 	bool with_pid, with_tid, addrs;
 };
 
@@ -163,8 +167,49 @@ static const struct format {
 	{"json", cam_json_out_new, NULL, false},
 };
 
+/* One file of the names, below the directory that was given. */
+static int write_names(void *arg, const char *path, const void *bytes, size_t n)
+{
+	char whole[PATH_MAX];
+	int length = snprintf(whole, sizeof(whole), "%s/%s", (const char *)arg, path);
+	if (length < 0 || (size_t)length >= sizeof(whole))
+		return -ENAMETOOLONG;
+	for (char *slash = strchr(whole + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		int err = mkdir(whole, 0777) && errno != EEXIST ? -errno : 0;
+		*slash = '/';
+		if (err)
+			return err;
+	}
+	struct cam_output *output = cam_output_open(whole);
+	if (!output)
+		return CAM_EXIT_FAILED;
+	cam_out_bytes(cam_output_stream(output), bytes, n);
+	return cam_output_commit(output);
+}
+
+/* perf.data has no names in it; beside it there may be some. */
+static int finish_perf_data(const struct export_arguments *a, struct cam_exporter *to)
+{
+	if (cam_perf_data_out_lacks_names(to))
+		cam_note("perf will show no names of functions whose addresses the window did not "
+			 "keep: --symbols DIR writes them for it");
+	if (!a->symbols)
+		return CAM_EXIT_OK;
+	int err = cam_perf_data_out_names(to, write_names, (void *)a->symbols);
+	if (err < 0)
+		return cam_failed("%s: %s", a->symbols, cam_errno_words(err));
+	if (!err)
+		cam_note("with the names: perf --buildid-dir %s report -i %s", a->symbols,
+			 a->what.out ? a->what.out : "-");
+	return err;
+}
+
 static int export_format(const struct export_arguments *a, const struct format *f)
 {
+	bool perf_data = f->make == cam_perf_data_out_new;
+	if (a->symbols && !perf_data)
+		return cam_usage("--symbols is for export perf-data");
 	if (a->annotate || a->weight || a->with_pid || a->with_tid || a->addrs)
 		return cam_usage("--annotate, --with-pid, --with-tid, --addrs and --weight are for "
 				 "export folded");
@@ -178,8 +223,17 @@ static int export_format(const struct export_arguments *a, const struct format *
 	if (status)
 		return status;
 	int err = f->make(cam_output_stream(x.output), &to);
+	uint64_t salt = 0;
+	if (!err && a->symbols && getrandom(&salt, sizeof(salt), 0) != (ssize_t)sizeof(salt))
+		err = -EIO;
+	if (!err && a->symbols)
+		cam_perf_data_out_named(to, salt);
 	status = err ? cam_failed("%s", cam_errno_words(err))
 		     : cam_exporting_write(&x, to, f->needs, NULL);
+	if (perf_data && (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)) {
+		int named = finish_perf_data(a, to);
+		status = named ? named : status;
+	}
 	cam_exporter_free(to);
 	return cam_exporting_close(&x, status);
 }
@@ -203,6 +257,8 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 		 "folded: addresses of frames without a name"},
 		{"weight", 0, CAM_OPTION_TEXT, &a.weight, "samples|period",
 		 "folded: what is counted (default: period in other tools' files, else samples)"},
+		{"symbols", 0, CAM_OPTION_TEXT, &a.symbols, "DIR",
+		 "perf-data: names for perf, too: perf --buildid-dir DIR report -i OUT"},
 		{0},
 	};
 	int n_rest;
@@ -219,6 +275,8 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 	status = cam_picking_argument(n_rest > 1 ? argv[1] : NULL, &a.what.range, &a.what.filters);
 	if (status)
 		return status;
+	if (!strcmp(argv[0], "folded") && a.symbols)
+		return cam_usage("--symbols is for export perf-data");
 	if (!strcmp(argv[0], "folded"))
 		return export_folded(&a);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {

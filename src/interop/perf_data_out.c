@@ -7,7 +7,8 @@
  *
  *	BASE + m * SLOT              its offsets, 4 GiB of them: mapped from offset 0
  *	BASE + m * SLOT + SLOT / 2   functions without an address: mapped from offset FAR, where no file
- *	                             has code; function f of the gathered tables is at f * 4096
+ *	                             has code; function f of the gathered tables is at f * 4096, what has
+ *	                             neither address nor name at 0
  *
  * Larger addresses are absolute and stay what they are; where the window names a module for one (code made
  * at run time), its page is mapped from an offset equal to its address, so that perf prints it unchanged.
@@ -19,6 +20,7 @@
 #include "base/vec.h"
 #include "interop/gather.h"
 #include "interop/perf_data_write.h"
+#include "interop/perf_names_out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +48,7 @@ struct frame {
 	uint64_t start, bytes, offset; /* its mapping; bytes 0: none */
 	uint32_t module;	       /* of the gathered tables */
 	enum frame_kind kind;
+	bool inlined;
 	bool stray; /* of the kernel by its address alone: below user code it is user data */
 };
 
@@ -68,6 +71,9 @@ struct data {
 	size_t n_comms, cap_comms;
 	struct cam_index comm_index;
 	bool begun, kernel_mapped;
+	bool named;   /* the names are wanted, too */
+	bool made_up; /* a function has a made-up address */
+	struct cam_perf_names names;
 	struct cam_perf_frame_facts facts;
 	char host[256], kernel[256], machine[64], kernel_build_id[CAM_PERF_BUILD_ID_BYTES];
 };
@@ -85,7 +91,7 @@ static bool same_first(const void *rows, uint32_t id, const void *key)
 
 /* A module of user space goes by path and build-id, a function by module and name. */
 static int number_of(struct data *d, const struct cam_export_frame *f, uint32_t *module,
-		     uint32_t *func)
+		     uint32_t *func, uint32_t *name)
 {
 	struct cam_module m = {.kind = f->module_kind};
 	struct cam_function fn = {.kind = f->kind};
@@ -95,13 +101,15 @@ static int number_of(struct data *d, const struct cam_export_frame *f, uint32_t 
 		err = cam_string_intern(&d->g.t, f->build_id, &m.build_id);
 	if (!err)
 		err = cam_module_intern(&d->g.t, &m, &fn.module);
-	if (!err && !f->address && f->name.n) {
+	if (!err && f->name.n && (!f->address || d->named))
 		err = cam_string_intern(&d->g.t, f->name, &fn.name);
-		if (!err)
-			err = cam_function_intern(&d->g.t, &fn, &id);
+	if (!err && !f->address && f->name.n) {
+		d->made_up = true;
+		err = cam_function_intern(&d->g.t, &fn, &id);
 	}
 	*module = fn.module.v;
 	*func = id.v;
+	*name = fn.name.v;
 	return err;
 }
 
@@ -124,7 +132,7 @@ static void place_user(const struct cam_export_frame *f, uint32_t func, bool exa
 	uint64_t slot = BASE + out->module * SLOT;
 	bool has_slot = out->module && out->module < MAX_SLOTS && f->module.n;
 	out->kind = FRAME_USER;
-	if (!f->address && f->name.n && has_slot && func < MAX_FUNCS) {
+	if (!f->address && (f->name.n || !exact) && has_slot && func < MAX_FUNCS) {
 		out->start = slot + SLOT / 2;
 		out->bytes = SLOT / 2;
 		out->offset = FAR;
@@ -144,6 +152,39 @@ static void place_user(const struct cam_export_frame *f, uint32_t func, bool exa
 	}
 }
 
+/* Where perf will look for the name: in a module by what it takes for the offset in its file. */
+static int name_frame(struct data *d, const struct cam_export_frame *e, const struct frame *f,
+		      uint32_t name)
+{
+	bool inside = e->address && e->offset != CAM_OFFSET_NONE && e->offset <= e->address;
+	struct cam_perf_symbol s = {.name = name, .bytes = PAGE};
+	if (f->kind == FRAME_LEFT_OUT || (f->kind == FRAME_USER && !f->bytes))
+		return 0;
+	s.module = f->kind == FRAME_USER ? f->module : 0;
+	s.start = f->kind == FRAME_USER ? f->ip - f->start + f->offset : f->ip;
+	/* perf knows no offset of that one's. */
+	if (f->kind == FRAME_USER && cam_text_equal(e->module, CAM_TEXT("[vdso]")))
+		s.start -= f->offset;
+	if (e->address) {
+		s.start -= inside ? e->offset : 0;
+		s.bytes = inside ? e->offset + 1 : 1;
+	}
+	int err = cam_perf_names_add(&d->names, &s);
+	return err == -E2BIG ? 0 : err;
+}
+
+/* What was inlined has no code of its own: with names it is a function beside the others, called as perf calls it. */
+static void become_function(struct cam_export_frame *e, char *room, size_t bytes)
+{
+	int n = snprintf(room, bytes, "%.*s (inlined)", (int)(e->name.n < 400 ? e->name.n : 400),
+			 e->name.p);
+	e->name = (struct cam_text){room, n > 0 && e->name.n ? (size_t)n : 0};
+	e->kind = CAM_FUNC_USER;
+	e->address = 0;
+	if (!e->module.n)
+		e->module = CAM_TEXT("[inlined]");
+}
+
 static int frame_of(struct data *d, uint32_t item, struct frame **out)
 {
 	struct cam_exporter *x = &d->base;
@@ -154,19 +195,23 @@ static int frame_of(struct data *d, uint32_t item, struct frame **out)
 	if (f->kind != FRAME_UNSEEN)
 		return 0;
 	struct cam_export_frame e = cam_exporter_frame(x, item);
-	uint32_t func = 0;
-	if (e.kind == CAM_FUNC_INLINED || e.kind == CAM_FUNC_MARK) {
+	uint32_t func = 0, name = 0;
+	char inlined[512];
+	if (e.kind == CAM_FUNC_MARK || (e.kind == CAM_FUNC_INLINED && !d->named)) {
 		f->kind = FRAME_LEFT_OUT;
 		return 0;
 	}
-	int err = number_of(d, &e, &f->module, &func);
+	f->inlined = e.kind == CAM_FUNC_INLINED;
+	if (f->inlined)
+		become_function(&e, inlined, sizeof(inlined));
+	int err = number_of(d, &e, &f->module, &func, &name);
 	if (err)
 		return err;
 	if (is_kernel(&e))
 		place_kernel(&e, func, f);
 	else
 		place_user(&e, func, x->places, f);
-	return 0;
+	return d->named && name ? name_frame(d, &e, f, name) : 0;
 }
 
 /* Adds what is not there yet; *fresh: it was not. `same` finds the row whose b is then set anew. */
@@ -200,7 +245,8 @@ static int map(struct data *d, const struct cam_perf_stamp *s, const struct fram
 			cam_hash_u64(k.a, k.b), &k, &fresh);
 	if (err || !fresh)
 		return err;
-	const struct cam_perf_mapping m = {
+	char room[CAM_PERF_BUILD_ID_BYTES];
+	struct cam_perf_mapping m = {
 		.pid = s->pid,
 		.start = f->start,
 		.bytes = f->bytes,
@@ -208,6 +254,10 @@ static int map(struct data *d, const struct cam_perf_stamp *s, const struct fram
 		.path = cam_string(t, t->modules[f->module].path),
 		.build_id = cam_string(t, t->modules[f->module].build_id),
 	};
+	if (d->named) {
+		m.path = cam_perf_names_path(m.path);
+		m.build_id = cam_perf_names_id(&d->names, t, f->module, room);
+	}
 	cam_perf_write_mapping(&d->records, s, &m);
 	return 0;
 }
@@ -235,7 +285,7 @@ static void map_kernel(struct data *d)
 	struct cam_perf_mapping m = {
 		.pid = -1, .start = KERNEL_START, .bytes = UINT64_MAX - KERNEL_START - PAGE};
 	struct cam_text id = {0};
-	for (size_t i = 0; d->base.places && i < t->n_locations && !m.offset; i++) {
+	for (size_t i = 0; d->base.places && !d->named && i < t->n_locations && !m.offset; i++) {
 		struct cam_export_frame f = cam_exporter_frame(&d->base, (uint32_t)i);
 		if (f.kind != CAM_FUNC_KERNEL || f.address < KERNEL_START || !f.name.n ||
 		    f.offset >= PAGE || !cam_text_starts(f.module, CAM_TEXT("[kernel")) ||
@@ -249,6 +299,9 @@ static void map_kernel(struct data *d)
 	struct cam_text unknown = CAM_TEXT("perfcam: not known!!");
 	if (!id.n || id.n > sizeof(d->kernel_build_id) || !m.offset)
 		id = unknown;
+	char room[CAM_PERF_NAMES_ID];
+	if (d->named)
+		id = cam_perf_names_id(&d->names, &d->g.t, 0, room);
 	memcpy(d->kernel_build_id, id.p, id.n);
 	d->facts.kernel_build_id = (struct cam_text){d->kernel_build_id, id.n};
 	m.path = cam_text_of(name);
@@ -272,7 +325,9 @@ static int put_chain(struct data *d, const struct cam_perf_stamp *s, const struc
 		if (err || f->kind == FRAME_LEFT_OUT)
 			continue;
 		uint64_t at = f->ip;
-		if (node == r->stack && r->leaf_offset != CAM_OFFSET_NONE && r->leaf_offset < PAGE)
+		/* Of what is inlined the offset is its caller's. */
+		if (node == r->stack && !f->inlined && r->leaf_offset != CAM_OFFSET_NONE &&
+		    r->leaf_offset < PAGE)
 			at += r->leaf_offset;
 		enum frame_kind kind = f->stray && context == FRAME_USER ? FRAME_USER : f->kind;
 		if (kind != context)
@@ -387,9 +442,29 @@ static void free_data(struct cam_exporter *x)
 	cam_buf_free(&d->records);
 	cam_index_free(&d->mapped_index);
 	cam_index_free(&d->comm_index);
+	cam_perf_names_free(&d->names);
 	free(d->frames);
 	free(d->mapped);
 	free(d->comms);
+}
+
+void cam_perf_data_out_named(struct cam_exporter *x, uint64_t salt)
+{
+	struct data *d = (struct data *)x;
+	d->named = true;
+	d->names.salt = salt;
+}
+
+bool cam_perf_data_out_lacks_names(const struct cam_exporter *x)
+{
+	const struct data *d = (const struct data *)x;
+	return d->made_up && !d->named;
+}
+
+int cam_perf_data_out_names(struct cam_exporter *x, cam_perf_names_fn *fn, void *arg)
+{
+	struct data *d = (struct data *)x;
+	return cam_perf_names_write(&d->names, &d->g.t, fn, arg);
 }
 
 int cam_perf_data_out_new(struct cam_out *out, struct cam_exporter **made)

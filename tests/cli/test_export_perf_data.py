@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """export perf-data: perf reads it, and prints the samples that it prints of the file they came from."""
+import json
 import os
 import re
 import subprocess
@@ -91,6 +92,59 @@ class RoundTrip(Case):
         given, made = self.given("tmpl"), self.path("made.data")
         self.good("export", "perf-data", "-i", given, "-o", made)
         self.assertEqual(self.good("script", "-i", made), self.good("script", "-i", given))
+
+    def named(self, text):
+        """[(who and when, its frames as (name, file))] of a text of perf script's; what has no name has none."""
+        found = []
+        for record in records(text):
+            head, *frames = record.strip(b"\n").split(b"\n")
+            pairs = [re.fullmatch(rb"\s+[0-9a-f]+ (.*) \((.*?)\)", line).groups() for line in frames]
+            # perf has "(inlined)" where the file stands, or behind our name of it.
+            pairs = [(name[:-10], b"inlined") if name.endswith(b" (inlined)") else (name, file) for name, file in pairs]
+            found.append((head.split(), [(b"" if re.fullmatch(rb"\[[^]]*\]|\(unknown\)", name) else name,
+                                          b"" if file == b"inlined" else file) for name, file in pairs]))
+        return found
+
+    def compare_names(self, source, made, symbols):
+        fields = ("-F", "comm,tid,time,ip,sym,dso")
+        want = self.named(self.good("script", *fields, "-i", source))
+        got = self.named(perf("--buildid-dir", symbols, "script", *fields, "-i", made))
+        self.assertEqual([w[0] for w in want], [g[0] for g in got])
+        frames = 0
+        for (_, w), (_, g) in zip(want, got):
+            # What has no name is compared elsewhere; marks such as [truncated] are no frames of perf's.
+            self.assertEqual([name for name, _ in g if name], [name for name, _ in w if name])
+            frames += sum(name != b"" for name, _ in w)
+        return frames
+
+    def test_perf_prints_our_names(self):
+        """Of windows without addresses, as perfcam records them: the names lie beside the file, for perf."""
+        symbols = self.path("symbols")
+        for name, least in (("gcc-compile", 4000), ("java", 3000), ("nginx-997", 3000)):
+            # Without their addresses, as a recorder's windows are; the last one with them.
+            text = support.fixture(name)
+            if name != "nginx-997":
+                text = re.sub(rb"(?m)^(\s+)[0-9a-f]+ (.*?)(\+0x[0-9a-f]+)?( \(.*\))$", rb"\1\2\4", text)
+            source, made = self.path(name + ".txt", text), self.path(name + ".made")
+            if name == "gcc-compile":
+                r = support.run("export", "perf-data", "-i", source, "-o", made)
+                self.assertIn(b"--symbols DIR writes them", r.err)
+                self.assertNotIn(b"main", perf("script", "-F", "sym", "-i", made))
+            # All into one directory: no file takes another's names.
+            r = support.run("export", "perf-data", "-i", source, "-o", made, "--symbols", symbols)
+            self.assertEqual(r.code, 0, r.err)
+            self.assertIn(f"perf --buildid-dir {symbols} report -i {made}".encode(), r.err)
+        for name, least in (("gcc-compile", 4000), ("java", 3000), ("nginx-997", 3000)):
+            with self.subTest(name):
+                self.assertGreater(self.compare_names(self.path(name + ".txt"), self.path(name + ".made"), symbols), least)
+        out = perf("--buildid-dir", symbols, "report", "-i", self.path("gcc-compile.made"), "--stdio", "--no-children",
+                   "-g", "none", "-s", "symbol")
+        named = [m.decode() for m in re.findall(rb"%\s+\[(?:\.|k)\] ([a-z_]\w+)", out)]
+        rows = json.loads(self.good("top", "-i", self.path("gcc-compile.txt"), "--idle", "--sort", "symbol", "--json"))["rows"]
+        self.assertEqual(named[0], next(row["symbol"] for row in rows if row["symbol"][0] != "["))
+        self.bad("export", "folded", "-i", self.path("java.txt"), "--symbols", symbols, code=2, names="perf-data")
+        self.bad("export", "perf-data", "-i", self.path("java.txt"), "-o", self.path("x"), "--symbols",
+                 self.path("java.txt"), names="Not a directory")
 
     def test_counts_have_no_samples(self):
         self.bad("export", "perf-data", "-i", "-", stdin=b"a;b 2\n", names="folded")

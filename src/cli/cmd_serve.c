@@ -114,7 +114,7 @@ static int take_argument(struct sources *s, const char *path)
 	if (s->n == CAM_SERVING_GIVEN)
 		return cam_usage("serve takes at most %u stores and files", CAM_SERVING_GIVEN);
 	bool store = cam_reading_is_folder(path);
-	if (store && !cam_served_is_store(path))
+	if (store && !cam_served_is_store(path, false))
 		return cam_failed("%s: no window in this directory; `perfcam import` makes a store "
 				  "of recordings",
 				  path);

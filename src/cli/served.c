@@ -35,19 +35,33 @@ int cam_served_open(struct cam_served *s, const char *path, const char *label)
 	return err;
 }
 
-bool cam_served_is_store(const char *path)
+static bool can_be_opened(struct cam_source *source, size_t i)
+{
+	const struct cam_tables *tables;
+	struct cam_window *w;
+	if (source->ops->open(source, i, &w))
+		return false;
+	bool can = !w->ops->tables(w, &tables);
+	w->ops->close(w);
+	return can;
+}
+
+bool cam_served_is_store(const char *path, bool whole)
 {
 	struct cam_io *io;
 	struct cam_source *source;
-	size_t n = 0;
+	bool is = false;
 	if (cam_io_posix_open(path, false, &io))
 		return false;
 	if (!cam_store_open_read(io, &source)) {
-		n = source->ops->count(source);
+		size_t n = source->ops->count(source);
+		is = n && !whole;
+		for (size_t i = 0; !is && i < n; i++)
+			is = can_be_opened(source, i);
 		source->ops->close(source);
 	}
 	cam_io_posix_close(io);
-	return n > 0;
+	return is;
 }
 
 void cam_served_close(struct cam_served *s)

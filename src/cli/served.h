@@ -25,8 +25,8 @@ struct cam_served {
 /* label: as people know it; of a longer one the end. -errno: the directory cannot be opened; *s is then closed. */
 int cam_served_open(struct cam_served *s, const char *path, const char *label);
 void cam_served_close(struct cam_served *s);
-/* Whether a directory holds windows. */
-bool cam_served_is_store(const char *path);
+/* Whether a directory holds windows; with `whole`: one at least that can be opened, not only listed. */
+bool cam_served_is_store(const char *path, bool whole);
 /* Doors D of struct cam_server_doors; self is the cam_served. */
 int cam_served_windows(void *self, struct cam_source **out);
 void cam_served_release(void *self, struct cam_source *source);

@@ -2,6 +2,7 @@
 #include "cli/serving.h"
 
 #include "base/cleanup.h"
+#include "cli/opening.h"
 #include "cli/say.h"
 #include "daemon/control_wire.h"
 #include "daemon/privilege.h"
@@ -242,7 +243,7 @@ static int enter(void *self, unsigned i, struct cam_server_doors *out)
 {
 	struct cam_serving *s = self;
 	if (i >= s->n_given)
-		return -ENOENT;
+		return s->opening ? cam_opening_enter(s->opening, i - s->n_given, out) : -ENOENT;
 	*out = cam_served_doors(&s->given[i]);
 	if (out->kind == CAM_SERVER_STORE) {
 		out->status = get_status;
@@ -257,13 +258,45 @@ static int find(void *self, const char *id, struct cam_server_doors *out)
 	for (unsigned i = 0; i < s->n_given; i++)
 		if (!strcmp(s->given[i].id, id))
 			return enter(self, i, out);
-	return -ENOENT;
+	return s->opening ? cam_opening_find(s->opening, id, out) : -ENOENT;
 }
 
 static void leave(void *self, const struct cam_server_doors *d)
 {
-	(void)self;
-	(void)d;
+	struct cam_serving *s = self;
+	if (d->kind == CAM_SERVER_OPENED)
+		cam_opening_leave(s->opening, d);
+}
+
+static struct cam_server_limits limits(void *self)
+{
+	const struct cam_serving *s = self;
+	return s->opening ? cam_opening_limits(s->opening)
+			  : (struct cam_server_limits){.why = s->why_closed};
+}
+
+static int open_begin(void *self, const struct cam_server_sent *f)
+{
+	struct cam_serving *s = self;
+	return s->opening ? cam_opening_begin(s->opening, f) : -ENOSYS;
+}
+
+static int open_more(void *self, const void *bytes, size_t n)
+{
+	struct cam_serving *s = self;
+	return cam_opening_more(s->opening, bytes, n);
+}
+
+static int open_end(void *self, struct cam_server_doors *out, struct cam_buf *words)
+{
+	struct cam_serving *s = self;
+	return cam_opening_end(s->opening, out, words);
+}
+
+static void open_abort(void *self)
+{
+	struct cam_serving *s = self;
+	cam_opening_abort(s->opening);
 }
 
 static int open_given(struct cam_serving *s, const struct cam_given *given, unsigned n)
@@ -306,7 +339,11 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings,
 			  .enter = enter,
 			  .find = find,
 			  .leave = leave,
-			  .why_closed = "this server opens no files"},
+			  .limits = limits,
+			  .open_begin = open_begin,
+			  .open_more = open_more,
+			  .open_end = open_end,
+			  .open_abort = open_abort},
 	};
 	int err = cam_server_listen(&o, &s->server);
 	if (err)
@@ -356,14 +393,30 @@ static int open_readable(const char *store)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int drop_and_confine(struct cam_serving *s, const int *readable, size_t n, char *who,
+/* Who reads the files that are sent is the server's user, and not confined as that is. */
+static int start_opening(struct cam_serving *s)
+{
+	int err = cam_opening_new(&s->opening);
+	if (err) {
+		snprintf(s->why_closed, sizeof(s->why_closed),
+			 "there is no place for files that are opened (TMPDIR): %s",
+			 cam_errno_words(err));
+		return -1;
+	}
+	return open(cam_opening_place(s->opening), O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Of `readable` n are used, and there is room for one more. */
+static int drop_and_confine(struct cam_serving *s, int *readable, size_t n, char *who,
 			    size_t who_bytes)
 {
 	int err = drop_privileges(s->given[0].directory.st_gid, who, who_bytes);
 	if (err)
 		return cam_failed("cannot give privileges up: %s", cam_errno_words(err));
 	tzset(); /* later there is no /etc/localtime */
-	err = cam_confine_server(readable, n);
+	CAM_AUTOCLOSE int opened = start_opening(s);
+	readable[n] = opened;
+	err = cam_confine_server(readable, n + (opened >= 0));
 	if (err && err != -EOPNOTSUPP)
 		return cam_failed("cannot confine the server: %s", cam_errno_words(err));
 	if (err)
@@ -374,7 +427,7 @@ static int drop_and_confine(struct cam_serving *s, const int *readable, size_t n
 /* Another user, no capability, no file but the recordings', no call but those that serving takes. */
 static int give_up_all(struct cam_serving *s, char *who, size_t who_bytes)
 {
-	int readable[CAM_SERVING_GIVEN];
+	int readable[CAM_SERVING_GIVEN + 1];
 	unsigned n = 0;
 	int status = CAM_EXIT_OK;
 	for (; n < s->n_given; n++) {
@@ -417,6 +470,7 @@ int cam_serving_run(struct cam_serving *s)
 void cam_serving_close(struct cam_serving *s)
 {
 	cam_server_stop(s->server);
+	cam_opening_free(s->opening);
 	while (s->n_given)
 		cam_served_close(&s->given[--s->n_given]);
 	free(s->given);

@@ -21,6 +21,8 @@ struct cam_serving {
 	struct cam_settings *settings;
 	struct cam_served *given;
 	unsigned n_given;
+	struct cam_opening *opening; /* NULL: nothing can be opened */
+	char why_closed[256];
 	struct cam_server *server;
 	char token[CAM_TOKEN_BYTES]; /* "": none */
 	int status_fd;		     /* a socket to the recorder (run); -1: by its control socket */

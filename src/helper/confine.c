@@ -260,10 +260,12 @@ static int allow_below(int ruleset, int directory, uint64_t what)
 }
 
 #define TO_READ (1u << 2 | 1u << 3) /* files, and lists of directories */
+/* Also write, cut, make and remove files and directories. */
+#define TO_WRITE (TO_READ | 1u << 1 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 8 | 1u << 14)
 
-/* Everything the kernel knows is handled; granted is to read below those n directories. 0, -EOPNOTSUPP, or why
- * not. */
-static int forbid_files(const int *readable, size_t n)
+/* Everything the kernel knows is handled; granted is how (TO_READ, TO_WRITE) below those n directories. 0, -EOPNOTSUPP, or
+ * why not. */
+static int forbid_files(const int *readable, size_t n, uint64_t how)
 {
 	static const int fs_bits[] = {13, 14, 15, 15,
 				      16}; /* by version, from 1; then as the last */
@@ -279,7 +281,7 @@ static int forbid_files(const int *readable, size_t n)
 	if (fd < 0)
 		return -errno;
 	for (size_t i = 0; i < n; i++) {
-		int err = allow_below(fd, readable[i], TO_READ);
+		int err = allow_below(fd, readable[i], how & attr.fs);
 		if (err)
 			return err;
 	}
@@ -405,6 +407,41 @@ static const struct rule server_rules[] = {
 	{SCMP_SYS(rt_sigtimedwait)},
 	{SCMP_SYS(clock_nanosleep)},
 	{SCMP_SYS(getrusage)},
+};
+
+/* Files in a directory of its own, as the store makes them. */
+static const struct rule importer_rules[] = {
+	MEMORY_RULES,
+	COMMON_RULES,
+	{SCMP_SYS(openat)},
+	{SCMP_SYS(newfstatat)},
+	{SCMP_SYS(fstatfs)},
+	{SCMP_SYS(getdents64)},
+	{SCMP_SYS(readlinkat)},
+	{SCMP_SYS(mkdir)},
+	{SCMP_SYS(mkdirat)},
+	{SCMP_SYS(renameat2)},
+	{SCMP_SYS(unlink)},
+	{SCMP_SYS(unlinkat)},
+	{SCMP_SYS(fchmod)},
+	{SCMP_SYS(fchown)},
+	{SCMP_SYS(fcntl)},
+	{SCMP_SYS(flock)},
+	{SCMP_SYS(lseek)},
+	{SCMP_SYS(write)},
+	{SCMP_SYS(writev)},
+	{SCMP_SYS(pwrite64)},
+	{SCMP_SYS(pwritev)},
+	{SCMP_SYS(preadv)},
+	{SCMP_SYS(ftruncate)},
+	{SCMP_SYS(fallocate)},
+	{SCMP_SYS(fsync)},
+	{SCMP_SYS(fdatasync)},
+	{SCMP_SYS(fadvise64)},
+	{SCMP_SYS(sync_file_range)},
+	{SCMP_SYS(rt_sigprocmask)},
+	{SCMP_SYS(uname)},
+	{SCMP_SYS(clock_nanosleep)},
 };
 
 /* libsystemd looks into directories, maps files, and waits for changes. */
@@ -594,6 +631,10 @@ static int add_rules(scmp_filter_ctx ctx, enum cam_confinement what)
 		err = allow_and_kill(ctx, server_rules,
 				     sizeof(server_rules) / sizeof(server_rules[0]));
 		break;
+	case CAM_CONFINE_IMPORTER: /* libraries may try anything: it fails */
+		err = allow(ctx, importer_rules,
+			    sizeof(importer_rules) / sizeof(importer_rules[0]));
+		break;
 	case CAM_CONFINE_FETCHER:
 		return kill_others(ctx, fetcher_may, sizeof(fetcher_may) / sizeof(fetcher_may[0]));
 	case CAM_CONFINE_SYMBOLISER:
@@ -615,7 +656,8 @@ static int filter_calls(enum cam_confinement what)
 	if (syscall(SYS_seccomp, 2u /* is this action available? */, 0u, &kill))
 		return -EOPNOTSUPP;
 	bool lenient = what == CAM_CONFINE_OPENER || what == CAM_CONFINE_JAVA ||
-		       what == CAM_CONFINE_SERVER || what == CAM_CONFINE_JOURNAL; /* libc may try */
+		       what == CAM_CONFINE_SERVER || what == CAM_CONFINE_JOURNAL ||
+		       what == CAM_CONFINE_IMPORTER; /* libc may try */
 	scmp_filter_ctx ctx = seccomp_init(what == CAM_CONFINE_FETCHER ? SCMP_ACT_ALLOW
 					   : lenient		       ? SCMP_ACT_ERRNO(ENOSYS)
 								       : SCMP_ACT_KILL_PROCESS);
@@ -640,7 +682,7 @@ int cam_confine(enum cam_confinement what)
 	if (!err && what == CAM_CONFINE_FETCHER)
 		err = forbid_writing(false);
 	else if (!err && what != CAM_CONFINE_OPENER && what != CAM_CONFINE_JAVA)
-		err = forbid_files(NULL, 0);
+		err = forbid_files(NULL, 0, 0);
 	/* Without Landlock seccomp forbids the same: there is no call to open a file with. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
@@ -655,7 +697,7 @@ int cam_confine_server(const int *readable, size_t n)
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	if (!err)
-		err = forbid_files(readable, n);
+		err = forbid_files(readable, n, TO_READ);
 	/* Without Landlock it is an ordinary user that can write nothing. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
@@ -672,7 +714,7 @@ int cam_confine_journal(const int *directories, size_t n)
 	if (!err)
 		err = renew_death_signal();
 	if (!err)
-		err = forbid_files(directories, n);
+		err = forbid_files(directories, n, TO_READ);
 	/* Without Landlock it can read other files, and tell nobody but the recorder. */
 	if (err && err != -EOPNOTSUPP)
 		return err;
@@ -682,4 +724,23 @@ int cam_confine_journal(const int *directories, size_t n)
 int cam_confine_hook(void)
 {
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : forbid_writing(true);
+}
+
+int cam_confine_importer(int directory)
+{
+	int err = limit(RLIMIT_CORE, 0, 0);
+	if (!err && !SANITIZED)
+		err = limit(RLIMIT_DATA, CAM_IMPORTER_BYTES, CAM_IMPORTER_BYTES);
+	if (!err)
+		err = limit(RLIMIT_CPU, SYMBOLISER_CPU_SECONDS, SYMBOLISER_CPU_SECONDS + 5);
+	if (!err)
+		err = limit(RLIMIT_NOFILE, SYMBOLISER_FILES, SYMBOLISER_FILES);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err)
+		err = forbid_files(&directory, 1, TO_WRITE);
+	if (err && err != -EOPNOTSUPP)
+		return err;
+	/* Without Landlock it could open what its user may: then it reads nothing at all. */
+	return err ? -EPERM : filter_calls(CAM_CONFINE_IMPORTER);
 }

@@ -70,8 +70,9 @@ enum cam_confinement {
 			   * no network, no exec */
 	CAM_CONFINE_FETCHER, /* no capabilities; reads files, writes none but descriptors it has; no exec;
 			      * CAM_FETCH_MAX_BYTES a file, 1 GiB of memory, 120 s of CPU */
-	CAM_CONFINE_SERVER,  /* through cam_confine_server() alone */
-	CAM_CONFINE_JOURNAL, /* through cam_confine_journal() alone */
+	CAM_CONFINE_SERVER,   /* through cam_confine_server() alone */
+	CAM_CONFINE_JOURNAL,  /* through cam_confine_journal() alone */
+	CAM_CONFINE_IMPORTER, /* through cam_confine_importer() alone */
 };
 int cam_confine(enum cam_confinement what);
 /*
@@ -88,3 +89,10 @@ int cam_confine_journal(const int *directories, size_t n);
  * process of this user outside of it, nor signal one where the kernel can forbid that (Linux 6.12). -EOPNOTSUPP: there is no Landlock.
  */
 int cam_confine_hook(void);
+/*
+ * For who reads a file that somebody sent: it can read, write and make files below that directory, and no more: no other
+ * file, no network, no other process; it has CAM_IMPORTER_BYTES of memory and 60 s of CPU, then SIGXCPU. Answers as
+ * above.
+ */
+#define CAM_IMPORTER_BYTES (384ull << 20)
+int cam_confine_importer(int directory);

@@ -134,9 +134,9 @@ enum cam_guard_verdict cam_guard_look(const struct cam_guard *g, const struct ca
 	}
 	if (comes_from_elsewhere(g, h))
 		return CAM_GUARD_FOREIGN;
-	if (h->changes && strcmp(h->method, "POST") != 0)
+	if (h->posts && strcmp(h->method, "POST") != 0)
 		return CAM_GUARD_METHOD;
-	if (!h->changes && strcmp(h->method, "GET") != 0 && strcmp(h->method, "HEAD") != 0)
+	if (!h->posts && strcmp(h->method, "GET") != 0 && strcmp(h->method, "HEAD") != 0)
 		return CAM_GUARD_METHOD;
 	if (h->changes && !g->token[0])
 		return CAM_GUARD_NO_CHANGE;

@@ -8,8 +8,8 @@
  *     printed, or the cookie that the page is given for it. Compared in constant time. 401.
  *  3. A browser that says the question comes from another site (Sec-Fetch-Site, Origin) is refused, 403: the
  *     cookie goes along with those, too. Following a link to the page itself is not such a question.
- *  4. GET and HEAD only, and POST where a path changes something (the recorder does). 405.
- *  5. Changes need a token: without one any user of this machine may ask. 403.
+ *  4. GET and HEAD only, and POST where a path takes something. 405.
+ *  5. Changes of what is kept (the recorder makes them) need a token: without one any user of this machine may ask. 403.
  *
  * Before all of that, where a request ends must not be a matter of opinion (cam_guard_headers_agree): a proxy that
  * sees another end than we do would hand one user's question to another. 400, and the connection is closed.
@@ -36,7 +36,8 @@ struct cam_guard_headers {
 	const char *method, *path;
 	const char *host, *authorization, *cookie, *token, *sec_fetch_site, *sec_fetch_mode,
 		*origin;
-	bool changes; /* the path takes POST, and nothing else */
+	bool posts;   /* the path takes POST, and nothing else */
+	bool changes; /* what is kept */
 };
 
 enum cam_guard_verdict {

@@ -240,6 +240,7 @@ static const struct {
 	{"/api/why", cam_answer_why},
 	{"/api/moments", cam_answer_moments},
 	{"/api/sources", cam_answer_sources},
+	{"/api/open", NULL}, /* the file comes bit by bit: view_open.c */
 };
 
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
@@ -267,6 +268,16 @@ const char *cam_route_name(unsigned number)
 	       : number == 1	       ? "page"
 	       : number - 2 < N_ROUTES ? routes[number - 2].path
 				       : NULL;
+}
+
+bool cam_route_opens(const char *path)
+{
+	return !strcmp(path, "/api/open");
+}
+
+bool cam_route_posts(const char *path)
+{
+	return cam_route_changes(path) || cam_route_opens(path);
 }
 
 bool cam_route_changes(const char *path)

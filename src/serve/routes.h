@@ -55,8 +55,15 @@ void cam_route(const struct cam_request *q, struct cam_answer *a);
 /* The number of a path, for the tally: 0: there is no such path. NULL: no such number. */
 unsigned cam_route_number(const char *path);
 const char *cam_route_name(unsigned number);
-/* Whether a path changes something: it takes POST. */
+/* Whether a path takes POST, and nothing else; whether what it is sent changes what is kept; or is a file to open. */
+bool cam_route_posts(const char *path);
 bool cam_route_changes(const char *path);
+bool cam_route_opens(const char *path);
+/* Who sends a file (/api/open): 0, and it is to come; or the status with which it is refused, and why. */
+unsigned cam_open_begin(const struct cam_request *q, const char *length, char *why,
+			size_t why_bytes);
+/* All of it came, or `err` is what went wrong with that: the answer. */
+void cam_open_end(const struct cam_server_house *h, int err, struct cam_answer *a);
 /* The most that its body may have. */
 size_t cam_route_body_bytes(const char *path);
 /* Whether a path has places of its own: it takes none of those that questions have, and may take long. */

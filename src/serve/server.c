@@ -179,7 +179,7 @@ static enum MHD_Result turn_away(struct cam_server *s, struct MHD_Connection *c,
 				 unsigned status, const char *words)
 {
 	cam_tally_add(&s->shared.tally, cam_route_number(url), status, 0);
-	return refuse(c, status, words, cam_route_changes(url) ? "POST" : "GET, HEAD");
+	return refuse(c, status, words, cam_route_posts(url) ? "POST" : "GET, HEAD");
 }
 
 static enum MHD_Result send_route(struct MHD_Connection *c, struct cam_answer *a)
@@ -229,6 +229,17 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	return send_route(c, &a);
 }
 
+/*
+ * A request on its way: what came of its body, or how it is going with the file that it brings. That one is not
+ * kept here: it is handed on as it comes.
+ */
+struct incoming {
+	struct cam_buf body;
+	bool opening; /* a file, and it has begun */
+	int error;    /* that it met with */
+	uint64_t begun_ns;
+};
+
 struct header_check {
 	struct cam_guard_seen seen;
 	bool disagree;
@@ -257,49 +268,22 @@ static const char no_body;
 static void forget(void *arg, struct MHD_Connection *c, void **seen,
 		   enum MHD_RequestTerminationCode why)
 {
-	(void)arg;
+	struct cam_server *s = arg;
+	struct incoming *in = *seen;
 	(void)c;
 	(void)why;
-	if (!*seen || *seen == &no_body)
+	if (!in || *seen == &no_body)
 		return;
-	cam_buf_free(*seen);
-	free(*seen);
+	if (in->opening)
+		s->house.open_abort(s->house.self);
+	cam_buf_free(&in->body);
+	free(in);
 	*seen = NULL;
 }
 
-/* Replying on the first call of a request closes the connection. */
-static enum MHD_Result begin_request(struct MHD_Connection *c, const char *url, const char *method,
-				     void **seen)
+static enum cam_guard_verdict judge(struct cam_server *s, struct MHD_Connection *c, const char *url,
+				    const char *method)
 {
-	if (!headers_agree(c))
-		return refuse(c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear", "");
-	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0 || !cam_route_changes(url)) {
-		*seen = (void *)(uintptr_t)&no_body;
-		return MHD_YES;
-	}
-	struct cam_buf *body = malloc(sizeof(*body));
-	if (!body)
-		return MHD_NO;
-	*body = CAM_BUF(cam_route_body_bytes(url));
-	*seen = body;
-	return MHD_YES;
-}
-
-static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_bytes, void **seen)
-{
-	struct cam_server *s = arg;
-	(void)version;
-	if (!*seen)
-		return begin_request(c, url, method, seen);
-	struct cam_buf *body = *seen == &no_body ? NULL : *seen;
-	if (*upload_bytes) {
-		if (body)
-			cam_buf_put(body, upload, *upload_bytes);
-		*upload_bytes = 0;
-		return MHD_YES;
-	}
 #define HEADER(name) MHD_lookup_connection_value(c, MHD_HEADER_KIND, name)
 	const struct cam_guard_headers h = {
 		.method = method,
@@ -311,12 +295,18 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		.sec_fetch_site = HEADER("Sec-Fetch-Site"),
 		.sec_fetch_mode = HEADER("Sec-Fetch-Mode"),
 		.origin = HEADER("Origin"),
+		.posts = cam_route_posts(url),
 		.changes = cam_route_changes(url),
 	};
 #undef HEADER
-	switch (cam_guard_look(&s->guard, &h)) {
-	case CAM_GUARD_PASS:
-		return work(s, c, url, method, body);
+	return cam_guard_look(&s->guard, &h);
+}
+
+/* What a verdict that is no pass leads to. */
+static enum MHD_Result keep_out(struct cam_server *s, struct MHD_Connection *c, const char *url,
+				enum cam_guard_verdict verdict)
+{
+	switch (verdict) {
 	case CAM_GUARD_ENTER:
 		return enter(s, c);
 	case CAM_GUARD_NOT_OURS:
@@ -328,13 +318,98 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		return turn_away(s, c, url, MHD_HTTP_FORBIDDEN, "another site may not ask");
 	case CAM_GUARD_METHOD:
 		return turn_away(s, c, url, MHD_HTTP_METHOD_NOT_ALLOWED,
-				 h.changes ? "only POST" : "only GET and HEAD");
-	case CAM_GUARD_NO_CHANGE:
+				 cam_route_posts(url) ? "only POST" : "only GET and HEAD");
+	default:
 		return turn_away(s, c, url, MHD_HTTP_FORBIDDEN,
 				 "changes need a token, or any user of this machine could make "
 				 "them: --token FILE");
 	}
-	return MHD_NO;
+}
+
+/* Of a file that is about to be sent: 0, or the status with which it is not even read, and why. */
+static unsigned begin_file(struct cam_server *s, struct MHD_Connection *c, struct incoming *in,
+			   char *why, size_t why_bytes)
+{
+	struct cam_request q = {.path = "/api/open", .house = &s->house, .shared = &s->shared};
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+	q.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX) {
+		snprintf(why, why_bytes, "too many parameters");
+		return MHD_HTTP_BAD_REQUEST;
+	}
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
+	unsigned status = cam_open_begin(&q, length, why, why_bytes);
+	in->opening = !status;
+	return status;
+}
+
+/* Replying on the first call of a request closes the connection. */
+static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection *c,
+				     const char *url, const char *method, void **seen)
+{
+	char why[256];
+	if (!headers_agree(c))
+		return refuse(c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear", "");
+	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0 || !cam_route_posts(url)) {
+		*seen = (void *)(uintptr_t)&no_body;
+		return MHD_YES;
+	}
+	struct incoming *in = calloc(1, sizeof(*in));
+	if (!in)
+		return MHD_NO;
+	in->body = CAM_BUF(cam_route_body_bytes(url));
+	in->begun_ns = now_ns();
+	*seen = in;
+	if (!cam_route_opens(url))
+		return MHD_YES;
+	/* A file is large: who may not send it is told so before it comes. */
+	enum cam_guard_verdict verdict = judge(s, c, url, method);
+	if (verdict != CAM_GUARD_PASS)
+		return keep_out(s, c, url, verdict);
+	unsigned status = begin_file(s, c, in, why, sizeof(why));
+	return status ? turn_away(s, c, url, status, why) : MHD_YES;
+}
+
+static void take_body(struct cam_server *s, struct incoming *in, const char *bytes, size_t n)
+{
+	if (!in->opening)
+		cam_buf_put(&in->body, bytes, n);
+	else if (!in->error)
+		in->error = s->house.open_more(s->house.self, bytes, n);
+}
+
+/* The file is there: what became of it. */
+static enum MHD_Result end_file(struct cam_server *s, struct MHD_Connection *c, const char *url,
+				struct incoming *in)
+{
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
+	if (!in->error)
+		in->opening = false;
+	cam_open_end(&s->house, in->error, &a);
+	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - in->begun_ns);
+	return send_route(c, &a);
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_bytes, void **seen)
+{
+	struct cam_server *s = arg;
+	(void)version;
+	if (!*seen)
+		return begin_request(s, c, url, method, seen);
+	struct incoming *in = *seen == &no_body ? NULL : *seen;
+	if (*upload_bytes) {
+		if (in)
+			take_body(s, in, upload, *upload_bytes);
+		*upload_bytes = 0;
+		return MHD_YES;
+	}
+	if (in && in->opening)
+		return end_file(s, c, url, in);
+	enum cam_guard_verdict verdict = judge(s, c, url, method);
+	return verdict == CAM_GUARD_PASS ? work(s, c, url, method, in ? &in->body : NULL)
+					 : keep_out(s, c, url, verdict);
 }
 
 union any_address {
@@ -431,7 +506,7 @@ int cam_server_start(struct cam_server *s)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_THREAD_STACK_SIZE,
 		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-		forget, NULL, MHD_OPTION_END);
+		forget, s, MHD_OPTION_END);
 	if (!s->daemon)
 		return errno ? -errno : -EIO;
 	s->fd = -1; /* the daemon's now */

@@ -62,6 +62,13 @@ struct cam_server_sent {
 	uint64_t bytes;
 };
 
+/* Of files that are sent. */
+struct cam_server_limits {
+	uint64_t bytes;	 /* of one; 0: nothing can be opened */
+	unsigned most;	 /* that are kept */
+	const char *why; /* nothing can be opened */
+};
+
 /* All sources there are, and how one is added. */
 struct cam_server_house {
 	void *self;
@@ -71,10 +78,7 @@ struct cam_server_house {
 	int (*enter)(void *self, unsigned i, struct cam_server_doors *out);
 	int (*find)(void *self, const char *id, struct cam_server_doors *out);
 	void (*leave)(void *self, const struct cam_server_doors *d);
-	/* How large a file may be, and how many are kept; 0 bytes: nothing can be opened, and why_closed says why. */
-	uint64_t open_bytes;
-	unsigned open_most;
-	const char *why_closed;
+	struct cam_server_limits (*limits)(void *self);
 	/*
 	 * A file comes in pieces: begin, more…, then end (`out`: the new source, to be left; `words`: a line each that is
 	 * worth knowing) or abort. One at a time: -EBUSY. Any error of more() and end() ends it, too; -EBADMSG: it

@@ -32,14 +32,15 @@ void cam_answer_put_source(struct cam_json *j, const struct cam_server_doors *do
 
 static void put_opening(struct cam_json *j, const struct cam_server_house *h)
 {
-	if (!h->open_bytes) {
+	struct cam_server_limits l = h->limits(h->self);
+	if (!l.bytes) {
 		cam_json_null(j, "open");
-		cam_json_text(j, "open_why", cam_text_of(h->why_closed));
+		cam_json_text(j, "open_why", cam_text_of(l.why));
 		return;
 	}
 	cam_json_open(j, "open", '{');
-	cam_json_u64(j, "most_bytes", h->open_bytes);
-	cam_json_u64(j, "most", h->open_most);
+	cam_json_u64(j, "most_bytes", l.bytes);
+	cam_json_u64(j, "most", l.most);
 	cam_json_close(j, '}');
 }
 

@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Several recordings at one server: those given at the start, and files that are sent to be opened, of which many mean no good."""
+import gzip
 import json
 import os
 import shutil
+import signal
+import socket
+import struct
+import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "browser"))
@@ -91,6 +99,203 @@ class Given(unittest.TestCase):
             r = tap.perfcam("serve", "--listen", "127.0.0.1:0", *arguments, timeout=20)
             self.assertNotEqual(r.returncode, 0, arguments[0])
             self.assertIn(words, r.stderr)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [int(p) for p in f.read().split()]
+
+
+class Opened(unittest.TestCase):
+    """POST /api/open"""
+
+    def setUp(self):
+        self.place = tempfile.mkdtemp(dir=folder)
+        os.chmod(self.place, 0o1777)  # the server is somebody else
+        self.server = served.Server(store, env={"TMPDIR": self.place})
+        self.addCleanup(self.server.stop)
+
+    def kept(self):
+        """What there is on the disk of what was opened: {number: names}."""
+        (inner,) = os.listdir(self.place)
+        self.assertTrue(inner.startswith("perfcam-open-"))
+        inner = os.path.join(self.place, inner)
+        return {int(n): os.listdir(os.path.join(inner, n)) for n in os.listdir(inner)}
+
+    def keeps(self, n):
+        """So many stores and nothing else, as soon as what was dropped is removed."""
+        until = time.monotonic() + 5
+        while len(self.kept()) != n and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertEqual(list(self.kept().values()), [["store"]] * n)
+
+    def open(self, data, name="x", **headers):
+        status, _, body = self.server.ask("/api/open?name=" + urllib.parse.quote(name, safe=""), method="POST", body=data,
+                                          **{"Content_Type": "application/octet-stream", **headers})
+        return status, json.loads(body)
+
+    def refused(self, data, words, status=422):
+        got, body = self.open(data)
+        self.assertEqual(got, status, (data[:20], body))
+        self.assertRegex(body["error"], words)
+        self.assertEqual(self.server.ask("/api/store")[0], 200)
+
+    def head(self, length):
+        return (f"POST /api/open HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.server.token}\r\n"
+                f"Content-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n").encode()
+
+    def test_each_kind_becomes_a_source(self):
+        (window,) = [f for f in os.listdir(store) if f.endswith(".pcw")]
+        with open(os.path.join(store, window), "rb") as f:
+            window = f.read()
+        speedscope = self.server.ask("/api/export?format=speedscope")[2]
+        pprof = self.server.ask("/api/export?format=pprof")[2]
+        for name, data in (("a.perf-script", text), ("a.gz", gzip.compress(text)), ("w.pcw", window)):
+            status, body = self.open(data, name)
+            self.assertEqual((status, body.get("label"), body.get("kind"), body.get("notes")), (200, name, "opened", []), body)
+            self.assertEqual(samples(self.server, body["id"]), samples(self.server), name)
+            self.assertEqual(body["samples"], self.server.json("/api/store")["samples"])
+        for name, data in (("x.folded", b"main;work 3\n"), ("x.speedscope.json", speedscope), ("x.pb.gz", pprof)):
+            status, body = self.open(data, name)
+            self.assertEqual(status, 200, body)
+            self.assertGreater(samples(self.server, body["id"]), 0, name)
+        self.assertEqual(len(self.server.json("/api/sources")["sources"]), 7)
+        self.assertEqual(self.server.ask(f"/api/live?source={body['id']}")[0], 404)
+
+    def test_perf_data_and_its_time(self):
+        data = subprocess.run(["zstd", "-dc", os.path.join(tap.DATA, "tmpl.perf.data.zst")], check=True, stdout=subprocess.PIPE).stdout
+        status, _, body = self.server.ask("/api/open?name=p.data&modified=1500000000.25", method="POST", body=data, Content_Type="application/octet-stream")
+        body = json.loads(body)
+        self.assertEqual(status, 200, body)
+        self.assertAlmostEqual(float(body["to"]), 1500000000, delta=1)
+        stats = tap.perfcam("export", "json", "--idle", "-i", os.path.join(tap.DATA, "tmpl.perf.data.zst")).stdout
+        self.assertEqual(body["samples"], len(stats.splitlines()))
+
+    def test_the_oldest_goes(self):
+        for i in range(9):
+            self.assertEqual(self.open(b"main;work %d\n" % (i + 1), f"{i}.folded")[0], 200)
+        got = [s["label"] for s in self.server.json("/api/sources")["sources"][1:]]
+        self.assertEqual(got, [f"{i}.folded" for i in range(1, 9)])
+        self.assertEqual(self.server.ask("/api/flame?source=o1")[0], 404)
+        self.assertEqual(self.server.ask("/api/export?format=folded&source=o9")[2], b"main;work 9\n")
+        self.keeps(8)
+
+    def test_who_may_not(self):
+        for headers, status in (({"Content_Type": "text/plain"}, 415), ({"Content_Type": "multipart/form-data; boundary=x"}, 415), ({"Origin": "http://evil.example"}, 403),
+                                ({"Sec_Fetch_Site": "cross-site"}, 403), ({"Host": "evil.example"}, 421)):
+            self.assertEqual(self.open(b"main 1\n", **headers)[0], status, headers)
+        self.assertEqual(self.server.ask("/api/open")[0], 405)
+        for query in ("path=/etc/passwd", "modified=x", "modified=-5", "name=" + "n" * 256):
+            self.assertEqual(self.server.ask("/api/open?" + query, method="POST", body=b"", Content_Type="application/octet-stream")[0], 400, query)
+        self.assertEqual(len(self.server.json("/api/sources")["sources"]), 1)
+        if self.server.token:
+            self.assertEqual(self.open(b"main 1\n", Authorization="Bearer x")[0], 401)
+
+    def test_too_large_is_told_before_it_comes(self):
+        for length in ("536870913", "99999999999999999999999", "-1", "x", ""):
+            with socket.create_connection(("127.0.0.1", self.server.port), 10) as c:
+                c.sendall(self.head(length))
+                self.assertRegex(c.recv(4096), rb"^HTTP/1.1 4(13|00|11) ", length)
+        self.assertEqual(self.open(b"main 1\n")[0], 200)
+
+    def test_what_is_no_recording(self):
+        self.refused(b"", "empty")
+        self.refused(b"hello world\n", "x: .* no known format; perfcam reads perf.data")
+        for data in (os.urandom(100000), b"\x7fELF" + bytes(1000), b"PK\x03\x04" + bytes(1000), b"PERFILE2" + bytes(96), gzip.compress(b""),
+                     b"PERFILE2" + struct.pack("<13Q", 104, 144, 1 << 62, 1 << 62, 1 << 62, 1 << 61, 1 << 62, 1 << 62, *([2**64 - 1] * 5)),
+                     b'{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":' + b"[" * 100000, b"\x28\xb5\x2f\xfd" + os.urandom(1000)):
+            self.refused(data, "^x: ")
+        status, body = self.open(gzip.compress(text)[:1000])
+        self.assertEqual(status, 200)
+        self.assertRegex(body["notes"][0], "^x: the compressed file ends in the middle")
+        (window,) = [f for f in os.listdir(store) if f.endswith(".pcw")]
+        with open(os.path.join(store, window), "rb") as f:
+            window = f.read()
+        self.refused(window[:100], "damaged")
+        self.keeps(1)
+        self.assertLess(served.memory_mb(self.server.process.pid), 80)
+
+    def test_bombs(self):
+        begun = time.monotonic()
+        member = gzip.compress(b"main;work;7 1\n" * 1000000)
+        status, body = self.open(member * 300, "bomb.gz")  # 4 GB of text in 10 MB
+        self.assertEqual(status, 422, body)
+        names = gzip.compress(b"".join(b"f%d;g%d 1\n" % (i, i) for i in range(20000)), 1)
+        status, body = self.open(names, "names.gz")  # 40,000 functions
+        self.assertIn(status, (200, 422), body)
+        self.assertLess(time.monotonic() - begun, 60)
+        self.assertLess(served.memory_mb(self.server.process.pid), 120)
+        self.assertEqual(self.open(b"main 1\n")[0], 200)
+
+    def test_names_are_labels(self):
+        for name in ("../../../../tmp/x", "/etc/passwd", "..", ".", "store", "a/../../b", "-rf", "a\nb", "\\\\host\\share", "<img src=x>", "\u202egpj.exe", "n" * 255, "%s%n"):
+            status, body = self.open(b"main;work 1\n", name)
+            self.assertEqual((status, body.get("label")), (200, name), body)
+        self.keeps(8)
+
+    def test_half_a_file_and_another(self):
+        with socket.create_connection(("127.0.0.1", self.server.port), 10) as c:
+            c.sendall(self.head(1000000) + b"main;work 1\n" * 1000)
+            until = time.monotonic() + 5
+            while not self.kept() and time.monotonic() < until:
+                time.sleep(0.01)
+            status, body = self.open(b"main 1\n")
+            self.assertEqual((status, "another file" in body["error"]), (503, True))
+        until = time.monotonic() + 5
+        while self.open(b"main 1\n")[0] != 200:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        self.keeps(1)
+
+    def test_its_reader_is_in_a_cell_and_may_die(self):
+        (reader,) = children(self.server.process.pid)
+        done = []
+        # A long text, so that there is somebody to look at.
+        t = threading.Thread(target=lambda: done.append(self.open(text * 40, "long.txt")))
+        t.start()
+        until, seen, worker = time.monotonic() + 20, "", 0
+        while "Seccomp:\t2" not in seen and time.monotonic() < until and not done:
+            try:
+                (worker,) = children(reader)
+                with open(f"/proc/{worker}/status", encoding="ascii") as f:
+                    seen = f.read()
+            except (ValueError, OSError):
+                pass
+        status = dict(line.split(":\t", 1) for line in seen.splitlines() if ":\t" in line)
+        self.assertEqual((status.get("Seccomp"), status.get("NoNewPrivs")), ("2", "1"))
+        self.assertEqual(int(status["CapEff"], 16), 0)
+        os.kill(worker, signal.SIGKILL)
+        t.join()
+        self.assertEqual(done[0][0], 422, done)
+        self.assertIn("broke down", done[0][1]["error"])
+        self.assertEqual(self.open(b"main 1\n")[0], 200)
+        os.kill(reader, signal.SIGKILL)
+        status, body = self.open(b"main 1\n")
+        self.assertEqual(status, 503, body)
+        self.assertEqual(self.server.ask("/api/flame")[0], 200)
+
+    def test_all_is_gone_with_the_server(self):
+        for stop in (signal.SIGTERM, signal.SIGKILL):
+            self.assertEqual(self.open(b"main 1\n")[0], 200)
+            self.assertEqual(self.kept(), {1: ["store"]})
+            self.assertEqual(os.stat(os.path.join(self.place, *os.listdir(self.place))).st_mode & 0o777, 0o700)
+            self.server.process.send_signal(stop)
+            self.server.process.communicate()
+            until = time.monotonic() + 5
+            while os.listdir(self.place) and time.monotonic() < until and stop == signal.SIGKILL:
+                time.sleep(0.02)
+            self.assertEqual(os.listdir(self.place), [], stop)
+            self.server = served.Server(store, env={"TMPDIR": self.place})
+            self.addCleanup(self.server.stop)
+
+    def test_without_a_place_nothing_can_be_opened(self):
+        own = served.Server(store, env={"TMPDIR": "/proc"})
+        self.addCleanup(own.stop)
+        got = own.json("/api/sources")
+        self.assertIsNone(got["open"])
+        self.assertIn("TMPDIR", got["open_why"])
+        status, _, body = own.ask("/api/open", method="POST", body=b"main 1\n", Content_Type="application/octet-stream")
+        self.assertEqual((status, "TMPDIR" in json.loads(body)["error"]), (503, True))
 
 
 tap.main()

@@ -231,7 +231,7 @@ static void test_changes(void **state)
 	(void)state;
 	struct cam_guard_headers h = plain;
 	h.path = "/api/mark";
-	h.changes = true;
+	h.posts = h.changes = true;
 	assert_int_equal(look(NULL, h), CAM_GUARD_METHOD);
 	h.method = "POST";
 	assert_int_equal(look(NULL, h), CAM_GUARD_NO_CHANGE);
@@ -248,7 +248,7 @@ static void test_changes(void **state)
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_FOREIGN);
 	h.sec_fetch_site = "same-origin";
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_PASS);
-	h.changes = false;
+	h.posts = h.changes = false;
 	assert_int_equal(look(TOKEN, h), CAM_GUARD_METHOD);
 }
 

@@ -72,6 +72,12 @@ static void leave(void *self, const struct cam_server_doors *d)
 	(void)d;
 }
 
+static struct cam_server_limits limits(void *self)
+{
+	(void)self;
+	return (struct cam_server_limits){.why = "it is a test"};
+}
+
 static struct cam_server_house house(const struct cam_server_doors *d)
 {
 	return (struct cam_server_house){.self = (void *)(uintptr_t)d,
@@ -79,7 +85,7 @@ static struct cam_server_house house(const struct cam_server_doors *d)
 					 .enter = enter,
 					 .find = find,
 					 .leave = leave,
-					 .why_closed = "it is a test"};
+					 .limits = limits};
 }
 
 static const char *const paths[] = {"/healthz",	    "/metrics",	     "/api/grafana/flame",

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FINDINGS	 5u
 #define ROWS		 12u
@@ -373,7 +374,7 @@ static int write_file(struct capsule *c)
 		return cam_failed("%s: %s", c->v->out, cam_errno_words(err));
 	}
 	int status = cam_output_commit(output);
-	if (!status)
+	if (!status && strcmp(c->v->out, "-") != 0)
 		printf("%s\n", c->v->out);
 	fflush(stdout);
 	return status ? status : cam_heading_judge(&c->flame.seen);

@@ -16,6 +16,7 @@
 #include "symbol/symboliser.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,17 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SOCKET	   3
-#define NOBODY	   65534
-#define HOOK_CPU_S 30
-#define HOOK_BYTES (512u << 20)
-#define HOOK_MASK  077
+#define SOCKET		3
+#define NOBODY		65534
+#define HOOK_CPU_S	30
+#define HOOK_BYTES	(512u << 20)
+#define HOOK_MASK	077
+#define CAPSULE_CPU_S	60
+#define CAPSULE_BYTES	(32u << 20)
+#define LOWEST_PRIORITY 19
 
 static int confine_symboliser(void)
 {
@@ -85,6 +90,33 @@ static int run_journal(char **argv)
 	return cam_journal_run(SOCKET, &w, cam_confine_journal) ? 1 : 0;
 }
 
+/*
+ * helper capsule STORE @TIME, for a rule (daemon/recorder_capsules.c): to descriptor 1. Confined as the server is, who writes
+ * them, too.
+ */
+static int run_capsule(char **argv)
+{
+	static const struct cam_verb verb = {.name = "capsule", .synopsis = "", .summary = ""};
+	char who[128];
+	struct stat s;
+	const struct rlimit cpu = {CAPSULE_CPU_S, CAPSULE_CPU_S},
+			    bytes = {CAPSULE_BYTES, CAPSULE_BYTES};
+	if (!argv[0] || !argv[1] || close_range(SOCKET, ~0u, 0) || stat(argv[0], &s) ||
+	    setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY) || setrlimit(RLIMIT_CPU, &cpu) ||
+	    setrlimit(RLIMIT_FSIZE, &bytes))
+		return 1;
+	tzset(); /* later there is no /etc/localtime */
+	int store = open(argv[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (store < 0 || cam_privilege_drop(s.st_gid, who, sizeof(who)))
+		return 1;
+	int err = cam_confine_server(&store, 1);
+	if (err && err != -EOPNOTSUPP)
+		return 1;
+	char name[] = "capsule", from[] = "--store", to[] = "-o", here[] = "-";
+	char *args[] = {name, argv[1], from, argv[0], to, here, NULL};
+	return cam_cmd_capsule(&verb, 6, args);
+}
+
 /* A program that a rule names (daemon/recorder_rules.c): nobody's, with nothing that is ours. */
 static int become_hook(char **argv)
 {
@@ -121,6 +153,8 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 		status = cam_sealer_run(SOCKET);
 	else if (!strcmp(role, cam_helper_role_name(CAM_HELPER_JOURNAL)))
 		status = run_journal(argv + 2);
+	else if (!strcmp(role, "capsule"))
+		status = run_capsule(argv + 2);
 	else if (!strcmp(role, "hook"))
 		status = become_hook(argv + 2);
 	else

@@ -75,6 +75,20 @@ struct cam_recorder_rules {
 	uint64_t child_until_ns;
 };
 
+/* What is still to be written; recorder_capsules.c. */
+#define CAM_RECORDER_CAPSULES 8u
+struct cam_recorder_capsules {
+	struct cam_wanted_capsule {
+		int64_t wall_ns;
+		uint64_t due_ns;
+		char source[48];
+	} wanted[CAM_RECORDER_CAPSULES];
+	unsigned n;
+	pid_t child; /* who writes one; 0: nobody */
+	uint64_t until_ns;
+	char name[96];
+};
+
 /* recorder_logs.c */
 void cam_recorder_open_logs(struct cam_recorder *r);
 void cam_recorder_close_logs(struct cam_recorder *r);
@@ -104,6 +118,12 @@ bool cam_recorder_may_tell(struct cam_recorder *r, struct cam_buf *reply);
 /* Its text has no secrets any more. -EEXIST: it was told before. */
 int cam_recorder_alert(struct cam_recorder *r, const struct cam_control_request *q,
 		       struct cam_text text, struct cam_buf *reply);
+
+/* recorder_capsules.c: one of the moment, once after_ns have passed behind it; last_ns: when the rule asked last. */
+void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happening *h,
+			       uint64_t after_ns, uint64_t *last_ns);
+void cam_recorder_poll_capsules(struct cam_recorder *r, uint64_t now_ns);
+void cam_recorder_close_capsules(struct cam_recorder *r);
 
 /* recorder_findings.c: what was found in windows becomes events. */
 void cam_recorder_open_findings(struct cam_recorder *r);

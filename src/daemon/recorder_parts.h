@@ -50,6 +50,7 @@ struct cam_recorder {
 	struct cam_control *control;
 	struct cam_recorder_events events;
 	struct cam_recorder_rules rules;
+	struct cam_recorder_capsules capsules;
 	struct cam_clock *clock;
 	struct cam_host *host;
 	struct cam_sched_clock sched_clock;

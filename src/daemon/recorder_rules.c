@@ -42,6 +42,7 @@ struct cam_acting_rule {
 	struct cam_pin kept; /* as it is in the store; to_ns 0: none */
 	int64_t wanted_from_ns, wanted_to_ns;
 	uint64_t written_ns, refused_ns, run_ns; /* when last; 0: never */
+	uint64_t capsule_ns;			 /* when it last asked for one */
 	uint64_t untried, untried_ns;		 /* of rule.untried, what was said; when last */
 };
 
@@ -84,6 +85,7 @@ void cam_recorder_close_rules(struct cam_recorder *r)
 		kill(-r->rules.child, SIGKILL);
 		waitpid(r->rules.child, NULL, 0);
 	}
+	cam_recorder_close_capsules(r);
 	free_rules(r->rules.v, r->rules.n);
 	r->rules = (struct cam_recorder_rules){0};
 }
@@ -252,6 +254,8 @@ void cam_recorder_act(struct cam_recorder *r, const struct cam_happening *h)
 			continue;
 		if (a->rule.pins && !r->request->one_off)
 			want_pin(r, a, h, now);
+		if (a->rule.capsule && !r->request->one_off)
+			cam_recorder_want_capsule(r, h, a->rule.after_ns, &a->capsule_ns);
 		if (a->rule.argv[0] && r->settings->allow_run)
 			run(r, a, h, now);
 	}
@@ -317,4 +321,5 @@ void cam_recorder_poll_rules(struct cam_recorder *r, uint64_t now_ns, bool last)
 		say_untried(r, &r->rules.v[i], now_ns);
 	if (r->rules.child)
 		look_after_child(r, now_ns);
+	cam_recorder_poll_capsules(r, now_ns);
 }

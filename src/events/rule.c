@@ -184,12 +184,14 @@ static int take_actions(struct parse *p, struct cam_rule *r)
 		struct cam_text word = take_word(p);
 		if (cam_text_equal(word, CAM_TEXT("pin")))
 			err = take_pin(p, r);
+		else if (cam_text_equal(word, CAM_TEXT("capsule")))
+			r->capsule = true;
 		else if (cam_text_equal(word, CAM_TEXT("severity")))
 			err = take_severity(p, r);
 		else if (cam_text_equal(word, CAM_TEXT("run")))
 			err = take_run(p, r);
 		else
-			return wrong(p, "'%.*s' is no action; pin, severity and run are",
+			return wrong(p, "'%.*s' is no action; pin, capsule, severity and run are",
 				     (int)(word.n < 32 ? word.n : 32), word.p);
 		skip_blanks(p);
 		more = !err && p->rest.n && p->rest.p[0] == ',';

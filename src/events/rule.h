@@ -3,6 +3,7 @@
  * A rule of perfcam.conf: what to do when something happens.
  *
  *	on kmsg /ena.*reset|Tx timeout/ pin 5m before 1m after
+ *	on finding /kubelet/ pin 1m before 1m after, capsule
  *	on any /deploy/ severity warning, pin 10m after
  *	on kmsg /Killed process/ pin 2m before, run /usr/local/bin/page-somebody oom
  *
@@ -35,7 +36,7 @@ struct cam_rule {
 	uint64_t used_ns;	      /* CPU time since it was compiled */
 	uint64_t spent_ns, earned_ns; /* what is not earned again yet; when that was looked at */
 	uint64_t untried;	      /* events that it had no time for */
-	bool pins;
+	bool pins, capsule;
 	uint64_t before_ns, after_ns;
 	enum cam_severity severity;	      /* CAM_SEVERITY_MAX: as it is */
 	char words[CAM_RULE_BYTES];	      /* of the command, each ended by a zero byte */

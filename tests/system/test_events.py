@@ -101,6 +101,7 @@ class Events(support.Case):
         conf = os.path.join(self.dir, "conf")
         with open(conf, "w") as f:
             f.write(f"on kmsg /{mark}/ pin 2m before 1m after, severity crit, run {hook} a $(reboot)\n"
+                    f"on mark /from the terminal/ pin 1s before, capsule\n"
                     f"on kmsg /{mark} twice/ pin 1s before\nallow-run = yes\nmax-pinned = 1M\n")
         r = self.recorder("--config", conf).ready()
         time.sleep(1)
@@ -115,7 +116,16 @@ class Events(support.Case):
         self.assertIn(mark, pins[0]["note"])
         self.assertEqual(perfcam("mark", "from the terminal token=abc", "--store", self.store, "--control",
                                  self.store + ".control").returncode, 0)
-        time.sleep(1)
+        # All of that moment in one file, by a process that is not privileged.
+        made = os.path.join(self.store, "capsules")
+        self.assertTrue(wait_until(lambda: os.path.isdir(made) and [n for n in os.listdir(made) if n.endswith(".html")], 30),
+                        r.said())
+        [name] = os.listdir(made)
+        self.assertRegex(name, r"^\d{8}T\d{6}Z-mark\.html$")
+        with open(os.path.join(made, name), encoding="utf-8") as f:
+            page = f.read()
+        self.assertTrue(page.rstrip().endswith("</html>"))
+        self.assertIn("from the terminal token=[redacted]", page)
         with open(left) as f:
             pid = f.read().strip()
         self.assertTrue(pid)
@@ -125,7 +135,7 @@ class Events(support.Case):
         tell_kernel(f"<6>{mark} last")
         last = time.time()
         self.assertEqual(r.stop(), 0)
-        [pin] = json.loads(perfcam("pin", "--json", "--store", self.store).stdout)
+        [pin] = [p for p in json.loads(perfcam("pin", "--json", "--store", self.store).stdout) if mark in p["note"]]
         self.assertGreater(pin["to_realtime_ns"] / 1e9, last + 59.5, "what it had grown to is kept")
         [name] = os.listdir(told)
         with open(os.path.join(told, name)) as f:
@@ -138,6 +148,7 @@ class Events(support.Case):
         events = Store(self.store).events
         self.assertEqual({e["severity"] for e in mine(events, mark)}, {2})
         self.assertEqual(len(mine(events, "from the terminal token=[redacted]")), 1)
+        self.assertEqual(len(mine(events, f"a capsule was written: capsules/{os.listdir(made)[0]}")), 1)
         pinned = json.loads(perfcam("ls", "--pinned", "--json", "--store", self.store).stdout)
         self.assertEqual(len(pinned), 1)
 

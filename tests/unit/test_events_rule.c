@@ -53,6 +53,10 @@ static void rules_are_read(void **state)
 	assert_true(about(&r, "mark", "x a/b\\ y"));
 	assert_false(about(&r, "mark", "a/b"));
 	cam_rule_free(&r);
+	assert_false(r.capsule);
+	good(&r, "finding /kubelet/ pin 5m before 1m after, capsule");
+	assert_true(r.capsule && r.pins);
+	cam_rule_free(&r);
 	good(&r, "log /^$/ pin 1m after 2m before");
 	assert_int_equal(r.before_ns, 120 * CAM_NS_PER_SEC);
 	assert_true(about(&r, "log:/var/log/x", ""));
@@ -83,7 +87,7 @@ static void what_is_wrong_is_said(void **state)
 		"kmsg /x/ severity loud",
 		"kmsg /x/ run",
 		"kmsg /x/ run page",
-		"kmsg /x/ capsule",
+		"kmsg /x/ capsules",
 		"kmsg /x/ pin 5m before,",
 		"kmgs /x/ pin 5m before",
 		"journald /x/ pin 5m before",

@@ -5,17 +5,20 @@ their own, in memory that is used again, by names that come late; and what an en
 
 One recording of all of them (each source its own), and perf beside it."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import textwrap
+import threading
 import time
 
 import dump
 import support
 
 SECONDS = 5
+MANY = 1000000
 
 NODE = """
 function leafNode(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
@@ -119,26 +122,36 @@ class Jit(support.Both):
             -XX:-Inline -XX:+UseSerialGC -cp "$1" Spin "$2" & wait""", "bash",
             self.place, self.stop, stdout=subprocess.DEVNULL)
 
+    def copy_map(self, p, lines):
+        """A map's name goes with its process, and perf looks afterwards. (A copy: what has two names is nobody's map.)"""
+        for line in p.stdout:
+            lines.append(line)
+            if line.startswith("more"):
+                shutil.copy(f"/tmp/perf-{p.pid}.map", self.dir)
+        p.stdout.close()
+        p.wait()
+
     def perf(self, *processes):
         """perf beside us, on some."""
         data = os.path.join(self.dir, "perf.data")
         pids = ",".join(str(p.pid) for p in processes)
-        p = self.start("perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-g", "-o", data,
+        p = self.start("perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-g", "-k", "CLOCK_MONOTONIC", "-o", data,
                        "-p", pids, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return p, data
 
     def perf_leaves(self, data):
-        """perf's own answer: {pid: {leaf: samples}}."""
-        r = subprocess.run(["perf", "script", "-i", data, "-G", "-F", "pid,ip,sym"], timeout=60,
+        """perf's own answer: {pid: {leaf: samples}}, and from when to when."""
+        r = subprocess.run(["perf", "script", "-i", data, "--ns", "-G", "-F", "pid,time,ip,sym"], timeout=60,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                            errors="replace", check=True)
-        leaves = {}
+        leaves, times = {}, []
         for line in r.stdout.splitlines():
-            pid, _, name = line.split(None, 2) if len(line.split(None, 2)) == 3 else ("", "", "")
-            if pid.isdigit():
-                of_pid = leaves.setdefault(int(pid), {})
-                of_pid[name] = of_pid.get(name, 0) + 1
-        return leaves
+            m = re.match(r"\s*(\d+)\s+(\d+)\.(\d{9}):\s+[0-9a-f]+ (.*)", line)
+            if m:
+                of_pid = leaves.setdefault(int(m[1]), {})
+                of_pid[m[4]] = of_pid.get(m[4], 0) + 1
+                times.append(int(m[2] + m[3]))
+        return leaves, (min(times), max(times))
 
     def of(self, store, pid):
         mine = store.of_pid(pid)
@@ -179,14 +192,19 @@ class Jit(support.Both):
         memfd = self.compiler("memfd", "fileless")
         inner = self.compiler("map", "inner", "space", wrap=alone)
         unnamed = self.compiler("none", "nobody")
+        many, lines = self.compiler("map", "many", "more", env={"MANY": str(MANY)}), []
+        copying = threading.Thread(target=self.copy_map, args=(many, lines))
+        copying.start()
         time.sleep(1)
-        perf, data = self.perf(*(p for p in (node, java) if p))
+        perf, data = self.perf(many, *(p for p in (node, java) if p))
         if java:
             jcmd = self.start("jcmd", str(java.pid), "Compiler.perfmap", stdout=subprocess.DEVNULL)
             self.assertEqual(jcmd.wait(60), 0)
             self.maps.append(jcmd.pid)  # a JVM itself, and asked like any other
         said = {p: p.communicate(timeout=60)[0]
                 for p in (plain, dumped, late, memfd, inner, unnamed)}
+        copying.join(60)
+        said[many] = "".join(lines)
         perf.send_signal(signal.SIGINT)
         perf.wait(60)
         with open(self.stop, "w"):
@@ -195,7 +213,9 @@ class Jit(support.Both):
             if p:
                 self.assertEqual(p.wait(60), 0)
         time.sleep(1.5)
-        leaves = self.perf_leaves(data)
+        shutil.copy(os.path.join(self.dir, f"perf-{many.pid}.map"), "/tmp")
+        self.maps.append(many.pid)
+        leaves, span = self.perf_leaves(data)
         for source, r in recorders.items():
             self.assertEqual(r.stop(), 0, r.said())
             store = dump.Store(r.store)
@@ -213,23 +233,39 @@ class Jit(support.Both):
             self.assertEqual([s for s in none if any(n and n.endswith("spin") for n in s.names)], [])
             for p, leaf, stem in ((node, "leafNode", "stemNode"), (java, "leafJava", "stemJava")):
                 if p:
-                    self.check_beside_perf(source, store, p.pid, leaves[p.pid], leaf, stem)
+                    self.check_beside_perf(source, store, p.pid, leaves[p.pid], span, leaf, stem)
+            self.check_known(store, many.pid, said[many], ("many", "more"))
+            self.check_many(source, store, many.pid, leaves[many.pid], span)
             if asked:
                 mine = [s for s in store.samples if s.comm == "java" and s.uid == 12345]
                 leaf = [s for s in mine if s.has("int Spin.leafJava(int)")]
                 support.note(f"{source}: a JVM that was asked: {len(leaf)} of {len(mine)}")
                 self.assertGreater(len(leaf), 0.5 * len(mine))
 
-    def check_beside_perf(self, source, store, pid, perf, leaf, stem):
-        """The leaf that perf finds, by the same name, as often; below the stem."""
+    def check_many(self, source, store, pid, perf, span):
+        """A map of a million functions and four: perf, which reads all of it when all is over, has the last name of an address;
+        of the addresses, and of code that has a name at all, its shares are ours."""
+        mine = [s for s in self.of(store, pid) if span[0] <= s.time <= span[1]]
+        found = []
+        for what in ("_spin", "_outer"):
+            theirs = sum(v for n, v in perf.items() if n.endswith(what)) / sum(perf.values())
+            ours = sum(bool(s.names) and (s.names[-1] or "").endswith(what) for s in mine) / len(mine)
+            found.append((what, theirs, ours))
+        support.note(f"{source}: a million functions: " + ", ".join(f"{w} perf {t:.1%}, here {o:.1%}" for w, t, o in found))
+        self.assertGreater(found[0][1], 0.5)
+        for what, theirs, ours in found:
+            self.assertLess(abs(theirs - ours), 0.1, what)
+
+    def check_beside_perf(self, source, store, pid, perf, span, leaf, stem):
+        """The leaf that perf finds, by the same name, as often in the same time; below the stem."""
         name = max((n for n in perf if leaf in n), key=perf.get)
         theirs = sum(v for n, v in perf.items() if leaf in n) / sum(perf.values())
-        mine = self.of(store, pid)
+        mine = [s for s in self.of(store, pid) if span[0] <= s.time <= span[1]]
         user = [s for s in mine if any(f.kind in ("user", "jit") for f in s.frames)]
         ours = [s for s in user if any(n and leaf in n for n in s.names)]
         support.note(f"{source}: {name}: perf {theirs:.0%}, here {len(ours) / len(user):.0%}")
         self.assertTrue(any(s.has(name) for s in ours), name)
-        self.assertGreater(len(ours) / len(user), theirs - 0.35)
+        self.assertLess(abs(len(ours) / len(user) - theirs), 0.1, name)
         below = [s for s in ours if any(n and stem in n for n in s.names)]
         self.assertGreater(len(below), 0)  # until it is compiled it is an interpreter's frame
 

@@ -7,7 +7,7 @@
  *
  * Each NAME runs for SECONDS: a spin() called by an outer(), told of as NAME_spin and NAME_outer. They
  * are all made at the same two addresses, one after the other. Then: the map's name goes, and so does the
- * process. With LATE in the environment the map's lines come only at the end; with PREPARED what is
+ * process. With MANY in the environment that many other functions are told of first. With LATE the map's lines come only at the end; with PREPARED what is
  * there already is left as it is (whatever it may be).
  */
 #include <elf.h>
@@ -83,8 +83,13 @@ static void open_out(struct out *o, const char *how)
 	o->file = fopen(o->path, "w+");
 	if (!o->file)
 		exit(1);
-	if (!o->is_dump)
+	if (!o->is_dump) {
+		unsigned long many = getenv("MANY") ? strtoul(getenv("MANY"), NULL, 10) : 0;
+		for (unsigned long i = 0; i < many; i++)
+			fprintf(o->file, "%lx 20 other_%lu\n", 0x10000000 + 32 * i, i);
+		fflush(o->file);
 		return;
+	}
 	put_dump_header(o->file);
 	fflush(o->file);
 	/* The mark by which a profiler hears of it. */

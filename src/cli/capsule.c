@@ -278,7 +278,7 @@ static void put_quality(struct capsule *c)
 {
 	struct cam_quality q;
 	char line[200];
-	if (cam_quality_build(c->v->in.source, &c->v->selection, &q))
+	if (cam_quality_build(c->v->in.source, &c->v->selection, NULL, &q))
 		return;
 	uint64_t frames = q.all.user_frames + q.all.jit_frames + q.all.kernel_frames;
 	uint64_t unnamed = q.all.user_unnamed + q.all.jit_unnamed + q.all.kernel_unnamed;

@@ -333,7 +333,7 @@ int cam_doctor_stacks(struct cam_doctor *d, struct cam_asking *a, const char *la
 		cam_selection_free(&s);
 		return status;
 	}
-	int err = cam_quality_build(in.source, &s, &q);
+	int err = cam_quality_build(in.source, &s, NULL, &q);
 	if (err) {
 		status = cam_failed("%s: %s", in.name, cam_errno_words(err));
 	} else {

@@ -12,6 +12,7 @@
 #include "daemon/past.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/usual_cost.h"
+#include "query/group_extra.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -433,6 +434,34 @@ static int add_sockets(struct cam_recorder *r)
 	return err;
 }
 
+/* The node of memory that a CPU is at: its directory has a link of that name. */
+static int node_of(long cpu)
+{
+	char path[64];
+	int node = CAM_RUNS_NONE;
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld", cpu);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && node == CAM_RUNS_NONE && (e = readdir(d));)
+		if (!strncmp(e->d_name, "node", 4) && e->d_name[4] >= '0' && e->d_name[4] <= '9')
+			node = (int)strtol(e->d_name + 4, NULL, 10);
+	if (d)
+		closedir(d);
+	return node;
+}
+
+static int add_nodes(struct cam_recorder *r)
+{
+	struct cam_runs *runs = calloc(1, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	for (long cpu = 0, n_cpus = sysconf(_SC_NPROCESSORS_CONF); cpu < n_cpus; cpu++)
+		cam_runs_add(runs, node_of(cpu));
+	struct cam_text said = cam_runs_end(runs);
+	int err = said.n ? cam_live_fact(r->live, CAM_TEXT(CAM_FACT_NODES), said) : 0;
+	free(runs);
+	return err;
+}
+
 static int add_facts(struct cam_recorder *r)
 {
 	const struct cam_capture_info *i = &r->capture->info;
@@ -450,6 +479,7 @@ static int add_facts(struct cam_recorder *r)
 	snprintf(number, sizeof(number), "%u", i->cpus);
 	err = err ? err : add_fact(r, "cpus", number);
 	err = err ? err : add_sockets(r);
+	err = err ? err : add_nodes(r);
 	/* Readers show it wherever they name a function that such time may have landed on. */
 	if (!strcmp(i->event, "cpu-clock"))
 		err = err ? err

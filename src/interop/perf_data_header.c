@@ -14,6 +14,7 @@
 #define PIPE_HEADER_BYTES 16u
 #define MAX_ATTRS_BYTES	  (4u << 20)
 #define MAX_FEATURE_BYTES (64u << 20)
+#define MAX_CPUS	  65536u
 #define FACT_BYTES	  256u
 #define BUILD_ID_SIZE_BIT (1u << 15)
 #define BUILD_ID_ROOM	  24u
@@ -31,6 +32,7 @@ enum {
 	TOTAL_MEM = 10,
 	EVENT_DESC = 12,
 	CPU_TOPOLOGY = 13,
+	NUMA_TOPOLOGY = 14,
 	SAMPLE_TIME = 21,
 	COMPRESSED = 27,
 	CLOCK_DATA = 29,
@@ -295,6 +297,54 @@ static int take_sockets(const struct cam_perf_features *to, struct cam_perf_byte
 	return err == -E2BIG ? 0 : err;
 }
 
+/* "0-3,8": those below n are of this node. */
+static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n)
+{
+	for (size_t i = 0; i < list.n;) {
+		uint32_t ends[2] = {0, 0};
+		int k = 0;
+		for (; i < list.n && list.p[i] != ','; i++) {
+			if (list.p[i] == '-' && !k)
+				ends[++k] = 0;
+			else if (list.p[i] < '0' || list.p[i] > '9' || ends[k] > MAX_CPUS)
+				return;
+			else
+				ends[k] = ends[k] * 10 + (uint32_t)(list.p[i] - '0');
+		}
+		for (uint32_t cpu = ends[0]; cpu <= ends[k] && cpu < n; cpu++)
+			nodes[cpu] = node;
+		i++;
+	}
+}
+
+/* Of each node: its number, its memory, and its CPUs as the kernel lists them. */
+static int take_nodes(const struct cam_perf_features *to, struct cam_perf_bytes *b)
+{
+	uint32_t cpus = to->meta->cpus < MAX_CPUS ? to->meta->cpus : MAX_CPUS;
+	uint32_t n = cam_perf_bytes_u32(b);
+	struct cam_runs *runs = calloc(1, sizeof(*runs));
+	int *nodes = calloc(cpus + 1, sizeof(*nodes));
+	int err = runs && nodes ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !err && i < cpus; i++)
+		nodes[i] = CAM_RUNS_NONE;
+	for (uint32_t i = 0; !err && i < n && i < MAX_CPUS && !b->bad; i++) {
+		uint32_t node = cam_perf_bytes_u32(b);
+		cam_perf_bytes_u64(b); /* memory in all */
+		cam_perf_bytes_u64(b); /* and free */
+		struct cam_text list = take_string(b);
+		if (!b->bad && node < MAX_CPUS)
+			mark_cpus(list, (int)node, nodes, cpus);
+	}
+	for (uint32_t i = 0; !err && n && i < cpus; i++)
+		cam_runs_add(runs, nodes[i]);
+	struct cam_text said = err ? CAM_TEXT("") : cam_runs_end(runs);
+	if (said.n)
+		err = cam_sink_fact(to->sink, CAM_TEXT("nodes"), said);
+	free(runs);
+	free(nodes);
+	return err == -E2BIG ? 0 : err;
+}
+
 int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, const void *p,
 			   size_t bytes)
 {
@@ -330,6 +380,8 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 	}
 	case CPU_TOPOLOGY:
 		return take_sockets(to, &b);
+	case NUMA_TOPOLOGY:
+		return take_nodes(to, &b);
 	case EVENT_DESC:
 		take_event_names(to, &b);
 		return 0;

@@ -40,7 +40,8 @@ struct drawing {
 
 int cam_chart_add(struct cam_chart *c, struct cam_chart_row row)
 {
-	int err = cam_vec_reserve(&c->rows, &c->cap, c->n + 1, sizeof(row), MAX_SAMPLES);
+	size_t most = c->max_rows && c->max_rows < MAX_SAMPLES ? c->max_rows : MAX_SAMPLES;
+	int err = cam_vec_reserve(&c->rows, &c->cap, c->n + 1, sizeof(row), most);
 	if (err)
 		return err;
 	row.place = (uint32_t)c->n;

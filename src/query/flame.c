@@ -225,6 +225,8 @@ static int add_rows(void *self, struct cam_walk_window *x, const struct cam_walk
 			.time_ns = batch->time_ns[i],
 			.value = x->weighted ? cam_walk_weight(batch, i) : 1,
 			.window = b->windows,
+			.cpu = batch->cpu ? batch->cpu[i] : CAM_CPU_NONE,
+			.wall_ns = cam_walk_wall(x, batch->time_ns[i]),
 			.before = rows->verdict[k] == CAM_VERDICT_BEFORE,
 		};
 		err = cam_placing_group(&s->placing, extra_of(extra, batch, i), &key.group);
@@ -315,7 +317,9 @@ int cam_flame_build(struct cam_source *source, const struct cam_selection *s,
 		.columns = CAM_COL_TIME | CAM_COL_STACK | CAM_COL_COMM |
 			   (extra == CAM_WALK_BY_TASK  ? CAM_COL_TASK
 			    : extra == CAM_WALK_BY_CPU ? CAM_COL_CPU
-						       : 0),
+						       : 0) |
+			   (o->chart ? CAM_COL_CPU : 0),
+		.wall = o->chart != NULL,
 		.extra = extra,
 		.close = close_window,
 		.progress = o->progress,

@@ -9,6 +9,7 @@
 
 /* The fact that tells sockets: base/runs.h, a number a CPU. */
 #define CAM_FACT_SOCKETS "sockets"
+#define CAM_FACT_NODES	 "nodes" /* of memory (NUMA), as sockets */
 
 struct cam_group_extra {
 	const struct cam_tables *t;

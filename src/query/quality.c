@@ -486,7 +486,7 @@ static void finish(struct build *b, const struct cam_seen *seen, struct cam_qual
 }
 
 int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
-		      struct cam_quality *out)
+		      const struct cam_progress *progress, struct cam_quality *out)
 {
 	struct build b = {.names = calloc(1, sizeof(*b.names))};
 	const struct cam_walk_view view = {
@@ -495,6 +495,7 @@ int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
 		.rows = sum_rows,
 		.close = close_window,
 		.columns = CAM_COL_TASK,
+		.progress = progress,
 	};
 	struct cam_walk walk = {0};
 	*out = (struct cam_quality){0};

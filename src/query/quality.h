@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "model/unwind_table.h"
+#include "query/progress.h"
 #include "query/select.h"
 
 /* The fact of a window that says how user stacks were had; of this value: by frame pointers. */
@@ -43,9 +44,9 @@ struct cam_quality {
 	struct cam_tables *names; /* what texts point into */
 };
 
-/* Errors, with *out empty: -ENOMEM, -E2BIG: more processes than 2^20. */
+/* Errors, with *out empty: -ENOMEM, -E2BIG: more processes than 2^20; what progress (may be NULL) answers. */
 int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
-		      struct cam_quality *out);
+		      const struct cam_progress *progress, struct cam_quality *out);
 void cam_quality_free(struct cam_quality *q);
 /* "no unwind table", …: for people; "no_cfi", …: for programs. */
 const char *cam_stack_end_words(enum cam_stack_end end);

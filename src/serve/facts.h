@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The store in a few numbers, from the windows' headers alone. */
 #pragma once
+#include "base/json.h"
 #include "model/cursor.h"
 
 struct cam_facts {
@@ -12,3 +13,9 @@ struct cam_facts {
 };
 
 void cam_facts_gather(struct cam_source *source, struct cam_facts *f);
+/*
+ * The NUMA nodes of CPUs as a list under "nodes": of n CPUs, or of 0 … n - 1 where cpus is NULL, by what the newest
+ * window says of its host; null where it does not.
+ */
+void cam_facts_put_nodes(struct cam_json *j, struct cam_source *source, const uint32_t *cpus,
+			 size_t n);

@@ -229,6 +229,8 @@ static const struct {
 	{"/api/time", cam_answer_time},
 	{"/api/timeline", cam_answer_timeline},
 	{"/api/flame", cam_answer_flame},
+	{"/api/chart", cam_answer_chart},
+	{"/api/quality", cam_answer_quality},
 	{"/api/diff", cam_answer_diff},
 	{"/api/heatmap", cam_answer_heatmap},
 	{"/api/counters", cam_answer_counters},

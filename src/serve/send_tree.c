@@ -150,6 +150,21 @@ static void put_facts(struct cam_json *j, const struct cam_flame *f, const struc
 	cam_json_close(j, '}');
 }
 
+static void add_tree(struct cam_columns *c, const struct cam_flame *f, const struct columns *k)
+{
+	cam_columns_add(c, "frame", CAM_COLUMN_U32, k->frame, f->n_nodes);
+	cam_columns_add(c, "end", CAM_COLUMN_U32, k->end, f->n_nodes);
+	cam_columns_add(c, "module", CAM_COLUMN_U32, k->module, f->n_nodes);
+	cam_columns_add(c, "total", CAM_COLUMN_F64, k->total, f->n_nodes);
+	cam_columns_add(c, "self", CAM_COLUMN_F64, k->self, f->n_nodes);
+	cam_columns_add(c, "kind", CAM_COLUMN_U8, k->kind, f->n_frames);
+	cam_columns_add(c, "note", CAM_COLUMN_U8, k->note, f->n_frames);
+	cam_columns_add(c, "names", CAM_COLUMN_U8, k->names, k->name_bytes);
+	cam_columns_add(c, "name_ends", CAM_COLUMN_U32, k->name_ends, f->n_frames);
+	cam_columns_add(c, "modules", CAM_COLUMN_U8, k->modules, k->module_bytes);
+	cam_columns_add(c, "module_ends", CAM_COLUMN_U32, k->module_ends, f->n_modules);
+}
+
 void cam_send_tree(struct cam_flame *f, const struct cam_diff *d, struct cam_answer *a)
 {
 	struct columns k;
@@ -164,17 +179,7 @@ void cam_send_tree(struct cam_flame *f, const struct cam_diff *d, struct cam_ans
 	cam_columns_begin(&c);
 	put_facts(&c.json, f, d);
 	cam_json_u64(&c.json, "pruned_below", pruned);
-	cam_columns_add(&c, "frame", CAM_COLUMN_U32, k.frame, f->n_nodes);
-	cam_columns_add(&c, "end", CAM_COLUMN_U32, k.end, f->n_nodes);
-	cam_columns_add(&c, "module", CAM_COLUMN_U32, k.module, f->n_nodes);
-	cam_columns_add(&c, "total", CAM_COLUMN_F64, k.total, f->n_nodes);
-	cam_columns_add(&c, "self", CAM_COLUMN_F64, k.self, f->n_nodes);
-	cam_columns_add(&c, "kind", CAM_COLUMN_U8, k.kind, f->n_frames);
-	cam_columns_add(&c, "note", CAM_COLUMN_U8, k.note, f->n_frames);
-	cam_columns_add(&c, "names", CAM_COLUMN_U8, k.names, k.name_bytes);
-	cam_columns_add(&c, "name_ends", CAM_COLUMN_U32, k.name_ends, f->n_frames);
-	cam_columns_add(&c, "modules", CAM_COLUMN_U8, k.modules, k.module_bytes);
-	cam_columns_add(&c, "module_ends", CAM_COLUMN_U32, k.module_ends, f->n_modules);
+	add_tree(&c, f, &k);
 	if (d) {
 		fill_changes(f, d, &k);
 		cam_columns_add(&c, "before_total", CAM_COLUMN_F64, k.before_total, f->n_nodes);
@@ -182,5 +187,77 @@ void cam_send_tree(struct cam_flame *f, const struct cam_diff *d, struct cam_ans
 		cam_columns_add(&c, "change", CAM_COLUMN_U8, k.change, f->n_frames);
 	}
 	cam_asked_finish(&c, a);
+	free_columns(&k);
+}
+
+/* On the wall clock where there is one; else on the window's, of which there is then one. */
+static int by_time(const void *a, const void *b)
+{
+	const struct cam_chart_row *x = a, *y = b;
+	int c = (x->wall_ns > y->wall_ns) - (x->wall_ns < y->wall_ns);
+	if (!c)
+		c = (x->window > y->window) - (x->window < y->window);
+	if (!c)
+		c = (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return c ? c : (x->place > y->place) - (x->place < y->place);
+}
+
+struct rows {
+	double *time;
+	uint32_t *cpu, *node;
+	size_t n;
+};
+
+static int make_rows(struct cam_chart *chart, int64_t from_ns, struct rows *r)
+{
+	*r = (struct rows){.time = calloc(chart->n + 1, sizeof(*r->time)),
+			   .cpu = calloc(chart->n + 1, sizeof(*r->cpu)),
+			   .node = calloc(chart->n + 1, sizeof(*r->node))};
+	if (!r->time || !r->cpu || !r->node)
+		return -ENOMEM;
+	if (chart->n)
+		qsort(chart->rows, chart->n, sizeof(*chart->rows), by_time);
+	for (size_t i = 0; i < chart->n; i++) {
+		const struct cam_chart_row *row = &chart->rows[i];
+		if (row->node == CAM_CHART_GONE)
+			continue;
+		r->time[r->n] = row->wall_ns != INT64_MIN && from_ns != INT64_MIN
+					? (double)(row->wall_ns - from_ns)
+					: (double)(row->time_ns - chart->rows[0].time_ns);
+		r->cpu[r->n] = row->cpu;
+		r->node[r->n++] = row->node;
+	}
+	return 0;
+}
+
+void cam_send_chart(struct cam_flame *f, struct cam_chart *chart, struct cam_answer *a)
+{
+	struct columns k;
+	struct cam_columns c;
+	struct rows r = {0};
+	int err = f->n_nodes > MAX_NODES ? -E2BIG : make_columns(f, &k);
+	if (err == -E2BIG) {
+		cam_asked_failed(a, err);
+		return;
+	}
+	if (!err)
+		err = make_rows(chart, f->seen.realtime_from_ns, &r);
+	if (!err) {
+		fill_columns(f, &k);
+		cam_columns_begin(&c);
+		put_facts(&c.json, f, NULL);
+		cam_answer_seconds(&c.json, "from", f->seen.realtime_from_ns);
+		cam_answer_seconds(&c.json, "to", f->seen.realtime_to_ns);
+		add_tree(&c, f, &k);
+		cam_columns_add(&c, "time", CAM_COLUMN_F64, r.time, r.n);
+		cam_columns_add(&c, "cpu", CAM_COLUMN_U32, r.cpu, r.n);
+		cam_columns_add(&c, "node", CAM_COLUMN_U32, r.node, r.n);
+		cam_asked_finish(&c, a);
+	} else {
+		cam_asked_failed(a, err);
+	}
+	free(r.time);
+	free(r.cpu);
+	free(r.node);
 	free_columns(&k);
 }

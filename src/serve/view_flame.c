@@ -18,6 +18,8 @@
 #define MAX_TREE_BYTES (64u << 20)
 #define MAX_NODES      100000u
 #define USUAL_NODES    10000u
+#define MOST_SAMPLES   200000u
+#define USUAL_SAMPLES  50000u
 
 /* What these routes take besides a selection. */
 static const char *const flame_own[] = {"by",	 "hide",      "focus", "frames",
@@ -26,6 +28,8 @@ static const char *const picture_own[] = {"by",	   "hide",	"focus",  "frames",
 					  "group", "recursion", "format", NULL};
 static const char *const grafana_own[] = {"by",	   "hide",	"focus", "frames",
 					  "group", "recursion", "nodes", NULL};
+static const char *const chart_own[] = {"by",	 "hide",      "focus", "frames",
+					"group", "recursion", "most",  NULL};
 static const char *const diff_own[] = {"by",	     "hide",	  "focus",	 "frames",
 				       "group",	     "recursion", "before-from", "before-to",
 				       "before-cpu", "show",	  NULL};
@@ -99,13 +103,13 @@ static bool read_shape(const struct cam_request *q, struct cam_answer *a, struct
 
 static int build(struct cam_source *source, const struct cam_selection *s,
 		 const struct shape *shape, const struct cam_progress *progress,
-		 struct cam_flame *f)
+		 struct cam_chart *chart, struct cam_flame *f)
 {
 	const struct cam_flame_options o = {
-		.max_bytes = MAX_TREE_BYTES, .by = shape->by, .progress = progress};
+		.max_bytes = MAX_TREE_BYTES, .by = shape->by, .chart = chart, .progress = progress};
 	int err = cam_flame_build(source, s, &o, f);
 	if (!err && cam_reshape_is_any(&shape->reshape)) {
-		err = cam_reshape_apply(&shape->reshape, f, NULL);
+		err = cam_reshape_apply(&shape->reshape, f, chart);
 		if (err)
 			cam_flame_free(f);
 	}
@@ -114,7 +118,8 @@ static int build(struct cam_source *source, const struct cam_selection *s,
 
 /* The tree that is asked for; false: answered, and nothing is to be freed. */
 static bool build_asked(const struct cam_server_doors *doors, const struct cam_request *q,
-			const char *const *own, struct cam_answer *a, struct cam_flame *f)
+			const char *const *own, struct cam_answer *a, struct cam_chart *chart,
+			struct cam_flame *f)
 {
 	struct cam_source *source;
 	struct cam_selection s;
@@ -131,7 +136,7 @@ static bool build_asked(const struct cam_server_doors *doors, const struct cam_r
 		const struct cam_selection *all[] = {&s};
 		cam_asked_deadline_begin(&deadline);
 		if (!cam_asked_before(source, q, all, 1, a)) {
-			int err = build(source, &s, &shape, &deadline.progress, f);
+			int err = build(source, &s, &shape, &deadline.progress, chart, f);
 			built = !err;
 			if (err)
 				cam_asked_failed(a, err);
@@ -147,10 +152,32 @@ void cam_answer_flame(const struct cam_server_doors *doors, const struct cam_req
 		      struct cam_answer *a)
 {
 	struct cam_flame f;
-	if (!build_asked(doors, q, flame_own, a, &f))
+	if (!build_asked(doors, q, flame_own, a, NULL, &f))
 		return;
 	cam_send_tree(&f, NULL, a);
 	cam_flame_free(&f);
+}
+
+/* Each sample by itself is for a short time: so many that a chart can show them. */
+void cam_answer_chart(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a)
+{
+	struct cam_flame f;
+	struct cam_chart chart = {0};
+	uint64_t most;
+	if (!cam_request_number(q, "most", 1, MOST_SAMPLES, USUAL_SAMPLES, &most)) {
+		cam_answer_error(a, 400, "most: a number from 1 to 200000");
+		return;
+	}
+	chart.max_rows = most;
+	if (build_asked(doors, q, chart_own, a, &chart, &f)) {
+		cam_send_chart(&f, &chart, a);
+		cam_flame_free(&f);
+	} else if (a->status == 413) {
+		cam_answer_error(a, 413,
+				 "that is more samples than a chart shows; choose a shorter time");
+	}
+	cam_chart_free(&chart);
 }
 
 void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_request *q,
@@ -158,7 +185,7 @@ void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_r
 {
 	struct cam_flame f;
 	struct cam_out out;
-	if (!build_asked(doors, q, picture_own, a, &f))
+	if (!build_asked(doors, q, picture_own, a, NULL, &f))
 		return;
 	cam_out_to_buf(&out, &a->body);
 	int err = cam_svg_flame_write(&f, &(struct cam_svg_flame_options){0}, &out);
@@ -181,7 +208,7 @@ void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_r
 		cam_answer_error(a, 400, "nodes: a number from 1 to 100000");
 		return;
 	}
-	if (!build_asked(doors, q, grafana_own, a, &f))
+	if (!build_asked(doors, q, grafana_own, a, NULL, &f))
 		return;
 	cam_flame_prune(&f, most);
 	cam_out_to_buf(&out, &a->body);
@@ -235,9 +262,9 @@ static int compare(const struct comparison *k, struct cam_diff *d, struct cam_fl
 	int err = cam_diff_build(&inputs[0], &inputs[1], &o, d);
 	if (err)
 		return err;
-	err = build(k->source, &k->before, k->shape, k->progress, &before);
+	err = build(k->source, &k->before, k->shape, k->progress, NULL, &before);
 	if (!err) {
-		err = build(k->source, &k->after, k->shape, k->progress, &after);
+		err = build(k->source, &k->after, k->shape, k->progress, NULL, &after);
 		if (!err) {
 			err = cam_flame_pair(&before, &after, d->factor, k->shape->show,
 					     MAX_TREE_BYTES, out);

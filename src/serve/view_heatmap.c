@@ -2,6 +2,7 @@
 /* The heatmap of a selection as columns. */
 #include "query/heatmap.h"
 #include "serve/asked.h"
+#include "serve/facts.h"
 #include "serve/views.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@ struct columns {
 	uint8_t *seen;
 };
 
-static void send_heatmap(const struct cam_heatmap *h, struct cam_answer *a)
+static void send_heatmap(const struct cam_heatmap *h, struct cam_source *source,
+			 struct cam_answer *a)
 {
 	size_t n = (size_t)h->n_columns * h->n_rows;
 	struct columns k = {calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 4), calloc(n + 1, 4),
@@ -43,6 +45,7 @@ static void send_heatmap(const struct cam_heatmap *h, struct cam_answer *a)
 		for (size_t i = 0; h->cpus && i < h->n_rows; i++)
 			cam_json_u64(&c.json, NULL, h->cpus[i]);
 		cam_json_close(&c.json, ']');
+		cam_facts_put_nodes(&c.json, source, h->cpus, h->cpus ? h->n_rows : 0);
 		cam_asked_seen(&c.json, &h->seen);
 		cam_columns_add(&c, "samples", CAM_COLUMN_U32, k.samples, n);
 		cam_columns_add(&c, "peak", CAM_COLUMN_U32, k.peak, n);
@@ -129,7 +132,7 @@ void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_r
 			if (err) {
 				cam_asked_failed(a, err);
 			} else {
-				send_heatmap(&h, a);
+				send_heatmap(&h, source, a);
 				cam_heatmap_free(&h);
 			}
 		}

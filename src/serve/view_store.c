@@ -45,6 +45,7 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 	cam_answer_seconds(&j, "to", f.to_ns);
 	cam_answer_seconds(&j, "now", doors->world(doors->self).time.now_ns);
 	cam_json_u64(&j, "cpus", f.cpus);
+	cam_facts_put_nodes(&j, source, NULL, f.cpus);
 	cam_json_u64(&j, "windows", f.windows);
 	cam_json_u64(&j, "unreadable", f.unreadable);
 	cam_json_u64(&j, "samples", f.samples);

@@ -42,5 +42,9 @@ void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_requ
 		     struct cam_answer *a);
 void cam_answer_sources(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a);
+void cam_answer_chart(const struct cam_server_doors *doors, const struct cam_request *q,
+		      struct cam_answer *a);
+void cam_answer_quality(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
 /* One source, as /api/sources tells of it. */
 void cam_answer_put_source(struct cam_json *j, const struct cam_server_doors *doors);

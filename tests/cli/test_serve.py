@@ -144,6 +144,49 @@ class Names(unittest.TestCase):
             self.assertEqual(mean.columns("/api/flame?comm=" + quoted(pattern))[0]["seen"]["samples"], 1, evil)
 
 
+class Samples(unittest.TestCase):
+    """Each sample by itself, and how good its stack is: against the text that was imported."""
+
+    def test_chart(self):
+        about, c = server.columns("/api/chart?idle=1")
+        heads = re.findall(rb"^(\S.*?) +(\d+)/\d+ \[(\d+)\] (\d+)\.(\d+): .*\n((?:\t.*\n)+)", text, re.M)
+        want = sorted((int(s) * 1000000 + int(us), int(cpu), stack.split(b"\n")[0].split()[1].split(b"+")[0]) for _, _, cpu, s, us, stack in heads)
+        ends = (0, *c["name_ends"])
+        names = [bytes(c["names"])[a:b] for a, b in zip(ends, ends[1:])]
+        got = [(t / 1000, cpu, names[c["frame"][node]]) for t, cpu, node in zip(c["time"], c["cpu"], c["node"])]
+        self.assertEqual(len(got), len(want))
+        self.assertEqual([g[0] for g in got], sorted(g[0] for g in got))
+        self.assertEqual(sorted((round(t + want[0][0]), cpu, name) for t, cpu, name in got), want)
+        # The order is that of time alone: of the tree the children follow their parents.
+        self.assertEqual(c["end"][0], len(c["frame"]))
+        about_short, short = server.columns("/api/chart?idle=1&from=@%s&to=@%s&cpu=1" % (float(about["from"]) + 1, float(about["from"]) + 2))
+        self.assertEqual(set(short["cpu"]), {1})
+        self.assertEqual(len(short["time"]), sum(w[1] == 1 and 1e6 <= w[0] - want[0][0] < 2e6 for w in want))
+        self.assertEqual(about_short["seen"]["samples"], len(short["time"]))
+
+    def test_a_chart_is_of_a_short_time(self):
+        status, _, body = server.ask("/api/chart?most=100")
+        self.assertEqual((status, "shorter time" in json.loads(body)["error"]), (413, True))
+        for most in ("0", "200001", "x"):
+            self.assertEqual(server.ask("/api/chart?most=" + most)[0], 400)
+        self.assertEqual(server.ask("/api/chart?by=cpu&hide=a")[0], 200)
+
+    def test_quality(self):
+        q = server.json("/api/quality")
+        self.assertEqual(q["samples"], server.columns("/api/flame")[0]["seen"]["samples"])
+        self.assertEqual(sum(q["frames"].values()), len(re.findall(rb"^\t", text, re.M)))
+        self.assertEqual(q["frames"]["kernel"], len(re.findall(rb"^\t.*\(\[kernel", text, re.M)))
+        self.assertEqual((q["incomplete"], q["unnamed"]), ([], {"user": 0, "jit": 0, "kernel": 0}))
+        bad = served.make_store(os.path.join(folder, "bad"), text[:text.index(b"# ========\n#\n") + len(b"# ========\n#\n")] +
+                                b"".join(scene.sample("cut", 7, 0, 5_000_000_000 + i * 10309, [("[unknown]", "/bin/cut")]).encode() for i in range(5)))
+        own = served.Server(bad)
+        self.addCleanup(own.stop)
+        q = own.json("/api/quality")
+        self.assertEqual((q["user"], q["complete"]), (5, 0))
+        self.assertEqual([(i["key"], i["samples"]) for i in q["incomplete"]], [("broken", 5)])
+        self.assertEqual(q["processes"], [{"comm": "cut", "pid": 7, "user": 5, "complete": 0}])
+
+
 class Live(unittest.TestCase):
     """/api/live, read line by line as a browser does."""
 

@@ -101,6 +101,18 @@ class Given(unittest.TestCase):
             self.assertIn(words, r.stderr)
 
 
+def with_nodes(data, lists):
+    """A perf.data whose host has these NUMA nodes, as perf writes them (feature 14)."""
+    def text_of(s):
+        return struct.pack("<I", len(s) + 1) + s + b"\0"
+    section = struct.pack("<I", len(lists)) + b"".join(struct.pack("<IQQ", i, 1 << 20, 1 << 19) + text_of(s) for i, s in enumerate(lists))
+    start, size = struct.unpack_from("<2Q", data, 40)
+    bits = [b for b in range(256) if data[72 + b // 8] >> b % 8 & 1]
+    made = bytearray(data)
+    struct.pack_into("<2Q", made, start + size + 16 * bits.index(14), len(data), len(section))
+    return bytes(made) + section
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         return [int(p) for p in f.read().split()]
@@ -163,13 +175,22 @@ class Opened(unittest.TestCase):
         self.assertEqual(self.server.ask(f"/api/live?source={body['id']}")[0], 404)
 
     def test_perf_data_and_its_time(self):
-        data = subprocess.run(["zstd", "-dc", os.path.join(tap.DATA, "tmpl.perf.data.zst")], check=True, stdout=subprocess.PIPE).stdout
+        data = subprocess.run(["zstd", "-dc", os.path.join(tap.DATA, "nginx-997.perf.data.zst")], check=True, stdout=subprocess.PIPE).stdout
         status, _, body = self.server.ask("/api/open?name=p.data&modified=1500000000.25", method="POST", body=data, Content_Type="application/octet-stream")
         body = json.loads(body)
         self.assertEqual(status, 200, body)
         self.assertAlmostEqual(float(body["to"]), 1500000000, delta=1)
-        stats = tap.perfcam("export", "json", "--idle", "-i", os.path.join(tap.DATA, "tmpl.perf.data.zst")).stdout
+        stats = tap.perfcam("export", "json", "--idle", "-i", os.path.join(tap.DATA, "nginx-997.perf.data.zst")).stdout
         self.assertEqual(body["samples"], len(stats.splitlines()))
+        cpus = self.server.json("/api/store?source=" + body["id"])["cpus"]
+        self.assertEqual(self.server.json("/api/store?source=" + body["id"])["nodes"], [0] * cpus)
+        self.assertIsNone(self.server.json("/api/store")["nodes"])  # a text does not tell
+        for lists, want in (([b"1-2,5-6", b"0,3"], [1, 0, 0, 1, -1, 0, 0]), ([b"", b"0-99999999999"], None), ([b"x", b"4-1"], None), ([b"0-3"] * 3, [2] * 4)):
+            status, body = self.open(with_nodes(data, lists), "n.data")
+            self.assertEqual(status, 200, body)
+            about, _ = self.server.columns("/api/heatmap?mode=cores&idle=1&source=" + body["id"])
+            if want:
+                self.assertEqual(about["nodes"], [(want + [-1] * 99)[c] for c in about["cpus"]], lists)
 
     def test_the_oldest_goes(self):
         for i in range(9):

@@ -38,7 +38,7 @@ static struct cam_quality quality_of(struct fake_window **windows, size_t n)
 	struct cam_selection s;
 	struct cam_quality q;
 	cam_selection_init(&s);
-	assert_int_equal(cam_quality_build(source, &s, &q), 0);
+	assert_int_equal(cam_quality_build(source, &s, NULL, &q), 0);
 	cam_selection_free(&s);
 	source->ops->close(source);
 	/* What holds of every row. */

@@ -93,7 +93,7 @@ static const char *const paths[] = {"/healthz",	    "/metrics",	     "/api/grafa
 				    "/api/time",    "/api/timeline", "/api/flame",
 				    "/api/diff",    "/api/heatmap",  "/api/counters",
 				    "/api/events",  "/api/why",	     "/api/moments",
-				    "/api/sources"};
+				    "/api/sources", "/api/chart",    "/api/quality"};
 
 /* Whatever does not fit into memory is answered by its status, at the latest. */
 static void test_no_room_for_an_answer(void **state)

@@ -203,12 +203,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		 "no entries (and chains) below it"},
 		{"max-stack", 0, CAM_OPTION_COUNT, &a.max_stack, "N",
 		 "at most N frames of a chain"},
-		{"hide", 0, CAM_OPTION_LIST, &a.frames.hide, "RE",
-		 "without frames that match: their callers have it"},
-		{"frames", 0, CAM_OPTION_TEXT, &a.frames.frames, "user|kernel",
-		 "only frames of that kind"},
-		{"collapse-recursion", 0, CAM_OPTION_FLAG, &a.frames.recursion, NULL,
-		 "a function that calls itself is one frame"},
+		CAM_RESHAPE_PICK_OPTIONS(a.frames),
 		CAM_VIEWING_OPTIONS(a.v),
 		CAM_OPTION_TITLE(examples),
 		{0},
@@ -217,8 +212,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 	if (!cam_viewing_parse(&a.v, verb, options, argc, argv, &status))
 		return status;
 	struct cam_reshape shape;
-	struct cam_flame_options unused = {0};
-	status = cam_reshaping_resolve(&a.frames, &shape, &unused);
+	status = cam_reshaping_pick(&a.frames, &shape);
 	if (!status)
 		status = check(&a);
 	if (!status)

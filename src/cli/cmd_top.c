@@ -2,11 +2,13 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/heading.h"
+#include "cli/reshaping.h"
 #include "cli/say.h"
 #include "cli/sorting.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "cli/viewing.h"
+#include "query/groups.h"
 #include "query/table.h"
 #include "render/json_table.h"
 #include "render/label.h"
@@ -25,6 +27,8 @@
 struct top_arguments {
 	struct cam_viewing v;
 	struct cam_sorting sorting;
+	struct cam_reshape_options frames;
+	struct cam_reshape shape;
 	const char *by, *every, *quantum, *colour;
 	unsigned limit, times;
 	bool follow, samples;
@@ -183,9 +187,26 @@ static int follow(struct top_arguments *a)
 	return status;
 }
 
+/* Which frames, where rows are of frames. */
+static int find_shape(struct top_arguments *a)
+{
+	bool frames = false;
+	for (size_t i = 0; i < a->table.n_keys; i++)
+		frames |= cam_key_is_of_frames(a->table.keys[i]);
+	int status = cam_reshaping_pick(&a->frames, &a->shape);
+	if (!status && !frames && cam_reshape_is_any(&a->shape))
+		return cam_usage(
+			"--focus, --hide, --frames, --group and --collapse-recursion are of "
+			"frames: --by function or --by module; whole stacks: --match");
+	a->table.shape = &a->shape;
+	return status;
+}
+
 static int check(struct top_arguments *a)
 {
 	int status = find_keys(a);
+	if (!status)
+		status = find_shape(a);
 	if (!status)
 		status = cam_terminal_ask(a->colour, &a->terminal);
 	if (status)
@@ -219,6 +240,7 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 		{"sort", 's', CAM_OPTION_TEXT, &a.sorting.sort, "KEYS",
 		 "perf's way: comm,dso,symbol,pid,tid,cpu,socket,parent,srcline,time,…"},
 		CAM_SORTING_PARENT(a.sorting),
+		CAM_RESHAPE_PICK_OPTIONS(a.frames),
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "rows (default: 20)"},
 		{"samples", 0, CAM_OPTION_FLAG, &a.samples, NULL, "with the number of samples"},
 		{"time-quantum", 0, CAM_OPTION_TEXT, &a.quantum, "100ms", "pieces of the key time"},
@@ -239,5 +261,6 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 	if (!status)
 		status = a.follow ? follow(&a) : once(&a, false);
 	cam_sorting_free(&a.sorting);
+	cam_reshape_free(&a.shape);
 	return status;
 }

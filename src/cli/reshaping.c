@@ -61,3 +61,14 @@ int cam_reshaping_resolve(const struct cam_reshape_options *o, struct cam_reshap
 		status = add_all(shape, CAM_RESHAPE_HIDE, "hide", &o->hide);
 	return status ? status : add_all(shape, CAM_RESHAPE_FOCUS, "focus", &o->focus);
 }
+
+int cam_reshaping_pick(const struct cam_reshape_options *o, struct cam_reshape *shape)
+{
+	struct cam_flame_options build = {0};
+	int status = cam_reshaping_resolve(o, shape, &build);
+	if (!status && (shape->group == CAM_GROUP_LEAF_PACKAGE || build.builds))
+		status =
+			cam_usage("--group %s is of perfcam flame; here it takes package or module",
+				  o->group);
+	return status;
+}

@@ -18,12 +18,14 @@ struct cam_reshape_options {
 	{"by", 0, CAM_OPTION_TEXT, &(o).by, "KIND", "below the root: comm process thread exe user cgroup container pod cpu"}, \
 	{"per-thread", 0, CAM_OPTION_FLAG, &(o).per_thread, NULL, "--by thread"}
 #define CAM_RESHAPE_FRAME_OPTIONS(o)                                                                        \
+	CAM_RESHAPE_PICK_OPTIONS(o),                                                                        \
+	{"reverse", 0, CAM_OPTION_FLAG, &(o).reverse, NULL, "merge from the leaf: functions, then who calls them"}
+#define CAM_RESHAPE_PICK_OPTIONS(o)                                                                         \
 	{"focus", 0, CAM_OPTION_LIST, &(o).focus, "RE", "start at frames that match"},                      \
 	{"hide", 0, CAM_OPTION_LIST, &(o).hide, "RE", "without frames that match: their callers have it"},  \
 	{"frames", 0, CAM_OPTION_TEXT, &(o).frames, "user|kernel", "only frames of that kind"},             \
 	{"collapse-recursion", 0, CAM_OPTION_FLAG, &(o).recursion, NULL, "a function that calls itself is one frame"}, \
-	{"group", 0, CAM_OPTION_TEXT, &(o).group, "KIND", "frames become: package leaf-package module build-id"}, \
-	{"reverse", 0, CAM_OPTION_FLAG, &(o).reverse, NULL, "merge from the leaf: functions, then who calls them"}
+	{"group", 0, CAM_OPTION_TEXT, &(o).group, "KIND", "frames become: package module; of pictures also leaf-package build-id"}
 // clang-format on
 
 /*
@@ -32,3 +34,5 @@ struct cam_reshape_options {
  */
 int cam_reshaping_resolve(const struct cam_reshape_options *o, struct cam_reshape *shape,
 			  struct cam_flame_options *build);
+/* The same for tables and reports, which have no groups of leaves and no build-ids. */
+int cam_reshaping_pick(const struct cam_reshape_options *o, struct cam_reshape *shape);

@@ -13,16 +13,15 @@
 #include <stdlib.h>
 
 #define MAX_TREE_BYTES (1ull << 30)
-#define MAX_NAME       (1u << 20)
+#define UNFOCUSED      CAM_NONE /* no node yet: no frame so far is the one that the tree starts at */
 
-enum { ASKED = 1, HIDDEN = 2 };
-
-int cam_call_tree_init(struct cam_call_tree *c, bool by_symbol, bool by_dso)
+int cam_call_tree_init(struct cam_call_tree *c, bool by_symbol, bool by_dso,
+		       const struct cam_reshape *shape)
 {
 	*c = (struct cam_call_tree){.by_symbol = by_symbol,
 				    .by_dso = by_dso,
-				    .frames = {.by_symbol = true, .by_dso = true},
-				    .name = CAM_BUF(MAX_NAME)};
+				    .frames = {.by_symbol = true, .by_dso = true}};
+	cam_frame_shape_init(&c->shape, shape);
 	return cam_tables_init(&c->t, MAX_TREE_BYTES);
 }
 
@@ -37,8 +36,7 @@ void cam_call_tree_free(struct cam_call_tree *c)
 	free(c->by_entry);
 	cam_frames_free(&c->frames);
 	free(c->entries);
-	free(c->verdicts);
-	cam_buf_free(&c->name);
+	cam_frame_shape_free(&c->shape);
 	cam_index_free(&c->entry_index);
 	*c = (struct cam_call_tree){0};
 }
@@ -55,49 +53,22 @@ static int child(struct cam_call_tree *c, uint32_t parent, uint32_t item, uint32
 	return err;
 }
 
-/* An inlined function is where its caller is. */
-static bool is_kernel(const struct cam_tables *t, uint32_t stack)
+/* A frame below *out, unless the shape takes it out. Before the frame that the tree starts at *out is UNFOCUSED. */
+static int step(struct cam_call_tree *c, struct cam_groups *g, const struct cam_tables *t,
+		uint32_t group_node, uint32_t stack, uint32_t frame, uint32_t *out)
 {
-	enum cam_func_kind kind;
-	do {
-		kind = t->functions[t->stacks.item[stack]].kind;
-		stack = t->stacks.parent[stack];
-	} while (stack && kind == CAM_FUNC_INLINED);
-	return kind == CAM_FUNC_KERNEL;
-}
-
-/* 1: the frame has no node of its own. -ENOMEM. */
-static int is_hidden(struct cam_call_tree *c, const struct cam_groups *g, uint32_t frame)
-{
-	size_t had = c->cap_verdicts;
-	int err = cam_vec_reserve(&c->verdicts, &c->cap_verdicts, frame + 1ul, 1, CAM_MAX_ROWS);
-	if (err)
+	struct cam_frame_shape *shape = &c->shape;
+	int starts = *out == UNFOCUSED ? cam_frame_shape_starts(shape, g, &c->frames, frame) : 1;
+	if (starts <= 0)
+		return starts;
+	*out = *out == UNFOCUSED ? group_node : *out;
+	int hidden = cam_frame_shape_hides(shape, g, &c->frames, t, stack, frame);
+	if (hidden)
+		return hidden < 0 ? hidden : 0;
+	int err = cam_frame_shape_group(shape, g, &c->frames, frame, &frame);
+	if (err || (cam_frame_shape_merges(shape) && cam_call_item(c, *out) == frame))
 		return err;
-	if (c->cap_verdicts > had)
-		memset(c->verdicts + had, 0, c->cap_verdicts - had);
-	uint8_t *v = &c->verdicts[frame];
-	if (!(*v & ASKED)) {
-		struct cam_str_id symbol = {c->frames.v[frame].symbol};
-		int found =
-			cam_reshape_match(&c->shape->hide, cam_string(g->names, symbol), &c->name);
-		if (found < 0)
-			return found;
-		*v = ASKED | (found ? HIDDEN : 0);
-	}
-	return *v & HIDDEN ? 1 : 0;
-}
-
-/* A frame below *out, unless the shape takes it out. */
-static int step(struct cam_call_tree *c, const struct cam_groups *g, const struct cam_tables *t,
-		uint32_t stack, uint32_t frame, uint32_t *out)
-{
-	const struct cam_reshape *shape = c->shape;
-	if (shape && shape->frames && is_kernel(t, stack) != (shape->frames == CAM_FRAMES_KERNEL))
-		return 0;
-	if (shape && shape->recursion && cam_call_item(c, *out) == frame)
-		return 0;
-	int hidden = shape && shape->hide.n ? is_hidden(c, g, frame) : 0;
-	return hidden ? (hidden < 0 ? hidden : 0) : child(c, *out, frame, out);
+	return child(c, *out, frame, out);
 }
 
 /* The node for a stack of the window below a group's node. */
@@ -112,25 +83,17 @@ static int place(struct cam_call_tree *c, struct cam_groups *g, const struct cam
 			return -EBADMSG;
 		path[depth++] = stack;
 	}
-	*out = stack ? c->placed[stack] : group_node;
+	uint32_t begin = c->shape.shape && c->shape.shape->focus.n ? UNFOCUSED : group_node;
+	*out = stack ? c->placed[stack] : begin;
 	while (depth && !err) {
 		stack = path[--depth];
 		err = cam_frames_of(&c->frames, g, t, t->stacks.item[stack], &frame);
 		if (!err)
-			err = step(c, g, t, stack, frame, out);
+			err = step(c, g, t, group_node, stack, frame, out);
 		c->placed[stack] = *out;
 		c->stamps[stack] = c->stamp;
 	}
 	return err;
-}
-
-static int hidden_frame(struct cam_call_tree *c, struct cam_groups *g, uint32_t *out)
-{
-	struct cam_str_id name;
-	int err = cam_string_intern(g->names, CAM_TEXT("[hidden]"), &name);
-	const struct cam_call_frame frame = {
-		.symbol = name.v, .dso = name.v, .kind = CAM_FRAME_MARK};
-	return err ? err : cam_frames_intern(&c->frames, &frame, out);
 }
 
 static int add_item(struct cam_call_tree *c, struct cam_groups *g, const struct cam_tables *t,
@@ -140,9 +103,15 @@ static int add_item(struct cam_call_tree *c, struct cam_groups *g, const struct 
 	if (item->stack >= t->stacks.n)
 		return -EBADMSG;
 	int err = place(c, g, t, group_node, item->stack, &node);
+	if (!err && node == UNFOCUSED) {
+		g->all.samples -= item->m.samples;
+		g->all.weight -= item->m.weight;
+		g->all.cpu_ns -= item->m.cpu_ns;
+		return 0;
+	}
 	/* Of the empty stack not even the innermost function is known; of others all may be hidden. */
 	if (!err && node == group_node) {
-		err = item->stack ? hidden_frame(c, g, &frame)
+		err = item->stack ? cam_frame_shape_hidden(g, &c->frames, &frame)
 				  : cam_frames_of(&c->frames, g, t, CAM_NONE, &frame);
 		if (!err)
 			err = child(c, group_node, frame, &node);

@@ -5,8 +5,7 @@
  * read; a parent's number is smaller than its children's. Plain arrays: n of each.
  */
 #pragma once
-#include "query/frames.h"
-#include "query/reshape.h"
+#include "query/frame_shape.h"
 
 /* What a node is: a frame, or with this bit a group. */
 #define CAM_CALL_GROUP (1u << 31)
@@ -34,20 +33,17 @@ struct cam_call_tree {
 	struct cam_call_entry *entries;
 	size_t n_entries, cap_entries;
 	struct cam_index entry_index;
-	bool by_symbol, by_dso; /* what tells entries apart */
-	/* Which frames are left out: hide, frames and recursion are looked at; NULL: none. Borrowed. */
-	const struct cam_reshape *shape;
-	uint8_t *verdicts; /* of frames: what hide says of them */
-	size_t cap_verdicts;
-	struct cam_buf name;
+	bool by_symbol, by_dso;	      /* what tells entries apart */
+	struct cam_frame_shape shape; /* which frames there are, and as what */
 	/* Of the window being added. */
 	uint32_t *placed, *stamps;
 	size_t n_placed;
 	uint32_t stamp;
 };
 
-/* by_symbol, by_dso: what tells entries apart. */
-int cam_call_tree_init(struct cam_call_tree *c, bool by_symbol, bool by_dso);
+/* by_symbol, by_dso: what tells entries apart. shape: frame_shape.h; NULL: all frames, as they are. Borrowed. */
+int cam_call_tree_init(struct cam_call_tree *c, bool by_symbol, bool by_dso,
+		       const struct cam_reshape *shape);
 void cam_call_tree_free(struct cam_call_tree *c);
 /* For struct cam_groups_options.window; self is the tree. */
 int cam_call_tree_add_window(void *self, struct cam_groups *g, struct cam_walk_window *x,

@@ -500,7 +500,7 @@ static int finish(struct cam_groups *g, struct step *s)
 		for (size_t i = 0; i < s->sums.n && !err; i++)
 			err = add_raw(s, s->sums.v[i].comm, &s->sums.v[i]);
 	}
-	if (!err && has_key(g, CAM_KEY_PARENT))
+	if (!err && g->options->parent && has_key(g, CAM_KEY_PARENT))
 		err = find_parents(g, s);
 	if (!err)
 		err = cam_vec_reserve(&s->groups, &s->cap_groups, s->n_origins + 1,

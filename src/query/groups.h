@@ -28,7 +28,7 @@ struct cam_groups_options {
 	size_t n_keys;
 	enum cam_weight weight;
 	uint64_t quantum_ns; /* of CAM_KEY_TIME; 0: 100 ms */
-	/* Of CAM_KEY_PARENT: borrowed, and which of several frames that match. */
+	/* Of CAM_KEY_PARENT: borrowed (NULL: none is found), and which of several frames that match. */
 	const struct cam_select_expressions *parent;
 	bool outermost_parent;
 	const struct cam_progress *progress;

@@ -122,3 +122,11 @@ struct cam_text cam_package_tidy(struct cam_text name, char *room, size_t room_b
 	memcpy(room + head, semicolon + 1, bare.n - head - 1);
 	return (struct cam_text){room, bare.n - 1};
 }
+
+struct cam_text cam_package_file(struct cam_text path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	if (!slash || slash + 1 == path.p + path.n)
+		return path;
+	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
+}

@@ -10,6 +10,9 @@
  */
 struct cam_text cam_package_of(struct cam_text name);
 
+/* The last part of a path: what people call the file. */
+struct cam_text cam_package_file(struct cam_text path);
+
 /*
  * The next part of a path of packages, class and method, and what is left behind it: "java", "util",
  * "HashMap", "get". A name of another form is one part.

@@ -238,8 +238,7 @@ int cam_report_build(struct cam_source *source, const struct cam_selection *s,
 		by_symbol |= o->keys[i] == CAM_KEY_SYMBOL;
 		by_dso |= o->keys[i] == CAM_KEY_DSO;
 	}
-	int err = cam_call_tree_init(&t, by_symbol, by_dso);
-	t.shape = o->shape;
+	int err = cam_call_tree_init(&t, by_symbol, by_dso, o->shape);
 	if (!err)
 		err = cam_groups_run(&g, source, s, &how);
 	if (!err)

@@ -27,7 +27,7 @@ struct cam_report_options {
 	uint32_t least_entry, least_node;
 	uint32_t max_depth; /* frames of a chain; 0: all */
 	enum cam_weight weight;
-	const struct cam_reshape *shape; /* its hide, frames and recursion; NULL: all frames */
+	const struct cam_reshape *shape; /* frame_shape.h; NULL: all frames */
 	/* What CAM_KEY_PARENT looks for: with children the outermost such frame, else the innermost. Borrowed. */
 	const struct cam_select_expressions *parent;
 	const struct cam_progress *progress;

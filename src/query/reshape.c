@@ -120,22 +120,13 @@ static bool frame_is(struct pass *p, uint32_t frame, const struct cam_select_exp
 	return *v & yes;
 }
 
-/* The last part of a path is what people call the file. */
-static struct cam_text file_of(struct cam_text path)
-{
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-	if (!slash || slash + 1 == path.p + path.n)
-		return path;
-	return (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
-}
-
 static struct cam_text module_of(const struct cam_flame *f, uint32_t i)
 {
 	struct cam_text path = cam_flame_module_path(f, f->nodes[i].module);
 	if (f->nodes[i].module == CAM_MODULE_SEVERAL)
 		return CAM_TEXT("[several files]");
 	if (path.n)
-		return file_of(path);
+		return cam_package_file(path);
 	return cam_flame_frame_of(f, i)->kind == CAM_FRAME_KERNEL ? CAM_TEXT("[kernel]")
 								  : CAM_TEXT("[unknown]");
 }

@@ -15,7 +15,7 @@
 #include "query/table.h"
 
 #include "base/vec.h"
-#include "query/frames.h"
+#include "query/frame_shape.h"
 #include "query/landing.h"
 
 #include <errno.h>
@@ -50,6 +50,8 @@ struct build {
 	size_t n_touched, cap_touched;
 	uint32_t stamp;
 	uint64_t all_kernel_weight;
+	bool by_symbol, by_dso; /* keys */
+	struct cam_frame_shape shape;
 };
 
 static int tally_of(struct build *b, uint32_t frame, struct tally **out)
@@ -96,10 +98,96 @@ static bool in_kernel(const struct cam_tables *t, uint32_t stack)
 	return false;
 }
 
+/* The frame of a row: as the shape has it, and without what is no key. */
+static int row_frame(struct build *b, struct cam_groups *g, uint32_t frame, uint32_t *out)
+{
+	int err = cam_frame_shape_group(&b->shape, g, &b->frames, frame, out);
+	if (err)
+		return err;
+	struct cam_call_frame f = b->frames.v[*out];
+	if (!b->by_symbol)
+		f.symbol = f.kind = 0;
+	if (!b->by_dso)
+		f.dso = 0;
+	return cam_frames_intern(&b->frames, &f, out);
+}
+
+/* Adds a stack to one of its frames. */
+static int tally(struct build *b, uint32_t frame, const struct cam_group_item *item, bool leaf,
+		 bool kernel)
+{
+	struct tally *y;
+	int err = tally_of(b, frame, &y);
+	if (err)
+		return err;
+	if (leaf) {
+		add(&y->self, &item->m);
+		y->kernel_weight += kernel ? item->m.weight : 0;
+	}
+	if (y->stamp != b->stamp)
+		add(&y->total, &item->m);
+	y->stamp = b->stamp;
+	return 0;
+}
+
+/* The frame where the stack starts: the outermost that is in focus. *from: the node, 0: there is none. */
+static int find_start(struct build *b, struct cam_groups *g, const struct cam_tables *t,
+		      uint32_t stack, uint32_t *from)
+{
+	uint32_t frame;
+	*from = 0;
+	for (uint32_t node = stack; node; node = t->stacks.parent[node]) {
+		int err = cam_frames_of(&b->frames, g, t, t->stacks.item[node], &frame);
+		int starts = err ? err : cam_frame_shape_starts(&b->shape, g, &b->frames, frame);
+		if (starts < 0)
+			return starts;
+		*from = starts ? node : *from;
+	}
+	return 0;
+}
+
+/* The same with a shape: frames left out, and self where the innermost that is left is. */
+static int add_shaped(struct build *b, struct cam_groups *g, const struct cam_tables *t,
+		      const struct cam_group_item *item, bool kernel)
+{
+	uint32_t frame, from;
+	bool leaf = true;
+	int err = find_start(b, g, t, item->stack, &from);
+	if (!err && !from && b->shape.shape->focus.n) {
+		g->all.samples -= item->m.samples;
+		g->all.weight -= item->m.weight;
+		g->all.cpu_ns -= item->m.cpu_ns;
+		b->all_kernel_weight -= kernel ? item->m.weight : 0;
+		return 0;
+	}
+	b->stamp++;
+	for (uint32_t node = item->stack; node && !err; node = t->stacks.parent[node]) {
+		err = cam_frames_of(&b->frames, g, t, t->stacks.item[node], &frame);
+		int hidden =
+			err ? err : cam_frame_shape_hides(&b->shape, g, &b->frames, t, node, frame);
+		if (hidden < 0)
+			return hidden;
+		if (!hidden) {
+			err = row_frame(b, g, frame, &frame);
+			if (!err)
+				err = tally(b, frame, item, leaf, kernel);
+			leaf = false;
+		}
+		if (node == from)
+			break;
+	}
+	if (err || !leaf)
+		return err;
+	err = item->stack ? cam_frame_shape_hidden(g, &b->frames, &frame)
+			  : cam_frames_of(&b->frames, g, t, CAM_NONE, &frame);
+	if (!err)
+		err = row_frame(b, g, frame, &frame);
+	return err ? err : tally(b, frame, item, true, kernel);
+}
+
 static int add_frames(struct build *b, struct cam_groups *g, const struct cam_tables *t,
 		      const struct cam_group_item *item, bool kernel)
 {
-	struct tally *y;
 	uint32_t frame;
 	bool leaf = true;
 	int err = 0;
@@ -109,16 +197,7 @@ static int add_frames(struct build *b, struct cam_groups *g, const struct cam_ta
 		err = cam_frames_of(&b->frames, g, t, node ? t->stacks.item[node] : CAM_NONE,
 				    &frame);
 		if (!err)
-			err = tally_of(b, frame, &y);
-		if (err)
-			return err;
-		if (leaf) {
-			add(&y->self, &item->m);
-			y->kernel_weight += kernel ? item->m.weight : 0;
-		}
-		if (y->stamp != b->stamp)
-			add(&y->total, &item->m);
-		y->stamp = b->stamp;
+			err = tally(b, frame, item, leaf, kernel);
 		leaf = false;
 		if (!node)
 			break;
@@ -188,7 +267,7 @@ static int add_window(void *self, struct cam_groups *g, struct cam_walk_window *
 {
 	struct build *b = self;
 	const struct cam_tables *t = x->tables;
-	bool frames = b->frames.by_symbol || b->frames.by_dso;
+	bool frames = b->by_symbol || b->by_dso, shaped = b->shape.shape;
 	int err = cam_frames_begin(&b->frames, t);
 	for (size_t i = 0; i < n && !err; i++) {
 		bool kernel = in_kernel(t, items[i].stack);
@@ -197,8 +276,9 @@ static int add_window(void *self, struct cam_groups *g, struct cam_walk_window *
 			break;
 		}
 		b->all_kernel_weight += kernel ? items[i].m.weight : 0;
-		err = frames ? add_frames(b, g, t, &items[i], kernel)
-			     : add_plain(b, &items[i], kernel);
+		err = frames && shaped ? add_shaped(b, g, t, &items[i], kernel)
+		      : frames	       ? add_frames(b, g, t, &items[i], kernel)
+				       : add_plain(b, &items[i], kernel);
 		if (!err && frames && (i + 1 == n || items[i + 1].group != items[i].group))
 			err = flush(b, items[i].group);
 	}
@@ -209,6 +289,7 @@ static int add_window(void *self, struct cam_groups *g, struct cam_walk_window *
 static void free_build(struct build *b)
 {
 	cam_frames_free(&b->frames);
+	cam_frame_shape_free(&b->shape);
 	free(b->rows);
 	cam_index_free(&b->row_index);
 	free(b->tallies);
@@ -320,7 +401,7 @@ static int finish(const struct cam_table_options *o, struct build *b, struct cam
 	g->names = NULL;
 	out->all = g->all;
 	out->all_kernel_weight = b->all_kernel_weight;
-	out->by_frames = b->frames.by_symbol || b->frames.by_dso;
+	out->by_frames = b->by_symbol || b->by_dso;
 	out->cpu_known = !g->cpu_unknown && g->all.samples;
 	out->unit_is_ns = g->unit_is_ns && !g->mixed_units;
 	int err = fill(b, g, out);
@@ -353,9 +434,13 @@ int cam_table_build(struct cam_source *source, const struct cam_selection *s,
 	*out = (struct cam_table){.n_keys = o->n_keys};
 	for (size_t i = 0; i < o->n_keys; i++) {
 		out->keys[i] = how.keys[i] = o->keys[i];
-		b.frames.by_symbol |= o->keys[i] == CAM_KEY_SYMBOL;
-		b.frames.by_dso |= o->keys[i] == CAM_KEY_DSO;
+		b.by_symbol |= o->keys[i] == CAM_KEY_SYMBOL;
+		b.by_dso |= o->keys[i] == CAM_KEY_DSO;
 	}
+	/* What a shape asks of frames is their names and files, whatever the keys are. */
+	cam_frame_shape_init(&b.shape, o->shape && cam_reshape_is_any(o->shape) ? o->shape : NULL);
+	b.frames.by_symbol = b.by_symbol || b.shape.shape;
+	b.frames.by_dso = b.by_dso || b.shape.shape;
 	int err = cam_groups_run(&g, source, s, &how);
 	if (!err)
 		err = cam_walk_keep_seen(&g.walk, &out->seen, &out->strings);

@@ -2,6 +2,7 @@
 /* Selection → a table by any keys. */
 #pragma once
 #include "query/flame.h"
+#include "query/reshape.h"
 #include "query/view_table.h"
 
 enum cam_table_order {
@@ -22,6 +23,7 @@ struct cam_table_options {
 	uint64_t quantum_ns; /* of CAM_KEY_TIME; 0: 100 ms */
 	/* What CAM_KEY_PARENT looks for, the outermost such frame of a stack; borrowed. */
 	const struct cam_select_expressions *parent;
+	const struct cam_reshape *shape; /* of keys of frames: frame_shape.h; NULL: all frames */
 	const struct cam_progress *progress;
 };
 

@@ -8,6 +8,7 @@ import collections
 import gzip
 import json
 import os
+import random
 import re
 import subprocess
 
@@ -124,24 +125,41 @@ class Report(Case):
         only = entries_of(self.report("--comm", "wl", "--no-children").decode())
         self.assertTrue(all(e[1].startswith("wl ") for e in only))
 
-    def expected(self, path, keep, collapse=False):
-        """{symbol: (self, total)} in samples, from the single samples: what is not kept is its caller's."""
+    def expected(self, path, keep, collapse=False, focus=None, group=None):
+        """{symbol: [self, total]} in samples, from the single samples: what is not kept is its caller's."""
         sums = collections.defaultdict(lambda: [0, 0])
         for line in self.good("export", "json", "-i", path).decode().splitlines():
             sample = json.loads(line)
             if sample["comm"] == "swapper":
                 continue
-            frames, kernel = [], False
+            frames, kernel, started = [], False, not focus
             for f in reversed(sample["stack"]):
                 kernel = kernel if f.get("kind") == "inlined" else f.get("kind") == "kernel"
                 name = f.get("name") or "[unknown]"
-                if keep(name, kernel) and not (collapse and frames[-1:] == [name]):
-                    frames.append(name)
+                started = started or re.search(focus, name)
+                shown = group(name, f.get("module") or "[unknown]", kernel) if group else name
+                if started and keep(name, kernel) and not ((collapse or group) and frames[-1:] == [shown]):
+                    frames.append(shown)
+            if focus and not started:
+                continue
             frames = frames or ["[hidden]" if sample["stack"] else "[unknown]"]
             sums[frames[-1]][0] += 1
             for name in set(frames):
                 sums[name][1] += 1
         return dict(sums)
+
+    def compare(self, path, options, want):
+        """report's and top's numbers, of what has a name."""
+        more = ("-i", path, "-s", "sym", "--weight", "samples", "--json", *options)
+        report = json.loads(self.good("report", "-g", "none", "--percent-limit", "0", *more))
+        top = json.loads(self.good("top", "-n", "100000", *more))
+        named = {name for name in want if not name.startswith("[") or name == "[hidden]"}
+        self.assertTrue(named)
+        for rows in (report["entries"], top["rows"]):
+            got = {e["symbol"]: [e["self"]["weight"], e["total"]["weight"]] for e in rows}
+            self.assertEqual({n: got.get(n) for n in named}, {n: want[n] for n in named}, options)
+        self.assertEqual(report["total"], sum(v[0] for v in want.values()), options)
+        self.assertEqual(top["total"], report["total"], options)
 
     def test_frames_that_are_left_out(self):
         path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
@@ -152,13 +170,44 @@ class Report(Case):
                  (("--collapse-recursion",), lambda name, kernel: True, True))
         for options, keep, collapse in cases:
             with self.subTest(options):
-                out = json.loads(self.good("report", "-i", path, "-s", "sym", "-g", "none", "--weight", "samples", "--json",
-                                           "--percent-limit", "0", *options))
-                got = {e["symbol"]: [e["self"]["weight"], e["total"]["weight"]] for e in out["entries"]}
-                want = {name: list(v) for name, v in self.expected(path, keep, collapse).items()}
-                named = {name for name in want if not name.startswith("[") or name == "[hidden]"}
-                self.assertTrue(named)
-                self.assertEqual({n: got.get(n) for n in named}, {n: want[n] for n in named})
+                self.compare(path, options, self.expected(path, keep, collapse))
+
+    def test_focus(self):
+        path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
+        every = lambda name, kernel: True
+        want = self.expected(path, every, focus="^do_")
+        self.assertLess(sum(v[0] for v in want.values()), sum(v[0] for v in self.expected(path, every).values()))
+        self.compare(path, ("--focus", "^do_"), want)
+        self.compare(path, ("--focus", "^do_", "--hide", "page"),
+                     self.expected(path, lambda name, kernel: "page" not in name, focus="^do_"))
+
+    def test_groups(self):
+        def java(name, module, kernel):
+            m = re.match(r"L?((?:[a-z][\w$]*/)+)[A-Z][\w$]*;?(?:::|\.)", name)
+            return m[1].rstrip("/") if m and not kernel else os.path.basename(module)
+
+        every = lambda name, kernel: True
+        path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
+        self.compare(path, ("--group", "module"),
+                     self.expected(path, every, group=lambda name, module, kernel: os.path.basename(module)))
+        rng = random.Random(3)
+        names = ["Ljava/util/HashMap;::get", "Ljava/util/HashMap;::put", "Ljava/lang/Thread;::run", "Lorg/example/App;::main",
+                 "Interpreter", "call_stub", "vfs_read"]
+        text = ""
+        for i in range(300):
+            stack = [rng.choice(names) for _ in range(rng.randint(1, 7))]
+            text += f"java  70/71 [000]   {100 + i}.000001:          1 cycles: \n" + "".join(
+                f"\t    {1000 + names.index(n):x} {n} ({'[kernel.kallsyms]' if n == 'vfs_read' else '/tmp/perf-70.map'})\n"
+                for n in stack) + "\n"
+        path = self.path("java.txt", text.encode())
+        want = self.expected(path, every, group=java)
+        self.assertLess({"java/util", "java/lang", "org/example"}, set(want))
+        self.compare(path, ("--group", "package"), want)
+        for verb in ("report", "top"):
+            by = ("--by", "function") if verb == "top" else ()
+            self.bad(verb, *by, "-i", path, "--group", "leaf-package", code=2, names=("leaf-package", "package or module"))
+            self.bad(verb, *by, "-i", path, "--group", "colour", code=2, names="colour")
+        self.bad("top", "--by", "process", "-i", path, "--hide", "x", code=2, names=("--by function", "--match"))
 
     def test_what_is_wrong_is_said(self):
         path = directory("shell.stacks.gz")
@@ -168,7 +217,6 @@ class Report(Case):
         self.bad("report", "-i", path, "--sort", "time", code=2, names="time")
         self.bad("report", "-i", path, "--children", "--no-children", code=2, names="exclude")
         self.bad("report", "-i", path, "--comm", "nobody", names="no samples")
-
 
 
 class Keys(Case):

@@ -108,6 +108,16 @@ static bool is_of(const struct known *k, enum cam_key key, const struct cam_valu
 		return cam_text_equal(v->text, CAM_TEXT("cpu-clock"));
 	case CAM_KEY_TIME:
 		return v->number == (int64_t)(k->time_ns - k->time_ns % SEC);
+	case CAM_KEY_SOCKET:
+		return v->number == CAM_CPU_NONE;
+	case CAM_KEY_PARENT:
+		/* "^(a|read)$", the outermost of a stack. */
+		return cam_text_equal(v->text, k->stack == 0   ? CAM_TEXT("read")
+					       : k->stack == 1 ? CAM_TEXT("a")
+							       : CAM_TEXT("[other]"));
+	case CAM_KEY_SRCLINE:
+	case CAM_KEY_SRCFILE:
+		return cam_text_equal(v->text, CAM_TEXT("[unknown]"));
 	case CAM_KEY_POD:
 	case CAM_KEY_SYMBOL:
 	case CAM_KEY_DSO:
@@ -124,10 +134,15 @@ static void test_keys(void **state)
 	struct cam_source *source = two_windows();
 	struct cam_selection s;
 	cam_selection_init(&s);
+	struct cam_select_expressions parent = {0};
+	char why[200];
+	assert_int_equal(
+		cam_select_expression_add(&parent, CAM_TEXT("^(a|read)$"), why, sizeof(why)), 0);
 	for (unsigned pair = 0; pair < CAM_KEY_SYMBOL * CAM_KEY_SYMBOL; pair++) {
 		struct cam_table_options o = {.keys = {(enum cam_key)(pair / CAM_KEY_SYMBOL),
 						       (enum cam_key)(pair % CAM_KEY_SYMBOL)},
-					      .quantum_ns = SEC};
+					      .quantum_ns = SEC,
+					      .parent = &parent};
 		o.n_keys = o.keys[0] == o.keys[1] ? 1 : 2;
 		struct cam_table t;
 		uint64_t samples = 0;
@@ -149,6 +164,7 @@ static void test_keys(void **state)
 		assert_int_equal(samples, 2 * N_SAMPLES);
 		cam_table_free(&t);
 	}
+	cam_select_expressions_free(&parent);
 	source->ops->close(source);
 }
 

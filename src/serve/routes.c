@@ -293,6 +293,11 @@ size_t cam_route_body_bytes(const char *path)
 	return !strcmp(path, "/api/alerts") ? ALERT_BYTES : BODY_BYTES;
 }
 
+bool cam_route_is_long(const char *path)
+{
+	return !strcmp(path, "/api/why") || !strcmp(path, "/api/moments");
+}
+
 bool cam_route_is_apart(const char *path)
 {
 	return !strcmp(path, "/api/live") || !strcmp(path, "/api/export");

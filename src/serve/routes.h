@@ -68,6 +68,8 @@ void cam_open_end(const struct cam_server_house *h, int err, struct cam_answer *
 size_t cam_route_body_bytes(const char *path);
 /* Whether a path has places of its own: it takes none of those that questions have, and may take long. */
 bool cam_route_is_apart(const char *path);
+/* Whether a question there may take long: not all places are for such. */
+bool cam_route_is_long(const char *path);
 
 /* For the routes: the value of a key, NULL if it is not there. */
 const char *cam_request_value(const struct cam_request *q, const char *key);

@@ -8,6 +8,7 @@
 
 #include "serve/assets.h"
 #include "serve/guard.h"
+#include "serve/minder.h"
 #include "serve/news.h"
 #include "serve/routes.h"
 #include "serve/stream.h"
@@ -30,47 +31,62 @@
 #define TIMEOUT_S	 10u
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: base/expression.h */
 #define STREAM_TIMEOUT_S 60u
-#define STREAM_BYTES	 (32u << 10)
-#define RUNNING		 4u
-#define WAITING		 16u
-#define WAIT_MS		 2000
+/* All in all, however it trickles: a request, an answer, a file that is sent, an answer that is made while it is sent. */
+#define REQUEST_S    15u
+#define ANSWER_S     120u
+#define FILE_S	     600u
+#define STREAM_S     720u
+#define STREAM_BYTES (32u << 10)
+#define RUNNING	     4u
+#define LONG_RUNNING 2u /* of these: such as take long */
+#define WAITING	     16u
+#define WAIT_MS	     2000
 
 struct cam_server {
 	struct cam_server_house house;
 	struct cam_guard guard;
 	int fd;
 	struct MHD_Daemon *daemon;
+	struct cam_minder *minder;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
-	unsigned running, waiting; /* questions */
+	unsigned running, long_running, waiting; /* questions */
 	struct cam_shared shared;
 };
 
+/* Of questions that take long there is always a place left for others. The lock is held. */
+static bool is_free(const struct cam_server *s, bool is_long)
+{
+	return s->running < RUNNING && (!is_long || s->long_running < LONG_RUNNING);
+}
+
 /* false: too many wait, or it took too long. */
-static bool take_turn(struct cam_server *s)
+static bool take_turn(struct cam_server *s, bool is_long)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += WAIT_MS / 1000;
 	pthread_mutex_lock(&s->lock);
-	bool may = s->running < RUNNING;
+	bool may = is_free(s, is_long);
 	if (!may && s->waiting < WAITING) {
 		s->waiting++;
-		while (!(may = s->running < RUNNING) &&
+		while (!(may = is_free(s, is_long)) &&
 		       !pthread_cond_timedwait(&s->turn, &s->lock, &until)) {
 		}
 		s->waiting--;
 	}
 	s->running += may;
+	s->long_running += may && is_long;
 	pthread_mutex_unlock(&s->lock);
 	return may;
 }
 
-static void end_turn(struct cam_server *s)
+static void end_turn(struct cam_server *s, bool is_long)
 {
 	pthread_mutex_lock(&s->lock);
 	s->running--;
-	pthread_cond_signal(&s->turn);
+	s->long_running -= is_long;
+	pthread_cond_broadcast(&s->turn);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -88,6 +104,28 @@ static void close_stream(void *arg)
 {
 	struct cam_stream *s = arg;
 	s->close(s);
+}
+
+static void allow(struct cam_server *s, struct MHD_Connection *c, unsigned seconds)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	cam_minder_allow(s->minder, i ? i->socket_context : NULL, seconds);
+}
+
+/* A connection begins, or has ended: its socket is open until this returns. */
+static void notice(void *arg, struct MHD_Connection *c, void **context,
+		   enum MHD_ConnectionNotificationCode what)
+{
+	struct cam_server *s = arg;
+	const union MHD_ConnectionInfo *i;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		cam_minder_leave(s->minder, *context);
+		*context = NULL;
+		return;
+	}
+	i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*context = i ? cam_minder_join(s->minder, i->connect_fd, REQUEST_S) : NULL;
 }
 
 /* What becomes of an answer is not this request's to wait for: the body goes with it. */
@@ -212,19 +250,19 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 		.has_tag = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
 	};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
-	bool apart = cam_route_is_apart(url);
+	bool apart = cam_route_is_apart(url), is_long = cam_route_is_long(url);
 	uint64_t begun = now_ns();
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return turn_away(s, c, url, MHD_HTTP_BAD_REQUEST, "too many parameters");
 	if (body && cam_buf_error(body))
 		return turn_away(s, c, url, MHD_HTTP_CONTENT_TOO_LARGE, "that is too long");
 	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
-	if (!apart && !take_turn(s))
+	if (!apart && !take_turn(s, is_long))
 		return turn_away(s, c, url, MHD_HTTP_SERVICE_UNAVAILABLE,
 				 "too many questions at a time");
 	cam_route(&q, &a);
 	if (!apart)
-		end_turn(s);
+		end_turn(s, is_long);
 	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - begun);
 	return send_route(c, &a);
 }
@@ -270,8 +308,9 @@ static void forget(void *arg, struct MHD_Connection *c, void **seen,
 {
 	struct cam_server *s = arg;
 	struct incoming *in = *seen;
-	(void)c;
 	(void)why;
+	/* The next request, if there is one, may take its time to begin. */
+	allow(s, c, TIMEOUT_S + REQUEST_S);
 	if (!in || *seen == &no_body)
 		return;
 	if (in->opening)
@@ -367,6 +406,8 @@ static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection
 	if (verdict != CAM_GUARD_PASS)
 		return keep_out(s, c, url, verdict);
 	unsigned status = begin_file(s, c, in, why, sizeof(why));
+	if (!status)
+		allow(s, c, FILE_S);
 	return status ? turn_away(s, c, url, status, why) : MHD_YES;
 }
 
@@ -390,6 +431,17 @@ static enum MHD_Result end_file(struct cam_server *s, struct MHD_Connection *c, 
 	return send_route(c, &a);
 }
 
+/* All of the request is there. */
+static enum MHD_Result answer(struct cam_server *s, struct MHD_Connection *c, const char *url,
+			      const char *method, struct incoming *in)
+{
+	if (in && in->opening)
+		return end_file(s, c, url, in);
+	enum cam_guard_verdict verdict = judge(s, c, url, method);
+	return verdict == CAM_GUARD_PASS ? work(s, c, url, method, in ? &in->body : NULL)
+					 : keep_out(s, c, url, verdict);
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **seen)
@@ -405,11 +457,10 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	if (in && in->opening)
-		return end_file(s, c, url, in);
-	enum cam_guard_verdict verdict = judge(s, c, url, method);
-	return verdict == CAM_GUARD_PASS ? work(s, c, url, method, in ? &in->body : NULL)
-					 : keep_out(s, c, url, verdict);
+	allow(s, c, 0); /* how long a question may take is its own matter */
+	enum MHD_Result done = answer(s, c, url, method, in);
+	allow(s, c, cam_route_is_apart(url) ? STREAM_S : ANSWER_S);
+	return done;
 }
 
 union any_address {
@@ -485,7 +536,9 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->turn, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	int err = make_news(s);
+	int err = cam_minder_new(&s->minder);
+	if (!err)
+		err = make_news(s);
 	if (!err)
 		err = bind_socket(s, o, &port);
 	if (err) {
@@ -499,6 +552,9 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 
 int cam_server_start(struct cam_server *s)
 {
+	int err = cam_minder_start(s->minder);
+	if (err)
+		return err;
 	s->daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -506,7 +562,7 @@ int cam_server_start(struct cam_server *s)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_THREAD_STACK_SIZE,
 		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-		forget, s, MHD_OPTION_END);
+		forget, s, MHD_OPTION_NOTIFY_CONNECTION, notice, s, MHD_OPTION_END);
 	if (!s->daemon)
 		return errno ? -errno : -EIO;
 	s->fd = -1; /* the daemon's now */
@@ -529,6 +585,7 @@ void cam_server_stop(struct cam_server *s)
 		cam_news_stop(s->shared.news[i]);
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
+	cam_minder_free(s->minder);
 	for (unsigned i = 0; i < s->shared.n_news; i++)
 		cam_news_free(s->shared.news[i]);
 	free(s->shared.news);

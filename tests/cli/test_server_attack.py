@@ -6,10 +6,12 @@ import itertools
 import os
 import random
 import re
+import select
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.parse
@@ -171,8 +173,26 @@ class Attack(unittest.TestCase):
         s.close()
         self.assertEqual(asked, 1200)
 
-    def test_silent_connections_hold_up_nobody_else_and_end(self):
-        held = [connect() for _ in range(60)]
+    def test_silent_and_dripping_connections_hold_up_nobody_else_and_end(self):
+        drips = [(connect("127.0.0.9"), text) for text in (b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 99,
+                                                             b"POST /api/mark HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n" + b"x" * 99)]
+        ended = []
+        def drip(s, text):
+            began = time.monotonic()
+            try:
+                s.sendall(text[:-60])
+                for i in range(len(text) - 60, len(text)):
+                    time.sleep(0.5)
+                    s.sendall(text[i:i + 1])
+                    if select.select([s], [], [], 0)[0] and not s.recv(4096):
+                        break
+            except OSError:
+                pass
+            ended.append(time.monotonic() - began)
+        threads = [threading.Thread(target=drip, args=d) for d in drips]
+        for t in threads:
+            t.start()
+        held = [connect() for _ in range(58)]
         for s in held:
             s.sendall(b"GET /healthz HTT")
         began = time.monotonic()
@@ -182,6 +202,9 @@ class Attack(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 3)
         self.assertTrue(all(receive(s, 14)[1] for s in held))
         self.assertLess(time.monotonic() - began, 14)
+        for t in threads:
+            t.join()
+        self.assertTrue(all(14 < e < 20 for e in ended), ended)
 
 
 def after_the_end(data):

@@ -17,6 +17,26 @@ PAGE = os.path.join(support.SOURCE, "docs", "coming-from-perf.md")
 RUNS = {"record", "run", "serve"}
 
 
+# The lines of the talk that people learn perf by, by subcommand: what tells each of them from the others.
+ONE_LINERS = {
+    "list": ("perf list", "'sched:*'", "grep sched"),
+    "stat": ("stat command", "-a sleep 5", "-dp PID", "-e LLC-loads", "'syscalls:sys_enter_*' -p PID", "'block:*' -a sleep 10"),
+    "top": ("-e raw_syscalls:sys_enter -ns comm",),
+    "record": ("-F 99 command", "-F 99 -p PID -g -- sleep 10", "-F 99 -ag -- sleep 10", "-e L1-dcache-load-misses -c 10000",
+               "-e LLC-load-misses -c 100", "-e cycles:k -a", "-e cycles:u -a", "-e sched:sched_process_exec -a",
+               "-e context-switches -ag", "-e migrations -a", "-e syscalls:sys_enter_connect -ag",
+               "-e block:block_rq_insert -ag", "-e block:block_rq_issue -e block:block_rq_complete -a",
+               "'nr_sector > 200'", "'rwbs == \"WS\"'", "'rwbs ~ \"*W*\"'", "'ext4:*' -o", "'bytes > 100'",
+               "'size > 0 && skc_state != 1' -a"),
+    "report": ("perf report", "-n", "--stdio"),
+    "script": ("perf script", "-f comm,tid,pid,time,cpu,event,ip,sym,dso", "-D", "stackcollapse-perf.pl ¦ flamegraph.pl"),
+    "annotate": ("--stdio",),
+    "probe": ("--add tcp_sendmsg", "-d", "'tcp_sendmsg%return'", "-V", "-L", "'tcp_sendmsg:81 seglen'",
+              "'do_sys_open filename:string'", "'myfunc%return +0($retval):string'", "-x /lib64/libc.so.6 malloc", "-l",
+              "'tcp_sendmsg %ax %dx %cx'", "bytes=%cx'", "%return $retval'", "size'", "size sk->__sk_common.skc_state'"),
+}
+
+
 def lines():
     with open(PAGE, encoding="utf-8") as f:
         text = f.read().replace("\\|", "¦")
@@ -34,6 +54,13 @@ class ComingFromPerf(Case):
         rows = {cell for cell, _ in lines()}
         missing = [c for c in commands if f"`perf {c}`" not in rows]
         self.assertEqual(missing, [])
+
+    def test_every_line_people_know_has_a_row(self):
+        rows = [cell for cell, _ in lines()]
+        missing = [(command, line) for command, known in ONE_LINERS.items() for line in known
+                   if not any(cell.startswith(f"`perf {command}") and line in cell for cell in rows)]
+        self.assertEqual(missing, [])
+        self.assertGreater(sum(map(len, ONE_LINERS.values())), 50)
 
     def test_every_row_says_what_to_do(self):
         rows = lines()

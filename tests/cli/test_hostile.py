@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Names that attack whoever shows them: the terminal, the browser, the next program."""
+import collections
+import csv
+import io
 import json
 import os
+import re
 import xml.etree.ElementTree as ElementTree
 
 import support
@@ -175,6 +179,84 @@ class Hostile(Case):
         self.draw("-i", "-", stdin=text)
         lines = self.export("-i", "-", "--weight", "samples", stdin=text)
         self.assertEqual(sum(lines.values()), len(names))
+
+
+
+# What each format may not carry as it is; and whether ";" of a name is lost in it (as stackcollapse loses it).
+ROUNDS = {"perf-script": "", "pprof": "", "speedscope": "", "folded": ";", "perf-data": ""}
+ODD_NAMES = (b"plain", b"semi;colon", b"new\nline", b"tab\there", b"esc\x1b[31m", b"bell\x07", b"del\x7f", b"nul-free \x01\x02",
+             b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"back\\slash", b"looks\\x0aescaped", b"\\x5cx0a", b"a (b)", b"(in", b"c+0x12",
+             b"quote\"s'", b"dollar $ 3", "na\u00efve \u65e5".encode(), b"\xc2\x9b31m", b"trailing\\", b"x" * 300)
+
+
+class Rounds(Case):
+    """Out by each exporter, in again by its importer: each name is the bytes that it was, and no line is forged."""
+
+    def stacks(self, path, *options):
+        """How often each (comm, names) is there, by a reader of JSON that is Python's."""
+        found = collections.Counter()
+        for line in self.good("export", "json", "-i", path, *options).split(b"\n"):
+            if line:
+                sample = json.loads(line)
+                found[sample["comm"], tuple(f["name"] for f in sample["stack"])] += 1
+        return found
+
+    def source(self):
+        """Names as a text of perf's has them: what it cannot carry is escaped there (docs/formats.md)."""
+        def put(name):
+            name = re.sub(rb"\\(?=x[0-9a-f][0-9a-f])", rb"\\x5c", name)
+            return re.sub(rb"[\x00-\x08\x0a-\x1f\x7f]", lambda m: b"\\x%02x" % m[0][0], name)
+
+        text = b""
+        for i, name in enumerate(ODD_NAMES * 2):
+            comm = name[:12] if i >= len(ODD_NAMES) and not re.search(rb"[ \t(+$]", name) else b"comm"
+            text += (b"%s  12/%d [000]   %d.000001:          1 cpu-clock: \n" % (put(comm), 1000 + i, 100 + i)
+                     + b"\t              10 leaf+0x2 (/lib/a)\n\t              20 " + put(name) + b"+0x4 (/lib/b)\n\n")
+        return self.path("source.txt", text)
+
+    def test_names_survive_every_pair(self):
+        source = self.source()
+        want = self.stacks(source)
+        self.assertEqual(sum(want.values()), 2 * len(ODD_NAMES))
+        names = {name for _, frames in want for name in frames}
+        # JSON carries what is UTF-8 as it is, and of the rest its escape; both tell which bytes there were.
+        for name in ODD_NAMES:
+            shown = name.decode("utf-8", "replace")
+            self.assertTrue(shown in names or "\ufffd" in shown or "\\" in shown or "\x9b" in shown, (name, sorted(names)))
+        for form in ROUNDS:
+            made = self.path(form + ".out")
+            more = ("--symbols", self.path("symbols")) if form == "perf-data" else ()
+            r = support.run("export", form, "-i", source, "-o", made, *more)
+            self.assertIn(r.code, (0, 3), r.err)
+            self.check_messages(r)
+            with self.subTest(form):
+                if form == "folded":
+                    lines = support.folded(open(made, "rb").read())
+                    back = support.folded(self.good("export", "folded", "-i", made))
+                    self.assertEqual(back, lines)
+                    self.assertEqual(sum(lines.values()), sum(want.values()))
+                elif form == "perf-data":
+                    self.assertEqual(collections.Counter(c for c, _ in self.stacks(made).elements()),
+                                     collections.Counter(c for c, _ in want.elements()))
+                elif form == "pprof":
+                    self.assertEqual(set(n for _, f in self.stacks(made) for n in f), names)
+                else:
+                    self.assertEqual(self.stacks(made), want)
+                # The same again is the same bytes: nothing is escaped twice.
+                again = self.path(form + ".again")
+                if form not in ("perf-data", "pprof"):
+                    self.good("export", form, "-i", made, "-o", again)
+                    self.assertEqual(open(again, "rb").read(), open(made, "rb").read())
+
+    def test_formats_that_only_go_out_are_well_formed(self):
+        source = self.source()
+        rows = list(csv.reader(io.StringIO(self.good("export", "csv", "-i", source).decode("utf-8"), newline="")))
+        self.assertEqual(len(rows), 2 * len(ODD_NAMES) + 1)
+        self.assertEqual({len(r) for r in rows}, {len(rows[0])})
+        self.assertEqual({len(r[rows[0].index("stack")].split(";")) for r in rows[1:]}, {2})
+        json.loads(self.good("export", "firefox", "-i", source).decode("utf-8"))
+        for verb in (("top", "--by", "function"), ("report",), ("flame", "--text"), ("search", ".")):
+            self.check_terminal(self.good(*verb, "-i", source).replace(b"\t", b" "))
 
 
 tap.main()

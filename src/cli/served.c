@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/served.h"
 
+#include "base/index.h"
 #include "cli/range.h"
 #include "store/store.h"
 
@@ -111,6 +112,36 @@ uint64_t cam_served_stamp(void *self)
 	       (uint64_t)st.st_ino;
 }
 
+struct pulse {
+	struct cam_io *io;
+	uint64_t sum;
+};
+
+static int feel(void *arg, const char *name)
+{
+	struct pulse *p = arg;
+	size_t n = strlen(name);
+	struct cam_file *f;
+	if (n < 4 || strcmp(name + n - 4, ".pcj") != 0 ||
+	    p->io->ops->open(p->io, name, CAM_IO_READ, &f))
+		return 0;
+	/* In whatever order they come. */
+	p->sum += cam_hash_u64(cam_hash(name, n), (uint64_t)f->ops->size(f));
+	f->ops->close(f);
+	return 0;
+}
+
+/* Names and sizes of what grows: journals of open windows, and the annex. */
+uint64_t cam_served_pulse(void *self)
+{
+	struct cam_served *s = self;
+	pthread_mutex_lock(&s->lock);
+	struct pulse p = {s->io, 1};
+	int err = s->io->ops->list(s->io, feel, &p);
+	pthread_mutex_unlock(&s->lock);
+	return err ? 0 : p.sum;
+}
+
 /* Users' names are not looked up: the resolver may load modules and ask servers, and this is a process
  * that faces the network. */
 static struct cam_select_world world(void *self)
@@ -130,6 +161,7 @@ struct cam_server_doors cam_served_doors(struct cam_served *s)
 		.windows = cam_served_windows,
 		.release = cam_served_release,
 		.stamp = cam_served_stamp,
+		.pulse = cam_served_pulse,
 		.world = world,
 	};
 }

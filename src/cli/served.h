@@ -31,5 +31,6 @@ bool cam_served_is_store(const char *path, bool whole);
 int cam_served_windows(void *self, struct cam_source **out);
 void cam_served_release(void *self, struct cam_source *source);
 uint64_t cam_served_stamp(void *self);
+uint64_t cam_served_pulse(void *self);
 /* All that any source has: windows and time; of what a recorder does nothing. */
 struct cam_server_doors cam_served_doors(struct cam_served *s);

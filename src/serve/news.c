@@ -11,7 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS	   1000
+#define FEEL_MS	   200	/* whether something was appended: cheap */
+#define LOOK_MS	   500	/* at least between two looks at all windows */
+#define OLD_MS	   5000 /* a look is made anew, whatever was felt */
 #define KEEP_MS	   3000
 #define LIFE_S	   600
 #define TEXT_BYTES 512
@@ -22,7 +24,8 @@ struct cam_news {
 	pthread_cond_t changed;
 	atomic_uint *clients;
 	bool stopping, looking; /* looking: one of them does */
-	int64_t next_look_ms;
+	int64_t next_look_ms, looked_ms;
+	uint64_t pulse;	  /* when it was last looked */
 	uint64_t edition; /* of the text; 0: there is none yet */
 	char text[TEXT_BYTES];
 };
@@ -77,10 +80,17 @@ static void look_for_all(struct cam_news *l)
 	char text[TEXT_BYTES];
 	l->looking = true;
 	pthread_mutex_unlock(&l->lock);
-	bool known = look(&l->doors, text);
+	/* Before the look: what is appended meanwhile is felt the next time. */
+	uint64_t pulse = l->doors.pulse ? l->doors.pulse(l->doors.self) : 0;
+	bool due = pulse != l->pulse || now_ms() - l->looked_ms >= (pulse ? OLD_MS : LOOK_MS);
+	bool known = due && look(&l->doors, text);
 	pthread_mutex_lock(&l->lock);
 	l->looking = false;
-	l->next_look_ms = now_ms() + LOOK_MS;
+	l->next_look_ms = now_ms() + (due ? LOOK_MS : FEEL_MS);
+	if (due) {
+		l->pulse = pulse;
+		l->looked_ms = now_ms();
+	}
 	if (known && strcmp(text, l->text) != 0) {
 		memcpy(l->text, text, sizeof(text));
 		l->edition++;

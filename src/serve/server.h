@@ -51,6 +51,8 @@ struct cam_server_doors {
 	int (*status)(void *self, struct cam_buf *json);
 	/* Another number when a window was added, replaced or removed; 0: not known, or just now. NULL: never. */
 	uint64_t (*stamp)(void *self);
+	/* Another number when something was appended, too: cheap, to be asked often. NULL: not known. */
+	uint64_t (*pulse)(void *self);
 	/* Now, the local zone and users' names, for what is asked in words. */
 	struct cam_select_world (*world)(void *self);
 };

@@ -31,6 +31,7 @@ type Kind = "heat" | "flame" | "timeline" | "chart" | AroundKind;
 
 const LIVE_MS = 2000;
 const MOST_TIMED = 40e6; /* samples whose times a heatmap may ask for */
+const TOLD_MS = 200;
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
@@ -158,7 +159,10 @@ export class App implements AroundHost {
 	private listen(): void {
 		const wanted = this.store?.recording && !document.hidden;
 		if (wanted && !this.stream)
-			this.stream = this.server.live(() => this.pollNow());
+			this.stream = this.server.live(() => {
+				this.asked.events = ""; /* one of them may be what was added */
+				this.pollNow();
+			});
 		if (!wanted && this.stream) {
 			this.stream.close();
 			this.stream = null;
@@ -172,9 +176,11 @@ export class App implements AroundHost {
 			clearTimeout(this.waiting);
 			this.waiting = 0;
 			void this.poll();
-		}
+		} else
+			this.told = true;
 	}
 	private waiting = 0;
+	private told = false; /* while it was looked: that look may have missed it */
 
 	private build(): void {
 		const brand = el("div", { class: "brand" }, el("img", { src: "/assets/icon.svg", width: 20, height: 20, alt: "" }), "perfcam");
@@ -575,6 +581,9 @@ export class App implements AroundHost {
 			}
 		}
 		this.showBusy(-1);
+		if (this.told)
+			wait = Math.min(wait, TOLD_MS);
+		this.told = false;
 		this.waiting = window.setTimeout(() => void this.poll(), wait);
 	}
 

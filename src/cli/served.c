@@ -122,16 +122,17 @@ static int feel(void *arg, const char *name)
 	struct pulse *p = arg;
 	size_t n = strlen(name);
 	struct cam_file *f;
+	/* In whatever order they come. */
+	p->sum += cam_hash(name, n);
 	if (n < 4 || strcmp(name + n - 4, ".pcj") != 0 ||
 	    p->io->ops->open(p->io, name, CAM_IO_READ, &f))
 		return 0;
-	/* In whatever order they come. */
 	p->sum += cam_hash_u64(cam_hash(name, n), (uint64_t)f->ops->size(f));
 	f->ops->close(f);
 	return 0;
 }
 
-/* Names and sizes of what grows: journals of open windows, and the annex. */
+/* All names, and the sizes of what grows: journals of open windows, and the annex. */
 uint64_t cam_served_pulse(void *self)
 {
 	struct cam_served *s = self;

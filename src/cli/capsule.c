@@ -38,11 +38,25 @@
 #define TIMELINE_BINS	 600u
 #define MAX_PICTURE	 ((size_t)64 << 20)
 #define MAX_TREE	 ((size_t)256 << 20)
+#define MAX_SENT_TREE	 ((size_t)64 << 20) /* by the server, which has less */
 #define MAX_REDACTED	 ((size_t)4 << 20)
 #define MOST_CPU_SECONDS 1000000u
 
+/* What it is of. `like`: the same filters, whose times are then set. */
+struct subject {
+	struct cam_source *source;
+	const struct cam_selection *selection;
+	int (*like)(const void *arg, struct cam_selection *s);
+	const void *like_arg;
+	const char *scope;
+	const struct cam_progress *progress;
+	size_t max_tree;
+	enum cam_weight weigh;
+	bool foreign;
+};
+
 struct capsule {
-	struct cam_viewing *v;
+	struct subject of;
 	struct cam_out *out;
 	struct cam_why why;
 	struct cam_moment moment;
@@ -67,9 +81,8 @@ static void begin_part(struct capsule *c, struct cam_out *to)
 static int select_like(const struct capsule *c, int64_t before_ns, int64_t after_ns,
 		       struct cam_selection *s)
 {
-	static const struct cam_range_options always;
-	const struct cam_selection *from = &c->v->selection;
-	int status = cam_picking_select(&always, &c->v->filters, s);
+	const struct cam_selection *from = c->of.selection;
+	int status = c->of.like(c->of.like_arg, s);
 	s->clock = from->clock;
 	s->from_ns = from->from_ns - before_ns;
 	s->to_ns = from->to_ns + after_ns;
@@ -135,18 +148,18 @@ static void put_story(struct capsule *c)
 
 static void put_timeline(struct capsule *c)
 {
-	const struct cam_selection *s = &c->v->selection;
+	const struct cam_selection *s = c->of.selection;
 	struct cam_overview o;
 	struct cam_moment wide;
 	struct cam_selection around;
 	struct cam_buf redacted = CAM_BUF(MAX_REDACTED);
 	struct cam_moment_options options = {.max_events = MAX_EVENTS};
 	if (s->clock != CAM_SELECT_WALL ||
-	    cam_overview_build(c->v->in.source, s->from_ns - TIMELINE_NS, s->to_ns + TIMELINE_NS,
+	    cam_overview_build(c->of.source, s->from_ns - TIMELINE_NS, s->to_ns + TIMELINE_NS,
 			       TIMELINE_BINS, NULL, &o))
 		return;
 	int status = select_like(c, TIMELINE_NS, TIMELINE_NS, &around);
-	int err = status ? -EINVAL : cam_moment_look(c->v->in.source, &around, &options, &wide);
+	int err = status ? -EINVAL : cam_moment_look(c->of.source, &around, &options, &wide);
 	bool events = !err && !redact_events(&wide, &redacted);
 	struct cam_svg_timeline t = {.overview = &o,
 				     .from_ns = s->from_ns,
@@ -186,10 +199,10 @@ static bool find_tracks(struct capsule *c, const struct cam_heatmap *h, struct c
 {
 	uint64_t span_ns = h->column_ns * h->n_columns;
 	size_t bins = h->n_columns < CAM_TRACKS_MAX_BINS ? h->n_columns : CAM_TRACKS_MAX_BINS;
-	if (c->v->in.foreign || h->realtime_from_ns == INT64_MIN ||
+	if (c->of.foreign || h->realtime_from_ns == INT64_MIN ||
 	    span_ns / CAM_NS_PER_SEC * (h->seen.cpus + 1ull) > MOST_CPU_SECONDS)
 		return false;
-	return !cam_tracks_build(c->v->in.source, h->realtime_from_ns,
+	return !cam_tracks_build(c->of.source, h->realtime_from_ns,
 				 h->realtime_from_ns + (int64_t)span_ns, bins, NULL, tracks);
 }
 
@@ -202,7 +215,7 @@ static void put_heatmap(struct capsule *c, enum cam_heat_mode mode)
 	struct cam_tracks tracks = {0};
 	struct cam_out to;
 	int status = select_like(c, CONTEXT_NS, CONTEXT_NS, &s);
-	if (status || cam_heatmap_build(c->v->in.source, &s, &query, &h)) {
+	if (status || cam_heatmap_build(c->of.source, &s, &query, &h)) {
 		cam_selection_free(&s);
 		return;
 	}
@@ -234,15 +247,15 @@ static void put_flame(struct capsule *c, const struct cam_flame *f, const char *
 
 static void put_comparison(struct capsule *c)
 {
-	struct cam_flame_options o = {.weight = c->v->weigh, .max_bytes = MAX_TREE};
+	struct cam_flame_options o = {.weight = c->of.weigh, .max_bytes = c->of.max_tree};
 	struct cam_flame before, pair;
 	struct cam_selection s;
-	int64_t length = c->v->selection.to_ns - c->v->selection.from_ns;
+	int64_t length = c->of.selection->to_ns - c->of.selection->from_ns;
 	int status = select_like(c, BASELINE_NS, -length, &s);
 	cam_html_section(c->out, "Against the minute before",
 			 CAM_TEXT("Widths are those of the moment; red: more than in as much time "
 				  "of the minute before it, blue: less."));
-	if (status || cam_flame_build(c->v->in.source, &s, &o, &before)) {
+	if (status || cam_flame_build(c->of.source, &s, &o, &before)) {
 		cam_html_lines(c->out, CAM_TEXT("There is nothing to compare it with."));
 		cam_selection_free(&s);
 		return;
@@ -252,8 +265,8 @@ static void put_comparison(struct capsule *c)
 	double factor = seen > 0 ? (double)c->flame.seen.observed_ns / seen : 0;
 	if (!before.nodes[0].total || factor <= 0) {
 		cam_html_lines(c->out, CAM_TEXT("Nothing was recorded in the minute before it."));
-	} else if (!cam_flame_pair(&before, &c->flame, factor, CAM_PAIR_DIFFERENTIAL, MAX_TREE,
-				   &pair)) {
+	} else if (!cam_flame_pair(&before, &c->flame, factor, CAM_PAIR_DIFFERENTIAL,
+				   c->of.max_tree, &pair)) {
 		put_flame(c, &pair, "Change");
 		cam_flame_free(&pair);
 	}
@@ -278,7 +291,7 @@ static void put_quality(struct capsule *c)
 {
 	struct cam_quality q;
 	char line[200];
-	if (cam_quality_build(c->v->in.source, &c->v->selection, NULL, &q))
+	if (cam_quality_build(c->of.source, c->of.selection, NULL, &q))
 		return;
 	uint64_t frames = q.all.user_frames + q.all.jit_frames + q.all.kernel_frames;
 	uint64_t unnamed = q.all.user_unnamed + q.all.jit_unnamed + q.all.kernel_unnamed;
@@ -295,7 +308,7 @@ static void put_quality(struct capsule *c)
 /* Of the window that holds the moment. */
 static void put_facts(struct capsule *c)
 {
-	struct cam_source *source = c->v->in.source;
+	struct cam_source *source = c->of.source;
 	cam_html_section(c->out, "What it was recorded on", CAM_TEXT(""));
 	cam_html_facts_open(c->out);
 	if (c->moment.window.n)
@@ -319,11 +332,10 @@ static void put_facts(struct capsule *c)
 
 static void put_all(struct capsule *c)
 {
-	char when[400] = "", scope[400] = "", title[500];
+	char when[400] = "", title[500];
 	cam_heading_when(&c->flame.seen, when, sizeof(when));
-	cam_heading_scope(&c->v->filters, scope, sizeof(scope));
 	snprintf(title, sizeof(title), "What ran: %s", when);
-	cam_html_open(c->out, cam_text_of(title), cam_text_of(scope));
+	cam_html_open(c->out, cam_text_of(title), cam_text_of(c->of.scope));
 	put_story(c);
 	put_timeline(c);
 	put_moment(c);
@@ -346,24 +358,24 @@ static void put_all(struct capsule *c)
 
 static int gather(struct capsule *c)
 {
-	struct cam_source *source = c->v->in.source;
-	struct cam_why_options why = {.limit = FINDINGS, .progress = &c->v->bar.progress};
+	struct cam_source *source = c->of.source;
+	struct cam_why_options why = {.limit = FINDINGS, .progress = c->of.progress};
 	struct cam_moment_options moment = {
-		.weight = c->v->weigh, .rows = ROWS, .max_events = MAX_EVENTS};
-	struct cam_flame_options flame = {.weight = c->v->weigh, .max_bytes = MAX_TREE};
-	int err = cam_flame_build(source, &c->v->selection, &flame, &c->flame);
+		.weight = c->of.weigh, .rows = ROWS, .max_events = MAX_EVENTS};
+	struct cam_flame_options flame = {.weight = c->of.weigh, .max_bytes = c->of.max_tree};
+	int err = cam_flame_build(source, c->of.selection, &flame, &c->flame);
 	if (!err)
-		err = cam_moment_build(source, &c->v->selection, &moment, &c->moment);
+		err = cam_moment_build(source, c->of.selection, &moment, &c->moment);
 	if (!err)
 		err = redact_events(&c->moment, &c->redacted);
 	if (!err)
-		err = cam_why_build(source, &c->v->selection, &why, &c->why);
+		err = cam_why_build(source, c->of.selection, &why, &c->why);
 	return err;
 }
 
-static int write_file(struct capsule *c)
+static int write_file(struct capsule *c, const char *path)
 {
-	struct cam_output *output = cam_output_open(c->v->out);
+	struct cam_output *output = cam_output_open(path);
 	if (!output)
 		return CAM_EXIT_FAILED;
 	c->out = cam_output_stream(output);
@@ -371,21 +383,52 @@ static int write_file(struct capsule *c)
 	int err = c->out->error ? c->out->error : cam_buf_error(&c->redacted);
 	if (err) {
 		cam_output_abandon(output);
-		return cam_failed("%s: %s", c->v->out, cam_errno_words(err));
+		return cam_failed("%s: %s", path, cam_errno_words(err));
 	}
 	int status = cam_output_commit(output);
-	if (!status && strcmp(c->v->out, "-") != 0)
-		printf("%s\n", c->v->out);
+	if (!status && strcmp(path, "-") != 0)
+		printf("%s\n", path);
 	fflush(stdout);
 	return status ? status : cam_heading_judge(&c->flame.seen);
 }
 
+static struct capsule begin(const struct subject *of)
+{
+	return (struct capsule){.of = *of,
+				.world = cam_range_world(),
+				.redacted = CAM_BUF(MAX_REDACTED),
+				.part = CAM_BUF(MAX_PICTURE)};
+}
+
+static void end(struct capsule *c)
+{
+	cam_why_free(&c->why);
+	cam_moment_free(&c->moment);
+	cam_flame_free(&c->flame);
+	cam_buf_free(&c->redacted);
+	cam_buf_free(&c->part);
+}
+
+static int select_by_options(const void *filters, struct cam_selection *s)
+{
+	static const struct cam_range_options always;
+	return cam_picking_select(&always, filters, s);
+}
+
 int cam_capsule_write(struct cam_viewing *v)
 {
-	struct capsule c = {.v = v,
-			    .world = cam_range_world(),
-			    .redacted = CAM_BUF(MAX_REDACTED),
-			    .part = CAM_BUF(MAX_PICTURE)};
+	char scope[400] = "";
+	cam_heading_scope(&v->filters, scope, sizeof(scope));
+	const struct subject of = {.source = v->in.source,
+				   .selection = &v->selection,
+				   .like = select_by_options,
+				   .like_arg = &v->filters,
+				   .scope = scope,
+				   .progress = &v->bar.progress,
+				   .max_tree = MAX_TREE,
+				   .weigh = v->weigh,
+				   .foreign = v->in.foreign};
+	struct capsule c = begin(&of);
 	int err = gather(&c), status;
 	cam_progress_bar_end(&v->bar);
 	if (err == -ENODATA || (!err && !c.flame.nodes[0].total))
@@ -396,11 +439,30 @@ int cam_capsule_write(struct cam_viewing *v)
 		status = cam_failed("%s: that is too long for a capsule: choose at most 10 minutes",
 				    v->in.name);
 	else
-		status = err ? cam_viewing_failed(v, err) : write_file(&c);
-	cam_why_free(&c.why);
-	cam_moment_free(&c.moment);
-	cam_flame_free(&c.flame);
-	cam_buf_free(&c.redacted);
-	cam_buf_free(&c.part);
+		status = err ? cam_viewing_failed(v, err) : write_file(&c, v->out);
+	end(&c);
 	return status;
+}
+
+int cam_capsule_send(void *self, const struct cam_server_capsule *asked, struct cam_out *out)
+{
+	const struct subject of = {.source = asked->source,
+				   .selection = asked->selection,
+				   .like = asked->like,
+				   .like_arg = asked->like_arg,
+				   .scope = asked->scope,
+				   .progress = asked->progress,
+				   .max_tree = MAX_SENT_TREE};
+	struct capsule c = begin(&of);
+	(void)self;
+	int err = gather(&c);
+	if (!err && !c.flame.nodes[0].total)
+		err = -ENODATA;
+	if (!err) {
+		c.out = out;
+		put_all(&c);
+		err = cam_buf_error(&c.redacted);
+	}
+	end(&c);
+	return err;
 }

@@ -2,6 +2,7 @@
 #include "cli/served.h"
 
 #include "base/index.h"
+#include "cli/capsule.h"
 #include "cli/range.h"
 #include "store/store.h"
 
@@ -163,6 +164,7 @@ struct cam_server_doors cam_served_doors(struct cam_served *s)
 		.release = cam_served_release,
 		.stamp = cam_served_stamp,
 		.pulse = cam_served_pulse,
+		.capsule = cam_capsule_send,
 		.world = world,
 	};
 }

@@ -23,6 +23,7 @@ struct cam_shared {
 	atomic_uint listeners; /* of all of these */
 	struct cam_tally tally;
 	atomic_uint exports;  /* that are being written */
+	atomic_uint capsules; /* of these */
 	atomic_bool stopping; /* nobody is to be waited for any more */
 };
 

@@ -12,7 +12,9 @@
  */
 #pragma once
 #include "base/buf.h"
+#include "base/out.h"
 #include "model/cursor.h"
+#include "query/progress.h"
 #include "query/select.h"
 
 #include <stdbool.h>
@@ -24,6 +26,17 @@ struct cam_server_change {
 		to_ns; /* wall clock; of a mark from_ns only, INT64_MIN: now; of an alert to_ns
 				 * is its severity */
 	struct cam_text text; /* of a mark or alert; why something is pinned */
+};
+
+/* All about a moment in one HTML file: what of, and whose filters its other times have. */
+struct cam_server_capsule {
+	struct cam_source *source;
+	const struct cam_selection *selection; /* settled */
+	/* The same filters without times, which the caller sets; 0. */
+	int (*like)(const void *arg, struct cam_selection *s);
+	const void *like_arg;
+	const char *scope; /* in words: what was selected */
+	const struct cam_progress *progress;
 };
 
 enum cam_server_kind {
@@ -53,6 +66,8 @@ struct cam_server_doors {
 	uint64_t (*stamp)(void *self);
 	/* Another number when something was appended, too: cheap, to be asked often. NULL: not known. */
 	uint64_t (*pulse)(void *self);
+	/* Writes such a file: cli/capsule.h says with which errors; NULL: nobody does. */
+	int (*capsule)(void *self, const struct cam_server_capsule *c, struct cam_out *out);
 	/* Now, the local zone and users' names, for what is asked in words. */
 	struct cam_select_world (*world)(void *self);
 };

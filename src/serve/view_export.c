@@ -226,11 +226,11 @@ void cam_answer_export(const struct cam_server_doors *doors, const struct cam_re
 {
 	const char *name = cam_request_value(q, "format");
 	const struct format *format = find_format(name);
-	bool svg = name && !strcmp(name, "svg");
-	if (!format && !svg) {
+	bool svg = name && !strcmp(name, "svg"), capsule = name && !strcmp(name, "capsule");
+	if (!format && !svg && !capsule) {
 		cam_answer_error(a, 400,
 				 "format: folded, perf-script, pprof, speedscope, firefox, csv, "
-				 "json or svg");
+				 "json, svg or capsule");
 		return;
 	}
 	if (atomic_fetch_add(&q->shared->exports, 1) >= AT_A_TIME) {
@@ -242,8 +242,11 @@ void cam_answer_export(const struct cam_server_doors *doors, const struct cam_re
 		start(doors, q, format, a);
 		return;
 	}
-	cam_answer_picture(doors, q, a);
-	if (a->status == 200)
+	if (capsule)
+		cam_answer_capsule(doors, q, a);
+	else
+		cam_answer_picture(doors, q, a);
+	if (a->status == 200 && svg)
 		snprintf(a->file, sizeof(a->file), "perfcam.svg");
 	atomic_fetch_sub(&q->shared->exports, 1);
 }

@@ -18,6 +18,9 @@ void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_r
 			struct cam_answer *a);
 void cam_answer_export(const struct cam_server_doors *doors, const struct cam_request *q,
 		       struct cam_answer *a);
+/* A moment as one HTML file. */
+void cam_answer_capsule(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a);
 void cam_answer_mark(const struct cam_server_doors *doors, const struct cam_request *q,
 		     struct cam_answer *a);
 void cam_answer_alerts(const struct cam_server_doors *doors, const struct cam_request *q,

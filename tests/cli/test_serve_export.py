@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import socket
 import sys
@@ -51,6 +52,24 @@ class Export(unittest.TestCase):
                 self.assertEqual(body, want, name)
                 self.assertRegex(headers["content-disposition"],
                                  r'^attachment; filename="perfcam-20260415-0313\d\d\.[a-z.-]+"$' if query else r'^attachment; filename="perfcam\.[a-z.-]+"$')
+
+    def test_a_capsule(self):
+        for query, options in (("", ()), ("&comm=postgres", ("--comm", "postgres"))):
+            status, headers, body = server.ask(f"/api/export?format=capsule&at=@{scene.START + 9}{query}")
+            self.assertEqual((status, headers["content-type"]), (200, "text/html; charset=utf-8"), body[:200])
+            self.assertEqual(headers["content-disposition"], 'attachment; filename="perfcam-capsule.html"')
+            path = os.path.join(folder, "capsule.html")
+            tap.perfcam("capsule", f"@{scene.START + 9}", "--store", store, "-o", path, *options)
+            with open(path, "rb") as f:
+                want = f.read()
+            # Who was selected is said in other words.
+            parts = [re.sub(rb"<p[^>]*>(comm|command) postgres</p>|command postgres|comm postgres", b"", x) for x in (body, want)]
+            self.assertEqual(len(parts[0]), len(parts[1]))
+            self.assertEqual(*parts)
+        status, _, body = server.ask(f"/api/export?format=capsule&from=@{scene.START - 4000}&to=@{scene.START + 9}")
+        self.assertEqual((status, "10 minutes" in json.loads(body)["error"]), (413, True))
+        self.assertEqual(server.ask("/api/export?format=capsule&at=@5")[0], 404)
+        self.assertEqual(server.ask(f"/api/export?format=capsule&at=@{scene.START + 9}&by=comm")[0], 400)
 
     def test_a_picture(self):
         status, headers, body = server.ask("/api/export?format=svg&comm=postgres&by=comm")

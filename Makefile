@@ -8,7 +8,7 @@
 #   make test-kernels  the recorder on Debian's own kernel, in a virtual machine without KVM
 #   make lint       style, static checks, layers, sizes
 #   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
-#   make incidents  records known incidents and counts how often `perfcam why` is right (as root, 40 min)
+#   make incidents  records known incidents and counts how often `perfcam why` is right (as root, an hour)
 #   make fuzz       each fuzzer for SECONDS (30)
 #   make torture    every call that may fail is made to, in every verb (as root; TORTURE: part of a scenario's name)
 #   make soak       threads under a sanitizer, readers beside retention for MINUTES (30), KILLS (1000) of a recorder

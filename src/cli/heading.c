@@ -61,6 +61,11 @@ int cam_heading_judge(const struct cam_seen *seen)
 				      "[damaged]",
 				      (unsigned long long)seen->damaged,
 				      (unsigned long long)seen->damaged_stacks);
+	if (seen->damaged_parts)
+		return cam_incomplete(
+			"damaged data: %llu parts could not be read, what they name is "
+			"[damaged] or left out",
+			(unsigned long long)seen->damaged_parts);
 	if (seen->lost)
 		return cam_incomplete(
 			"%llu samples were lost before they could be kept (the ledger has "

@@ -54,10 +54,12 @@ struct cam_seen {
 	uint64_t by_cause[CAM_CAUSE_MAX];
 	uint64_t damaged;	 /* samples that can no longer be read */
 	uint64_t damaged_stacks; /* samples shown whose stack is [damaged] */
-	uint64_t gap_ns;	 /* between windows: recorder dead, stopped */
-	uint64_t dead_ns;	 /* and of these not on purpose: samples of that time are lost */
-	uint64_t unplaced;	 /* windows left out: a wall time was asked for, they have none */
-	uint64_t unreadable;	 /* windows left out: expired, or nothing of them is readable */
+	uint64_t
+		damaged_parts; /* of files, that could not be read: those of samples and stacks, and names */
+	uint64_t gap_ns;     /* between windows: recorder dead, stopped */
+	uint64_t dead_ns;    /* and of these not on purpose: samples of that time are lost */
+	uint64_t unplaced;   /* windows left out: a wall time was asked for, they have none */
+	uint64_t unreadable; /* windows left out: expired, or nothing of them is readable */
 };
 
 /* A frame as nodes share it: one name of one kind. */

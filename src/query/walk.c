@@ -464,6 +464,7 @@ static int walk_touched(struct step *s)
 		err = read_ledger(s);
 	walk->seen.damaged += s->x.w->damage.samples;
 	walk->seen.damaged_stacks += s->x.w->damage.stacks;
+	walk->seen.damaged_parts += s->x.w->damage.chunks;
 	return view->close ? view->close(view->self, &s->x, err) : err;
 }
 
@@ -476,6 +477,7 @@ static int walk_briefly(struct step *s)
 		return done;
 	s->x.selector.whole = true;
 	walk->seen.damaged += s->x.w->damage.samples;
+	walk->seen.damaged_parts += s->x.w->damage.chunks;
 	int err = note_window(s);
 	return err ? err : 1;
 }

@@ -101,6 +101,7 @@ void cam_json_seen(struct cam_json *j, const struct cam_seen *seen)
 	cam_json_u64(j, "lost", seen->lost);
 	cam_json_u64(j, "damaged", seen->damaged);
 	cam_json_u64(j, "damaged_stacks", seen->damaged_stacks);
+	cam_json_u64(j, "damaged_parts", seen->damaged_parts);
 	cam_json_u64(j, "unreadable_windows", seen->unreadable);
 	cam_json_u64(j, "gap_ns", seen->gap_ns);
 	cam_json_open(j, "not_stored", '{');

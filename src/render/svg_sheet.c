@@ -266,6 +266,9 @@ static void put_notes(struct cam_svg_picture *p)
 	put_note(p, warn, s->lost, "sample lost", "samples lost");
 	put_note(p, warn, s->damaged, "sample damaged", "samples damaged");
 	put_note(p, warn, s->damaged_stacks, "stack damaged", "stacks damaged");
+	if (!s->damaged && !s->damaged_stacks)
+		put_note(p, warn, s->damaged_parts, "part with names damaged",
+			 "parts with names damaged");
 	put_note(p, warn, s->unreadable, "window unreadable", "windows unreadable");
 	put_note(p, warn, s->unplaced, "window without wall clock left out",
 		 "windows without wall clock left out");

@@ -231,7 +231,8 @@ void cam_asked_seen(struct cam_json *j, const struct cam_seen *s)
 	cam_json_u64(j, "idle", s->idle);
 	cam_json_u64(j, "other_events", s->other_events);
 	cam_json_u64(j, "lost", s->lost);
-	cam_json_u64(j, "damaged", s->damaged + s->damaged_stacks);
+	uint64_t damaged = s->damaged + s->damaged_stacks;
+	cam_json_u64(j, "damaged", damaged ? damaged : s->damaged_parts);
 	cam_json_u64(j, "gap_ns", s->gap_ns);
 	cam_json_u64(j, "dead_ns", s->dead_ns);
 	cam_json_u64(j, "unplaced", s->unplaced);

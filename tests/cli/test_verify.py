@@ -94,6 +94,32 @@ class Damage(Case):
             whole_losses += not self.check_rest(f"byte {at} of {len(data)}")
         self.assertLessEqual(whole_losses, 4, "most flips must leave something of the window")
 
+    def test_no_view_is_changed_in_silence(self):
+        """Whatever is damaged, tables of names too: a view is the same as before, or says that it is not."""
+        said, parts = 0, {}
+        for line in self.good("verify", "--dump", self.file).decode().splitlines()[1:]:
+            at, size, part = line.split()[:3]
+            parts.setdefault(part, int(at) + int(size) // 2)
+        self.assertLessEqual({"strings", "functions", "tasks", "tree", "time"}, set(parts))
+        views = {verb: self.path(f"x.{form}") for verb, form in (("flame", "svg"), ("heatmap", "svg"), ("report", "txt"))}
+
+        def look(verb):
+            r = self.outcome(verb, "--store", self.store, "-o", views[verb])
+            with open(views[verb], "rb") as f:
+                return r.code, f.read()
+
+        sound = {verb: look(verb) for verb in views}
+        self.assertEqual({code for code, _ in sound.values()}, {0})
+        for part, at in parts.items():
+            data = bytearray(self.sound)
+            data[at] ^= 4
+            self.damage(data)
+            for verb, before in sound.items():
+                code, shown = look(verb)
+                self.assertTrue(code == 3 or (code, shown) == before, f"{verb}: {part}: {code}")
+                said += code == 3
+        self.assertGreater(said, 10)
+
     def test_a_chunk_costs_its_seconds(self):
         """4 KiB of zeros in the middle: most samples and stacks stay."""
         middle = len(self.sound) // 2

@@ -59,10 +59,10 @@ int __libc_start_main(int (*program)(int, char **, char **), int argc, char **ar
 	return real(program, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-/* Its caller's frames begin where this one's does; the stack's last words are the environment. */
+/* Its caller's frames begin where this one's does. What lies above a stack is the environment, or the thread's own memory. */
 static int fails(const void *frame)
 {
-	if (!torture || !torture_fails(torture, TORTURE_ALLOC, 0, frame, 48))
+	if (!torture || !torture_fails(torture, TORTURE_ALLOC, 0, frame, 256))
 		return 0;
 	errno = ENOMEM;
 	return 1;

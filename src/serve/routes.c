@@ -248,12 +248,24 @@ static const struct {
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
 _Static_assert(N_ROUTES + 2 <= CAM_TALLY_PATHS, "each path is counted");
 
+#define SPEEDSCOPE "/speedscope/"
+
 static const struct cam_asset *find_asset(const char *path)
 {
 	for (size_t i = 0; i < cam_n_assets; i++)
 		if (!strcmp(path, cam_assets[i].path))
 			return &cam_assets[i];
 	return NULL;
+}
+
+bool cam_route_has_speedscope(void)
+{
+	return find_asset(SPEEDSCOPE) != NULL;
+}
+
+bool cam_route_is_speedscope(const char *path)
+{
+	return !strncmp(path, SPEEDSCOPE, strlen(SPEEDSCOPE));
 }
 
 unsigned cam_route_number(const char *path)
@@ -331,6 +343,11 @@ void cam_route(const struct cam_request *q, struct cam_answer *a)
 		if (cam_request_has(q, a->tag))
 			a->asset = NULL;
 		a->status = a->asset ? OK : NOT_MODIFIED;
+	} else if (cam_route_is_speedscope(q->path) && !cam_route_has_speedscope()) {
+		cam_answer_error(
+			a, NOT_FOUND,
+			"this perfcam was built without speedscope: tools/setup has npm fetch "
+			"it, then build again");
 	} else {
 		cam_answer_error(a, NOT_FOUND, "no such path; docs/http-api.md lists them");
 	}

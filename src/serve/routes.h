@@ -60,6 +60,9 @@ const char *cam_route_name(unsigned number);
 bool cam_route_posts(const char *path);
 bool cam_route_changes(const char *path);
 bool cam_route_opens(const char *path);
+/* Whether speedscope was built in; whether a path is of it. */
+bool cam_route_has_speedscope(void);
+bool cam_route_is_speedscope(const char *path);
 /* Who sends a file (/api/open): 0, and it is to come; or the status with which it is refused, and why. */
 unsigned cam_open_begin(const struct cam_request *q, const char *length, char *why,
 			size_t why_bytes);

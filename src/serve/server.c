@@ -132,11 +132,17 @@ static void notice(void *arg, struct MHD_Connection *c, void **context,
 static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
 				   const char *(*extra)[2], size_t n_extra)
 {
+	static const char of_ours[] =
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+	/* It makes its styles as it goes, demangles by WebAssembly, and has a font of its own. */
+	static const char of_speedscope[] =
+		"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "
+		"style-src 'self' 'unsafe-inline'; img-src 'self'; "
+		"font-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; "
+		"base-uri 'none'";
 	static const char *const always[][2] = {
 		{"X-Content-Type-Options", "nosniff"},
-		{"Content-Security-Policy",
-		 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-		 "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"},
 		{"Referrer-Policy", "no-referrer"},
 		{"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Cross-Origin-Opener-Policy", "same-origin"},
@@ -160,6 +166,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 	MHD_add_response_header(r, "Cache-Control", a->tag[0] ? "private, no-cache" : "no-store");
 	if (a->asset)
 		MHD_add_response_header(r, "Content-Encoding", "gzip");
+	MHD_add_response_header(r, "Content-Security-Policy",
+				a->asset && cam_route_is_speedscope(a->asset->path) ? of_speedscope
+										    : of_ours);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		MHD_add_response_header(r, always[i][0], always[i][1]);
 	for (size_t i = 0; i < n_extra; i++)

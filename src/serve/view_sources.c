@@ -66,6 +66,7 @@ void cam_answer_sources(const struct cam_server_doors *doors, const struct cam_r
 	}
 	cam_json_close(&j, ']');
 	put_opening(&j, h);
+	cam_json_bool(&j, "speedscope", cam_route_has_speedscope());
 	cam_json_close(&j, '}');
 	a->status = 200;
 	if (cam_out_finish(&out))

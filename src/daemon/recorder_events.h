@@ -31,7 +31,8 @@ struct cam_recorder_log {
 struct cam_recorder_journal {
 	struct cam_helper helper;
 	int source;
-	uint64_t started_ns; /* when last; 0: never */
+	uint64_t started_ns;	     /* when last; 0: never */
+	uint64_t ended_ns, pause_ns; /* when it did, and how long until another is started */
 	uint64_t after_ns,
 		last_ns; /* older lines were stored already; the newest one that was taken */
 };

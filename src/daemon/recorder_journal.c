@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define A_TURN	 2048u
-#define AGAIN_NS (60 * CAM_NS_PER_SEC)
+#define AGAIN_NS CAM_NS_PER_SEC /* twice as long each time it did not live a minute */
+#define MOST_NS	 (60 * CAM_NS_PER_SEC)
 #define US_PER_S INT64_C(1000000)
 
 void cam_recorder_open_journal(struct cam_recorder *r)
@@ -43,8 +44,11 @@ static void start(struct cam_recorder *r, uint64_t now_ns)
 				    NULL};
 	j->started_ns = now_ns;
 	int err = cam_helper_start(&j->helper, CAM_HELPER_JOURNAL, -1, args);
-	if (err)
+	if (err) {
 		cam_recorder_mishap(r, "the journal's reader was not started: %s", strerror(-err));
+		j->ended_ns = now_ns;
+		j->pause_ns = MOST_NS;
+	}
 }
 
 static const char *words_of(int err)
@@ -113,7 +117,7 @@ void cam_recorder_poll_journal(struct cam_recorder *r, uint64_t now_ns)
 	struct cam_recorder_journal *j = &r->events.journal;
 	if (!r->settings->journal[0])
 		return;
-	if (!j->helper.pid && (!j->started_ns || now_ns - j->started_ns >= AGAIN_NS)) {
+	if (!j->helper.pid && (!j->started_ns || now_ns - j->ended_ns >= j->pause_ns)) {
 		j->after_ns = j->last_ns > j->after_ns ? j->last_ns : j->after_ns;
 		start(r, now_ns);
 	}
@@ -127,4 +131,10 @@ void cam_recorder_poll_journal(struct cam_recorder *r, uint64_t now_ns)
 	cam_recorder_mishap(r, "the journal's reader has ended (status %d); it is started again",
 			    status);
 	cam_helper_stop(&j->helper, NULL);
+	j->ended_ns = now_ns;
+	if (now_ns - j->started_ns > MOST_NS)
+		j->pause_ns = AGAIN_NS;
+	else
+		j->pause_ns = j->pause_ns ? 2 * j->pause_ns : AGAIN_NS;
+	j->pause_ns = j->pause_ns < MOST_NS ? j->pause_ns : MOST_NS;
 }

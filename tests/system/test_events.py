@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -247,7 +248,7 @@ class Events(support.Case):
         foreign = write("of another boot", boot="0" * 31 + "7")[1]
         self.assertTrue(wait_until(lambda: len(shown()) == 3, 5), shown())
         note(f"an entry was readable {time.monotonic() - told:.2f} s after it was written")
-        # The reader dies: another goes on where it was.
+        # Another recorder goes on where this one was …
         self.assertEqual(r.stop(), 0)
         between = write("between")[0]
         r = self.recorder("--journal", f"app*,{place}").ready()
@@ -257,19 +258,23 @@ class Events(support.Case):
         with open(f"/proc/{reader}/status") as f:
             status = dict(line.split(":\t", 1) for line in f.read().splitlines())
         self.assertEqual((status["Seccomp"], int(status["CapEff"], 16) & ~4), ("2", 0), "confined; it may read files")
+        # … and another reader.
+        os.kill(int(reader), signal.SIGKILL)
+        killed = write("killed")[0]
+        self.assertTrue(wait_until(lambda: len(shown()) == 5, 10), shown())
         self.assertEqual(r.stop(), 0)
         writer.stdin.close()
         writer.wait()
         events = shown()
         name = f"app[77]: {mark} "
-        self.assertEqual(set(events), {name + t for t in ("before password=[redacted]", "live", "of another boot", "between")})
+        self.assertEqual(set(events), {name + t for t in ("before password=[redacted]", "live", "of another boot", "between", "killed")})
         self.assertEqual([events[name + t]["severity"] for t in ("before password=[redacted]", "live", "between")], [3, 4, 6])
-        for text, mono in (("before password=[redacted]", before), ("live", live - 0.25), ("between", between)):
+        for text, mono in (("before password=[redacted]", before), ("live", live - 0.25), ("between", between), ("killed", killed)):
             self.assertLess(abs(events[name + text]["clock_ns"] / 1e9 - mono), 0.01, text)
             self.assertLess(events[name + text]["uncertainty_ns"], 2000, text)
         self.assertLess(abs(events[name + "of another boot"]["time_ns"] / 1e9 - foreign), 0.01)
         self.assertGreaterEqual(events[name + "of another boot"]["uncertainty_ns"], 10**9)
-        self.assertEqual(len([e for e in Store(self.store).events if mark in e["text"] and e["source"] == "journal"]), 4)
+        self.assertEqual(len([e for e in Store(self.store).events if mark in e["text"] and e["source"] == "journal"]), 5)
 
     def test_alerts_and_marks_are_bounded(self):
         """As the server hands them on: once each, by rules, and so many at a time."""

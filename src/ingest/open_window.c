@@ -7,7 +7,7 @@ int cam_open_window_init(struct cam_open_window *w, struct cam_journal *to,
 			 const struct cam_open_window_options *o)
 {
 	/* Nothing of it is there if this is not: who sees its door takes it for whole. */
-	uint32_t *places = calloc(o->place_slots, sizeof(*places));
+	struct cam_open_window_place *places = calloc(o->place_slots, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
 	*w = (struct cam_open_window){.to = to, .options = *o, .places = places};
@@ -132,29 +132,18 @@ int cam_open_window_end(struct cam_open_window *w, uint64_t end_ns, bool keep_em
 	return 0;
 }
 
-static bool place_is(const struct cam_tables *t, uint32_t place, const struct cam_loc_id *frames,
-		     size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (place == 0 || t->places.item[place] != frames[i].v)
-			return false;
-		place = t->places.parent[place];
-	}
-	return place == 0;
-}
-
 int cam_open_window_place(struct cam_open_window *w, const struct cam_loc_id *frames, size_t n,
 			  struct cam_place_id *out)
 {
-	uint64_t hash = cam_hash(frames, n * sizeof(*frames));
-	uint32_t *slot = &w->places[hash & (w->options.place_slots - 1)];
-	if (*slot && place_is(&w->tables, *slot - 1, frames, n)) {
-		out->v = *slot - 1;
+	struct cam_hash_128 hash = cam_hash_128(frames, n * sizeof(*frames), 0);
+	struct cam_open_window_place *slot = &w->places[hash.low & (w->options.place_slots - 1)];
+	if (slot->place_plus_1 && slot->hash.low == hash.low && slot->hash.high == hash.high) {
+		out->v = slot->place_plus_1 - 1;
 		return 0;
 	}
 	int err = cam_place_intern(&w->tables, frames, n, out);
 	if (!err)
-		*slot = out->v + 1;
+		*slot = (struct cam_open_window_place){hash, out->v + 1};
 	return err;
 }
 

@@ -143,8 +143,9 @@ size_t cam_perf_attr_name(const struct cam_perf_attr *a, char *room, size_t byte
 static uint16_t sample_at(uint64_t type, uint64_t field)
 {
 	static const uint64_t order[] = {
-		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	  PERF_SAMPLE_TID,
-		PERF_SAMPLE_TIME,	PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+		PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,	  PERF_SAMPLE_TID,	 PERF_SAMPLE_TIME,
+		PERF_SAMPLE_ADDR,	PERF_SAMPLE_ID,	  PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+		PERF_SAMPLE_PERIOD,	PERF_SAMPLE_READ, PERF_SAMPLE_CALLCHAIN,
 	};
 	uint16_t at = HEADER_BYTES;
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
@@ -171,6 +172,16 @@ static uint16_t before_end(uint64_t type, uint64_t field)
 	return 0;
 }
 
+/* Values that are read along (PERF_SAMPLE_READ) stand before a chain and have no fixed size. */
+static void find_chain(struct cam_perf_event *e, uint64_t type)
+{
+	uint64_t behind = (type & ~(uint64_t)PERF_SAMPLE_IDENTIFIER) >> 10;
+	if (behind || type & PERF_SAMPLE_READ || !(type & PERF_SAMPLE_TID))
+		return;
+	e->last_chain_at = sample_at(type, PERF_SAMPLE_CALLCHAIN);
+	e->pid_at = sample_at(type, PERF_SAMPLE_TID);
+}
+
 static void place_fields(struct cam_perf_event *e)
 {
 	uint64_t type = e->attr.sample_type;
@@ -178,6 +189,7 @@ static void place_fields(struct cam_perf_event *e)
 	uint64_t id = identifier ? PERF_SAMPLE_IDENTIFIER : PERF_SAMPLE_ID;
 	e->time_at = sample_at(type, PERF_SAMPLE_TIME);
 	e->id_at = sample_at(type, id);
+	find_chain(e, type);
 	if (cam_perf_attr_flag(&e->attr, CAM_PERF_FLAG_SAMPLE_ID_ALL)) {
 		e->time_before_end = before_end(type, PERF_SAMPLE_TIME);
 		e->id_before_end = before_end(type, id);

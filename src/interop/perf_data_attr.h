@@ -13,6 +13,7 @@
 #define CAM_PERF_MAX_EVENTS 4096u
 #define CAM_PERF_MAX_IDS    (1u << 20)
 #define CAM_PERF_NAME_BYTES 256u
+#define CAM_PERF_HEAD_BYTES 128u /* more than all fields of a sample that stand before its chain */
 
 /* Bits of cam_perf_attr.flags that are looked at; as in the kernel's header, from 0. */
 enum {
@@ -47,6 +48,8 @@ struct cam_perf_event {
 	 * (any other); 0: nowhere. */
 	uint16_t time_at, time_before_end;
 	uint16_t id_at, id_before_end;
+	/* A sample's pid; and its chain, if that is the last of its fields: both 0 if it is not. */
+	uint16_t pid_at, last_chain_at;
 	uint64_t period_ns;  /* nominal time between two samples; 0: not known */
 	bool tracepoint;     /* its samples carry fields */
 	uint32_t sink_id;    /* for who delivers samples */

@@ -40,6 +40,11 @@ static inline struct cam_perf_chain *cam_perf_chain_slot(struct cam_perf_chain *
 	return c;
 }
 
+static inline void cam_perf_chain_prefetch(const struct cam_perf_chain *slots, uint64_t low)
+{
+	__builtin_prefetch(&slots[low >> (64 - CAM_PERF_CHAIN_BITS)]);
+}
+
 /* The slot of a sample, if no other chain has taken it since. */
 static inline struct cam_perf_chain *cam_perf_chain_of(struct cam_perf_chain *slots, uint64_t low,
 						       uint32_t epoch)

@@ -20,6 +20,7 @@
 #define WRITTEN_NS	(10 * CAM_NS_PER_SEC)
 #define MAX_KEPT_TASKS	(1u << 17)
 #define MAX_KEPT_FRAMES (1u << 22)
+#define AHEAD		8u /* samples: the slot of a chain is a miss in every cache */
 
 bool cam_perf_reader_refused(int err)
 {
@@ -172,6 +173,9 @@ static int define_frames(struct cam_perf_reader *r, const struct cam_perf_pendin
 static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending *p,
 			struct cam_loc_id *frames, struct cam_sink_sample *s)
 {
+	/* The root of all stacks, where they were not asked for. */
+	if (!p->n_frames && !p->truncated && r->sink->stack)
+		return 0;
 	struct cam_perf_chain *c = p->chained && r->sink->stack
 					   ? cam_perf_chain_of(r->chains, p->chain, r->epoch)
 					   : NULL;
@@ -221,12 +225,14 @@ static int deliver_loss(struct cam_perf_reader *r, struct cam_ledger_row row)
 static void end_batch(struct cam_perf_reader *r)
 {
 	r->n_pending = r->n_losses = 0;
+	r->has_bytes = false;
 	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > MAX_KEPT_FRAMES) {
 		r->n_frames = 0;
 		r->epoch++;
 	}
 	if (r->n_tasks > MAX_KEPT_TASKS) {
 		r->n_tasks = 0;
+		r->changes++;
 		cam_index_free(&r->task_index);
 	}
 }
@@ -239,6 +245,8 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 		err = cam_perf_stacks_name(&r->stacks);
 	for (size_t i = 0; i < r->n_pending && !err; i++) {
 		const struct cam_perf_pending *p = &r->pending[i];
+		if (i + AHEAD < r->n_pending)
+			cam_perf_chain_prefetch(r->chains, p[AHEAD].chain);
 		if (p->lost) {
 			err = deliver_loss(r, r->losses[p->lost - 1]);
 			continue;

@@ -5,7 +5,8 @@
  *   files ──▶ cam_input ──▶ records ──(-z: unpacked, records again)──▶ order ──▶ batch ──▶ sink
  *
  * Records of perf's own (type 64 and up) are about the file and work at once; the kernel's wait in the
- * order. A batch is what has its turn when BATCH_BYTES have gathered and a round is over.
+ * order. They have their turn when BATCH_BYTES have gathered and a round is over; a batch is what goes to the sink
+ * then, or BATCH_SAMPLES of several turns.
  *
  * Damage. A record header that cannot be one (a size below 8, or not a multiple of 8; a type that nobody
  * has) costs bytes, 8 at a time, up to the next place where two headers that can be stand behind each
@@ -24,6 +25,7 @@
 
 #define DETAIL_BYTES  65536u
 #define BATCH_BYTES   (8u << 20)
+#define BATCH_SAMPLES (1u << 18)
 #define TURN_BYTES    (1u << 20)
 #define TRACING_DATA  1 /* its number among the features */
 #define MAX_TRACING   (64u << 20)
@@ -55,9 +57,9 @@ struct stream {
 	bool done;
 };
 
-static uint64_t time_of(struct cam_perf_reader *r, const uint8_t *p, size_t bytes, bool sample)
+static uint64_t time_of(const struct cam_perf_reader *r, const struct cam_perf_event *e,
+			const uint8_t *p, size_t bytes, bool sample)
 {
-	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, sample, r->swap);
 	size_t at = !e ? 0 : sample ? e->time_at : e->time_before_end;
 	if (!at || at + 8 > bytes)
 		return 0;
@@ -72,16 +74,39 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 		const struct cam_perf_order_entry *e = &o->ready[i];
 		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns);
 	}
-	if (!err)
+	/* Names are asked for by the batch: a large one asks less often. What points into the records cannot wait. */
+	if (!err && (r->n_pending >= BATCH_SAMPLES || r->has_bytes || r->n_copies ||
+		     r->options->drop_stacks))
 		err = cam_perf_reader_deliver(r);
 	cam_perf_order_drop(o);
 	return err;
 }
 
+/*
+ * Where no stacks are asked for, a sample without its chain, in `room`: what is not copied is most of a file. False:
+ * it is to be kept as it is (an idle CPU's, or not well made).
+ */
+static bool shorten(const struct cam_perf_reader *r, const struct cam_perf_event *e,
+		    const uint8_t *p, size_t bytes, uint8_t *room, size_t *n)
+{
+	size_t at = e ? e->last_chain_at : 0;
+	if (!at || at + 8 > bytes || cam_perf_load_u32(p + e->pid_at, r->swap) == 0 ||
+	    cam_perf_load_u64(p + at, r->swap) > (bytes - at - 8) / 8)
+		return false;
+	memcpy(room, p, at);
+	memset(room + at, 0, 8);
+	*n = at + 8;
+	return true;
+}
+
 static int queue(struct stream *s, const uint8_t *p, size_t bytes, bool sample)
 {
 	struct cam_perf_reader *r = s->r;
-	uint64_t time_ns = time_of(r, p, bytes, sample);
+	uint8_t room[CAM_PERF_HEAD_BYTES];
+	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, sample, r->swap);
+	uint64_t time_ns = time_of(r, e, p, bytes, sample);
+	if (sample && r->options->drop_stacks && shorten(r, e, p, bytes, room, &bytes))
+		p = room;
 	int err = cam_perf_order_add(&r->order, s->number, time_ns, p, bytes);
 	if (err != -E2BIG)
 		return err;
@@ -400,6 +425,7 @@ static int open_reader(struct cam_perf_reader *r, size_t n_streams)
 	if (!err)
 		err = cam_perf_order_init(&r->order, n_streams);
 	r->epoch = 1;
+	r->changes = 1;
 	r->chains = err ? NULL : calloc(1u << CAM_PERF_CHAIN_BITS, sizeof(*r->chains));
 	if (!err && !r->chains)
 		err = -ENOMEM;

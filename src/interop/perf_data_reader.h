@@ -43,6 +43,14 @@ struct cam_perf_task {
 	uint32_t sink_id, generation;
 };
 
+/* What the samples of a thread were last found to be of. */
+#define CAM_PERF_RECENT 256u
+struct cam_perf_recent {
+	int32_t pid, tid;
+	uint32_t task;
+	uint64_t cgroup, changes; /* good while the reader's `changes` are these */
+};
+
 struct cam_perf_cgroup {
 	uint64_t id;
 	struct cam_str_id path;
@@ -62,6 +70,7 @@ struct cam_perf_reader {
 	/* The batch. */
 	struct cam_perf_pending *pending;
 	size_t n_pending, cap_pending;
+	bool has_bytes; /* one of them has `raw` */
 	struct cam_ledger_row *losses;
 	size_t n_losses, cap_losses;
 	/* Frames are kept for the batches that follow, as long as they are few: those of an epoch. */
@@ -74,6 +83,8 @@ struct cam_perf_reader {
 	struct cam_perf_task *tasks;
 	size_t n_tasks, cap_tasks;
 	struct cam_index task_index;
+	uint64_t changes; /* records of threads and cgroups so far, plus 1 */
+	struct cam_perf_recent recent[CAM_PERF_RECENT];
 
 	struct cam_buf detail; /* the text of one tracepoint */
 

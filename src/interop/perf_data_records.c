@@ -78,6 +78,11 @@ static int on_mmap(struct record *x, bool second)
 	}
 	if (x->b.bad)
 		return 0;
+	/* Where no stacks are asked for, an idle CPU's still are, and those are of the kernel. */
+	if (x->r->options->drop_stacks && !m.kernel && m.pid > 0) {
+		cam_perf_spaces_thread(&x->r->spaces, m.pid, m.pid);
+		return 0;
+	}
 	m.path = cam_perf_bytes_text(&x->b);
 	return cam_perf_spaces_map(&x->r->spaces, &m);
 }
@@ -87,6 +92,7 @@ static int on_comm(struct record *x)
 	int32_t pid = (int32_t)cam_perf_bytes_u32(&x->b), tid = (int32_t)cam_perf_bytes_u32(&x->b);
 	if (x->b.bad)
 		return 0;
+	x->r->changes++;
 	return cam_perf_spaces_comm(&x->r->spaces, pid, tid, cam_perf_bytes_text(&x->b));
 }
 
@@ -98,6 +104,7 @@ static int on_fork(struct record *x, bool exit)
 	int32_t ptid = (int32_t)cam_perf_bytes_u32(&x->b);
 	if (x->b.bad)
 		return 0;
+	x->r->changes++;
 	if (!exit)
 		return cam_perf_spaces_fork(&x->r->spaces, pid, tid, ppid, ptid,
 					    x->misc & SPECIAL_BIT);
@@ -143,6 +150,7 @@ static int on_cgroup(struct record *x)
 	}
 	if (!err)
 		r->cgroups[row] = (struct cam_perf_cgroup){id, path};
+	r->changes++;
 	return err == -E2BIG ? 0 : err;
 }
 
@@ -252,7 +260,7 @@ static bool same_task(const void *rows, uint32_t row, const void *key)
 	       a->cgroup.v == b->cgroup.v;
 }
 
-static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
+static int find_task(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
 {
 	const struct cam_perf_thread *t = cam_perf_spaces_thread(&r->spaces, s->pid, s->tid);
 	const struct cam_perf_task k = {
@@ -277,6 +285,20 @@ static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, u
 	*out = (uint32_t)r->n_tasks++;
 	cam_index_add(&r->task_index, hash, *out);
 	return 0;
+}
+
+/* Nearly always one that was met just now, and nothing has been said of any since. */
+static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
+{
+	struct cam_perf_recent *c = &r->recent[(uint32_t)s->tid % CAM_PERF_RECENT];
+	*out = c->task;
+	if (c->tid == s->tid && c->pid == s->pid && c->cgroup == s->cgroup &&
+	    c->changes == r->changes)
+		return 0;
+	int err = find_task(r, s, out);
+	if (!err)
+		*c = (struct cam_perf_recent){s->pid, s->tid, *out, s->cgroup, r->changes};
+	return err;
 }
 
 /* Room for it is there. */
@@ -401,6 +423,7 @@ static int on_sample(struct record *x)
 		.raw = s.raw,
 		.raw_bytes = (uint32_t)s.raw_bytes,
 	};
+	r->has_bytes |= s.raw != NULL;
 	err = task_of(r, &s, &p->task);
 	if (!err)
 		err = push_frames(r, e, &s, p);

@@ -31,6 +31,7 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k)
 {
 	free(k->rows);
 	free(k->seen);
+	free(k->sink_ids);
 	free(k->offsets);
 	free(k->order);
 	cam_index_free(&k->index);
@@ -70,9 +71,13 @@ static int intern(struct cam_perf_stacks *k, const struct cam_perf_location *l, 
 		return 0;
 	int err = cam_vec_reserve(&k->rows, &k->cap, k->n + 1, sizeof(*k->rows), MAX_ROWS);
 	if (!err)
+		err = cam_vec_reserve(&k->sink_ids, &k->cap_sink_ids, k->n + 1,
+				      sizeof(*k->sink_ids), MAX_ROWS);
+	if (!err)
 		err = cam_index_reserve(&k->index);
 	if (err)
 		return -ENOMEM;
+	k->sink_ids[k->n] = 0;
 	k->rows[k->n] = *l;
 	*out = (uint32_t)k->n++;
 	cam_index_add(&k->index, hash, *out);
@@ -89,7 +94,6 @@ static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space
 		.object = CAM_NONE,
 		.kernel = kernel,
 		.source = CAM_NAME_NONE,
-		.sink_id = CAM_NONE,
 	};
 	if (map) {
 		const struct cam_perf_object *o = &k->spaces->objects[map->object];
@@ -187,7 +191,9 @@ static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 	return namer->names(namer, file, k->offsets, n, true, take_name, &q);
 }
 
+/* By offset, so that neighbours are of one function: its name is read once, not once an address. */
 struct by_object {
+	uint64_t offset;
 	uint32_t object, row;
 };
 
@@ -196,7 +202,7 @@ static int by_object(const void *a, const void *b)
 	const struct by_object *p = a, *q = b;
 	if (p->object != q->object)
 		return p->object < q->object ? -1 : 1;
-	return p->row < q->row ? -1 : p->row > q->row;
+	return p->offset < q->offset ? -1 : p->offset > q->offset;
 }
 
 /* The new rows that can have a name, by object: into order[]; how many. */
@@ -214,7 +220,7 @@ static int sort_new(struct cam_perf_stacks *k, size_t *n)
 	for (size_t i = k->n_asked; i < k->n && !err; i++) {
 		const struct cam_perf_location *l = &k->rows[i];
 		if (l->object != CAM_NONE && !l->name.v)
-			sorted[(*n)++] = (struct by_object){l->object, (uint32_t)i};
+			sorted[(*n)++] = (struct by_object){l->offset, l->object, (uint32_t)i};
 	}
 	if (!err)
 		qsort(sorted, *n, sizeof(*sorted), by_object);
@@ -265,12 +271,12 @@ struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t r
 	return cam_string(own ? &k->spaces->texts : &k->names, l->name);
 }
 
-int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
+int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
 {
-	struct cam_perf_location *l = &k->rows[row];
-	if (l->sink_id != CAM_NONE && l->generation == k->sink->generation) {
-		out->v = l->sink_id;
-		return 0;
+	const struct cam_perf_location *l = &k->rows[row];
+	if (k->generation != k->sink->generation) {
+		memset(k->sink_ids, 0, k->n * sizeof(*k->sink_ids));
+		k->generation = k->sink->generation;
 	}
 	const struct cam_perf_object *o =
 		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
@@ -291,7 +297,6 @@ int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_l
 		err = k->sink->location(k->sink, &loc, out);
 	if (err)
 		return err;
-	l->sink_id = out->v;
-	l->generation = k->sink->generation;
+	k->sink_ids[row] = out->v + 1;
 	return 0;
 }

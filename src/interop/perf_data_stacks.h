@@ -30,7 +30,6 @@ struct cam_perf_location {
 	struct cam_str_id name;
 	enum cam_name_source source;
 	bool kernel; /* sampled in the kernel's mode */
-	uint32_t sink_id, generation;
 };
 
 struct cam_perf_stacks {
@@ -41,6 +40,10 @@ struct cam_perf_stacks {
 	struct cam_perf_location *rows;
 	size_t n, cap;
 	size_t n_asked; /* rows before this one have been asked about */
+	/* Of each row the sink's id + 1, 0: none yet; apart from the rows, which do not fit a cache. */
+	uint32_t *sink_ids;
+	size_t cap_sink_ids;
+	uint32_t generation; /* of the sink, for which they are good */
 	struct cam_index index;
 	struct cam_tables names; /* only its strings are used */
 	struct cam_perf_seen {
@@ -82,4 +85,12 @@ int cam_perf_stacks_name(struct cam_perf_stacks *k);
 /* The name that it got; empty: none. */
 struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t row);
 /* The sink's id of a location, of its current generation. Errors are the sink's. */
-int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out);
+int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out);
+static inline int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row,
+					 struct cam_loc_id *out)
+{
+	out->v = k->sink_ids[row] - 1;
+	if (k->sink_ids[row] && k->generation == k->sink->generation)
+		return 0;
+	return cam_perf_stacks_define_slow(k, row, out);
+}

@@ -194,13 +194,15 @@ static int fill(struct cam_uncoded *raw, struct piece *p, size_t n, struct cam_r
 		}
 		p->time[k] = s->time_ns;
 		p->weight[k] = s->weight;
-		p->leaf[k] = cam_place_leaf_offset(t, s->place);
+		if (columns & CAM_COL_LEAF)
+			p->leaf[k] = cam_place_leaf_offset(t, s->place);
 		p->cpu[k] = s->cpu;
 		p->task[k] = s->task.v;
 		p->place[k] = s->place.v;
 		p->etype[k] = s->etype.v;
 		p->detail[k] = s->detail.v;
-		p->comm[k] = t->tasks[s->task.v].comm.v;
+		if (columns & CAM_COL_COMM)
+			p->comm[k] = t->tasks[s->task.v].comm.v;
 		k++;
 	}
 	*kept = k;

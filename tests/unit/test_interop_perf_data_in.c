@@ -207,6 +207,30 @@ static void addresses_can_be_dropped(void **state)
 	done(&x);
 }
 
+/* Without stacks every sample is still there, and an idle CPU's still has its frames: it is known by them. */
+static void stacks_can_be_dropped(void **state)
+{
+	(void)state;
+	struct result a = start(), b = start();
+	run(&a, NULL);
+	run(&b, &(struct cam_import_options){.drop_stacks = true});
+	assert_int_equal(b.err, 0);
+	assert_int_equal(b.r->n_samples, SAMPLES);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		const struct sink_sample *p = &a.r->samples[i], *q = &b.r->samples[i];
+		assert_int_equal(p->time_ns, q->time_ns);
+		assert_int_equal(p->weight, q->weight);
+		assert_int_equal(p->cpu, q->cpu);
+		assert_int_equal(p->pid, q->pid);
+		assert_int_equal(p->tid, q->tid);
+		assert_true(cam_text_equal(p->comm, q->comm) && cam_text_equal(p->event, q->event));
+		assert_true(p->n_frames);
+		assert_int_equal(q->n_frames, q->pid ? 0 : p->n_frames);
+	}
+	done(&a);
+	done(&b);
+}
+
 static void facts_and_anchors(void **state)
 {
 	(void)state;
@@ -397,6 +421,7 @@ int main(void)
 		cmocka_unit_test(windows_that_end_change_nothing),
 		cmocka_unit_test(refusals_cost_one_sample),
 		cmocka_unit_test(addresses_can_be_dropped),
+		cmocka_unit_test(stacks_can_be_dropped),
 		cmocka_unit_test(facts_and_anchors),
 		cmocka_unit_test(records_wait_for_the_round_after_theirs),
 		cmocka_unit_test(streams_wait_for_each_other),

@@ -7,11 +7,15 @@ Every busy tick of a CPU is a sample; idle ticks are not printed, as in a record
 With `away`, the last CPU but one is offline for 20 s before it. At facts["incident"] one process burns one CPU in the kernel for 1.9 s, in a path of its own.
 """
 import random
+import re
 import time
 
 HZ = 97
 START = 1776222777  # 2026-04-15 03:12:57 UTC
 KERNEL, USER, JIT = "[kernel.kallsyms]", None, "/tmp/perf-812.map"
+
+
+HEAD = re.compile(rb"^(\S+) +\d+/\d+ \[(\d+)\] (\d+)\.(\d+):", re.M)  # of a sample: comm, CPU, s and µs of the host's clock
 
 
 def user(binary, *names):

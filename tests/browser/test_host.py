@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Events and host counters in the page and its API, on a store whose every event and counter is known."""
+import base64
+import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -10,25 +13,25 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cli"), HERE]
 import chrome
+import pictures
 import scene
 import served
 import tap
 import viewed
+from pictures import CPUS, SECONDS
 from viewed import GUTTER
 
-SECONDS, CPUS = 90, 16
+SOURCE = os.environ.get("PERFCAM_SOURCE", ".")
 WHOLE = f"from={scene.START}&to={scene.START + SECONDS}"
 
 
 def setUpModule():
-    global folder, browser, server, facts, lines
+    global folder, browser, server, facts, lines, samples
     folder = tempfile.mkdtemp(prefix="perfcam-host-")
     os.chmod(folder, 0o755)
-    text, facts = scene.make(seed=5, seconds=SECONDS, cpus=CPUS, away=True)
-    store = served.make_store(os.path.join(folder, "store"), text)
+    server, facts = pictures.serve(folder)
+    samples = [(int(m[3]) + int(m[4]) / 1e6 + scene.START - 5000, m[1].decode(), int(m[2])) for m in scene.HEAD.finditer(facts["text"])]
     lines = scene.notes(facts, SECONDS)
-    viewed.annotate(store, lines)
-    server = served.Server(store)
     browser = chrome.Browser()
 
 
@@ -70,7 +73,7 @@ class Api(unittest.TestCase):
         self.assertEqual(one["events"], [got["events"][2]])
 
     def test_counters(self):
-        start, end = scene.START + 10, scene.START + 70
+        start, end = scene.START + 30, scene.START + 90
         about, got = server.columns(f"/api/counters?from=@{start}&to=@{end}&bins=12")
         names = [t["key"] for t in about["tracks"]]
         units = {t["key"]: t["unit"] for t in about["tracks"]}
@@ -196,6 +199,46 @@ class Page(unittest.TestCase):
         self.assertNotIn("kubelet", quiet.page.evaluate("document.querySelector('.headline').innerText"))
         self.check_quiet(v)
 
+    def test_by_time(self):
+        """One core in order of time: the culprit is one box of 1.9 s, and what ran there before and after is beside it."""
+        low = facts["incident"]
+        v = open_page(WHOLE + f"&a={low - 0.6}~{low + 2.5}&tab=time&core={facts['cpu']}")
+        mine = [s for s in samples if s[2] == facts["cpu"] and low - 0.6 <= s[0] < low + 2.5]
+        status = "document.querySelector('.status').innerText.replace(/\\u2009/g, '')"
+        n = int(re.match(rf"CPU {facts['cpu']}, (\d+) samples in order", v.page.evaluate(status)).group(1))
+        self.assertAlmostEqual(n, len(mine), delta=1)
+        x, y, w, h = v.box("#chart")
+        v.page.hover(x + 12 + (w - 24) * (0.6 + 0.95) / 3.1, y + h - 20 - 9)
+        tip = v.page.evaluate("document.querySelector('.tip').innerText")
+        said = re.search(r"^kubelet\n.*CPU (\d+)\n([\d.]+) s without a break · (\d+) samples", tip)
+        self.assertTrue(said, tip)
+        self.assertEqual((int(said[1]), int(said[3])), (facts["cpu"], sum(s[1] == "kubelet" for s in mine)))
+        self.assertAlmostEqual(float(said[2]), 1.9, delta=0.02)
+        plain = v.picture("#chart")
+        v.page.click(x + 12 + (w - 24) * (0.6 + 0.95) / 3.1, y + h - 20 - 9)
+        self.assertNotEqual(v.picture("#chart"), plain)
+        v.key("Escape")
+        self.assertEqual(v.picture("#chart"), plain)
+        v.page.evaluate("document.querySelector('#chart').focus()")
+        v.key("ArrowUp")
+        self.assertIn(mine[0][1], v.page.evaluate("document.querySelector('[aria-live]').textContent"))
+        v.key(".")
+        v.settle(lambda: v.query()["core"] == [str(facts["cpu"] + 1)] and f"CPU {facts['cpu'] + 1}," in v.page.evaluate(status))
+        self.assertNotEqual(v.picture("#chart"), plain)
+        self.check_quiet(v)
+        v = open_page(WHOLE + "&tab=time")
+        self.assertIn("30 s or less", v.page.evaluate("document.querySelector('#chart').innerText"))
+
+    def test_how_good_the_stacks_are(self):
+        v = open_page(WHOLE)
+        got = server.json(f"/api/quality?from=@{scene.START}&to=@{scene.START + SECONDS}")
+        named = 1 - sum(got["unnamed"].values()) / sum(got["frames"].values())
+        v.settle(lambda: re.search(r"Stacks\n[\d.]+ %\nNames\n[\d.]+ %", v.panel()))
+        stacks, names = (float(x) for x in re.search(r"Stacks\n([\d.]+) %\nNames\n([\d.]+) %", v.panel()).groups())
+        self.assertAlmostEqual(stacks, 100 * got["complete"] / got["user"], delta=0.06)
+        self.assertAlmostEqual(names, 100 * named, delta=0.06)
+        self.check_quiet(v)
+
     def test_unusual_moments_are_found_without_being_named(self):
         v = open_page(WHOLE + "&mode=cores")
         v.key("u")
@@ -214,8 +257,10 @@ class Page(unittest.TestCase):
         v.key("e")
         items = v.page.evaluate("[...document.querySelectorAll('.menu a')].map(a => [a.innerText, a.getAttribute('href'), a.hasAttribute('download')])")
         self.assertEqual([i[0] for i in items][:3], ["Flame graph (SVG)", "Folded stacks", "perf script"])
-        self.assertTrue(all(i[2] for i in items))
-        for words, href, _ in items:
+        pages = [i for i in items if not i[2]]
+        self.assertEqual([i[0] for i in pages], ["Open in speedscope"] if server.json("/api/sources")["speedscope"] else [])
+        self.assertIn("Capsule, all of it in one HTML file", [i[0] for i in items])
+        for words, href, _ in (i for i in items if i[2]):
             status, headers, body = server.ask(href)
             self.assertEqual(status, 200, words)
             self.assertIn("attachment", headers["content-disposition"], words)
@@ -262,6 +307,31 @@ class Page(unittest.TestCase):
         x, y, w, h = v.box("#heat")
         v.page.hover(x + GUTTER + (gone + 10) * scale, y + 14 + 14.5 * row)
         self.assertIn("not observed", v.page.evaluate("document.querySelector('.tip').innerText"))
+
+
+class Pictures(unittest.TestCase):
+    def test_the_pictures_in_docs_are_of_this_page(self):
+        """All but a few pixels, as fonts differ; tools/page-pictures makes them anew."""
+        kept = {n for n in os.listdir(os.path.join(SOURCE, "docs")) if re.fullmatch(r"page-.*\.png", n)}
+        self.assertEqual(kept, set(pictures.STATES))
+        with open(os.path.join(SOURCE, "docs", "page.md"), encoding="utf-8") as f:
+            told = f.read()
+        for name in pictures.STATES:
+            self.assertIn(f"({name})", told)
+            v = pictures.take(browser, server, facts, name)
+            v.page.screenshot(os.path.join(folder, name))
+            images = []
+            for where in (folder, os.path.join(SOURCE, "docs")):
+                with open(os.path.join(where, name), "rb") as f:
+                    images.append("data:image/png;base64," + base64.b64encode(f.read()).decode())
+            wide, high, apart = browser.open("about:blank").evaluate("""Promise.all(%s.map(async (url) => {
+                const image = new Image(); image.src = url; await image.decode();
+                const c = document.createElement("canvas"); c.width = image.width; c.height = image.height;
+                c.getContext("2d").drawImage(image, 0, 0); return c.getContext("2d").getImageData(0, 0, c.width, c.height); })).then(([a, b]) => {
+                let n = 0; for (let i = 0; i < a.data.length; i += 4) n += Math.abs(a.data[i] - (b.data[i] ?? 0)) + Math.abs(a.data[i + 1] - (b.data[i + 1] ?? 0)) > 60;
+                return [b.width, b.height, n / (a.width * a.height)]; })""" % json.dumps(images))
+            self.assertEqual((wide, high), (1440, 900))
+            self.assertLess(apart, 0.08, f"docs/{name} shows another page: run tools/page-pictures")
 
 
 FORMS = ("<script>top.hit={n}</script>", "<img src=x{n} onerror=top.hit={n}>", "\"><svg/onload=top.hit={n}>", "' onmouseover='top.hit={n}", "javascript:top.hit={n}",

@@ -26,7 +26,6 @@ from served import Server
 from viewed import AXIS, GUTTER, LANE
 
 SECONDS, CPUS = 90, 8
-HEAD = re.compile(rb"^(\S+) +\d+/\d+ \[(\d+)\] (\d+)\.(\d+):", re.M)
 EVIL = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(3)>", "\" onload=\"alert(4)", "javascript:alert(7)", "</td><b>x</b>",
     "&lt;b&gt;", "${alert(9)}`", "\u202egnirts", "{{constructor.constructor('alert(11)')()}}", "'-alert(12)-'", "<svg/onload=alert(13)>",
@@ -41,7 +40,7 @@ def setUpModule():
     text, facts = scene.make(seed=3, seconds=SECONDS, cpus=CPUS)
     server = Server(served.make_store(os.path.join(folder, "store"), text))
     # (wall seconds, comm, CPU): the last sample's time is the capture's.
-    rows = [(int(m[3]) + int(m[4]) / 1e6, m[1].decode(), int(m[2])) for m in HEAD.finditer(text)]
+    rows = [(int(m[3]) + int(m[4]) / 1e6, m[1].decode(), int(m[2])) for m in scene.HEAD.finditer(text)]
     shift = scene.START - 5000
     samples = [(t + shift, comm, cpu) for t, comm, cpu in rows]
     browser = chrome.Browser()
@@ -140,6 +139,11 @@ class Page(unittest.TestCase):
         self.assertEqual(v.query()["comm"], ["postgres"])
         v.page.evaluate("document.querySelector('.chip button').click()")
         v.settle(lambda: v.samples() == whole)
+        v.page.evaluate("document.querySelector('[aria-label=\"Filter by\"]').value = 'cpu'")
+        v.page.evaluate("document.querySelector('[aria-label=\"Value of the filter\"]').value = '1-2,5'")
+        v.page.evaluate("document.querySelector('form.filter').requestSubmit()")
+        v.settle(lambda: (v.selected() or (0, 0, None))[2] == {1, 2, 5})
+        v.settle(lambda: abs((v.samples() or 0) - counted((0, 1e12, {1, 2, 5}))) <= 2)
 
     def test_a_link_reproduces_the_view_and_back_goes_back(self):
         v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}~1-3&mode=cores&q=heap&dir=icicle&tz=utc&comm=postgres")
@@ -220,6 +224,18 @@ class Page(unittest.TestCase):
         v.settle(lambda: v.selected() == (scene.START + 10.02, scene.START + 12.02, None))
         v.key("Escape")
         v.settle(lambda: v.selected() is None)
+        v.page.evaluate("document.querySelector('#heat').focus()")
+        v.key("Enter")  # the cell in the middle, and 3 s more
+        for _ in range(3):
+            v.key("ArrowRight")
+        self.assertRegex(v.page.evaluate("document.querySelector('[aria-live]').textContent"), r"^\d\d:\d\d:\d\d\.\d{3} – .* samples in 20 ms, selecting 3\.02 s$")
+        v.key("Enter")
+        v.settle(lambda: v.selected() is not None)
+        self.assertAlmostEqual(v.selected()[1] - v.selected()[0], 3.02, places=3)
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+        v.key("Escape")
+        v.settle(lambda: v.selected() is None)
+        v.page.evaluate("document.activeElement.blur()")
         v.key("2")
         v.settle(lambda: v.query().get("tab") == ["table"])
         rows = v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => r.innerText)")
@@ -239,7 +255,7 @@ class Page(unittest.TestCase):
         leaves = {}
         for stack in text.split(b"\n\n"):
             lines = stack.split(b"\n")
-            at = next((i for i, line in enumerate(lines) if HEAD.match(line)), None)
+            at = next((i for i, line in enumerate(lines) if scene.HEAD.match(line)), None)
             if at is not None:
                 name = lines[at + 1].split()[1].rsplit(b"+", 1)[0].decode()
                 leaves[name] = leaves.get(name, 0) + 1
@@ -403,6 +419,84 @@ class Page(unittest.TestCase):
             own.stop()
             self.assertEqual(os.listdir(temporary), [])
 
+    def test_a_picker_of_recordings(self):
+        """Several stores and files: each is shown by itself, a link names it, Back goes back; one that is gone is said."""
+        few, stacks = os.path.join(folder, "few"), os.path.join(folder, "few.folded")
+        served.make_store(few, text[:text.index(b"# ========\n#\n") + 13] + "".join(
+            scene.sample("few", 7, 0, 5_000_000_000 + i * 10309, [("main", "/bin/few")]) for i in range(50)).encode())
+        with open(stacks, "wb") as f:
+            f.write(b"web;main;serve 30\n")
+        own = Server(None, os.path.join(folder, "store"), few, stacks)
+        self.addCleanup(own.stop)
+        v = View(address=own.url)
+        name = "document.querySelector('button.host').innerText.replace(/\\s*▾/, '')"
+        v.settle(lambda: v.page.evaluate(name) == "store" and v.samples() == len(samples))
+        v.page.evaluate("document.querySelector('button.host').click()")
+        entries = "[...document.querySelectorAll('.menu [role=menuitemradio]')].map(b => [b.firstChild.innerText, b.getAttribute('aria-checked')])"
+        v.settle(lambda: v.page.evaluate(entries) == [["store", "true"], ["few", "false"], ["few.folded", "false"]])
+        v.key("ArrowDown")
+        v.page.evaluate("document.activeElement.click()")
+        v.settle(lambda: v.samples() == 50)
+        self.assertEqual(v.page.evaluate(name), "few")
+        source = v.query()["source"]
+        self.assertEqual(View(f"source={source[0]}", address=own.url).samples(), 50)
+        v.page.evaluate("history.back()")
+        v.settle(lambda: v.samples() == len(samples) and "source" not in v.query())
+        v.page.go(f"http://127.0.0.1:{own.port}/?source=s3")
+        v.settle(lambda: v.samples() == 30)
+        gone = browser.open(own.url, width=1440, height=900)
+        gone.go(f"http://127.0.0.1:{own.port}/?source=s99")
+        until = time.monotonic() + 45
+        while time.monotonic() < until and not gone.evaluate("document.querySelector('.banner button') !== null"):
+            time.sleep(0.05)
+        gone.evaluate("document.querySelector('.banner button').click()")
+        while time.monotonic() < until and "samples" not in gone.evaluate("document.querySelector('.side').innerText"):
+            time.sleep(0.05)
+        self.assertIn("samples", gone.evaluate("document.querySelector('.side').innerText"))
+
+    def test_a_file_is_dropped(self):
+        """Onto the page: it says that it can be, shows what was in it, and has it in the picker; what cannot be read is said."""
+        good, bad = os.path.join(folder, EVIL[1].replace("/", "") + ".perf-script"), os.path.join(folder, "notes.txt")
+        with open(good, "wb") as f:
+            f.write(text[:text.index(b"# ========\n#\n") + 13] + "".join(
+                scene.sample("dropped", 7, 0, 5_000_000_000 + i * 10309, [("main", "/bin/dropped")]) for i in range(70)).encode())
+        with open(bad, "wb") as f:
+            f.write(b"\x00\x01 nothing that anybody recorded\n" * 40)
+        v = View(WHOLE)
+        overlay = "document.querySelector('.overlay').hidden ? '' : document.querySelector('.overlay').innerText"
+
+        def drag(kind, path):
+            v.page.call("Input.dispatchDragEvent", type=kind, x=600, y=500, data={"items": [], "files": [path], "dragOperationsMask": 1})
+        drag("dragEnter", good)
+        drag("dragOver", good)
+        self.assertRegex(v.page.evaluate(overlay), r"Drop it to open it\n+perf\.data.*\n+At most [\d.]+ .?B")
+        drag("dragCancel", good)
+        v.settle(lambda: v.page.evaluate(overlay) == "")
+        for kind in ("dragEnter", "dragOver", "drop"):
+            drag(kind, bad)
+        v.settle(lambda: "notes.txt could not be opened" in v.page.evaluate(overlay))
+        self.assertGreater(len(v.page.evaluate("document.querySelector('.overlay [role=alert]').innerText")), 10)
+        self.assertEqual(v.samples(), counted((0, 1e12, None)))
+        v.key("Escape")
+        v.settle(lambda: v.page.evaluate(overlay) == "")
+        for kind in ("dragEnter", "dragOver", "drop"):
+            drag(kind, good)
+        v.settle(lambda: v.samples() == 70 and v.page.evaluate(overlay) == "")
+        self.assertIn("dropped", v.panel())
+        self.assertIn(os.path.basename(good), v.page.evaluate("document.querySelector('button.host').innerText"))
+        self.assertEqual(v.page.evaluate("document.title"), os.path.basename(good) + " · perfcam")
+        self.assertEqual(View("source=" + v.query()["source"][0]).samples(), 70)
+        v.key("o")
+        entries = "[...document.querySelectorAll('.menu [role=menuitemradio]')].map(b => b.innerText.replace(/\\n/g, ' '))"
+        v.settle(lambda: len(v.page.evaluate(entries)) == 2)
+        self.assertRegex(v.page.evaluate(entries)[1], r"\.perf-script opened here · 70 samples")
+        v.key("Escape")
+        v.page.evaluate("""(() => { const f = new File(["x"], "huge.data"); Object.defineProperty(f, "size", { value: 1e15 });
+            const e = new DragEvent("drop"); Object.defineProperty(e, "dataTransfer", { value: { types: ["Files"], files: [f] } }); dispatchEvent(e); })()""")
+        v.settle(lambda: "huge.data is too large" in v.page.evaluate(overlay))
+        bad = [p for p in v.page.problems() if "/api/open" not in p and not re.match(r"request: http://127\.0\.0\.1:|log: .* 422 ", p)]
+        self.assertEqual(bad, [])
+
     def test_an_interrupt_while_files_are_read_leaves_nothing(self):
         temporary = os.path.join(folder, "tmp-interrupted")
         os.mkdir(temporary)
@@ -450,12 +544,14 @@ class Page(unittest.TestCase):
         self.assertNotIn("too long", words)
 
     def test_it_fits_small_windows(self):
-        for width, height in ((1024, 700), (1440, 900), (2560, 1300)):
-            v = View(WHOLE, width=width, height=height)
+        busy = f"&a={scene.START + 10}~{scene.START + 20}~1-3"
+        for width, height, more in ((1024, 700, ""), (1440, 900, ""), (2560, 1300, ""), (1024, 700, busy + "&cmp=1&comm=zstd"), (1440, 900, busy + "&cmp=1&comm=zstd&q=main"),
+                                    (1024, 700, busy + "&tab=time&q=main"), (1440, 900, busy + "&tab=time&q=main")):
+            v = View(WHOLE + more, width=width, height=height)
             wide, high = v.page.evaluate("[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight]")
             self.assertEqual((max(wide, 0), max(high, 0)), (0, 0), width)
             over = v.page.evaluate("[...document.querySelectorAll('.bar, .top')].filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.innerText)")
-            self.assertEqual(over, [], width)
+            self.assertEqual(over, [], (width, more))
 
 
 tap.main()

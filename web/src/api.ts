@@ -247,10 +247,10 @@ export class Server {
 	}
 
 	/* The samples themselves, in order of time. */
-	chart(s: State, part: Part, most: number): Promise<Chart> {
+	chart(s: State, part: Part, most: number, period: number): Promise<Chart> {
 		const q = treeQuery(s, part, null);
 		q.set("most", String(most));
-		return this.ask("chart", this.path("chart", q), async (r) => readChart(decodeColumns(await r.arrayBuffer())));
+		return this.ask("chart", this.path("chart", q), async (r) => readChart(decodeColumns(await r.arrayBuffer()), period));
 	}
 
 	quality(s: State, part: Part): Promise<Quality> {

@@ -8,7 +8,7 @@ import { Around, type AroundHost, type AroundKind } from "./around";
 import { ByTime } from "./by_time";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
-import { fillEmpty } from "./empty";
+import { fillEmpty, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
 import { drawFunnel } from "./funnel";
@@ -16,16 +16,17 @@ import { AROUND, shortText } from "./happening";
 import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
 import { keyActs } from "./keys";
-import { exportMenu, frameMenu } from "./menus";
+import { CAPSULE_MS, exportMenu, frameMenu, moreMenu } from "./menus";
 import { Opening } from "./opening";
 import { escapeExpression, Panel } from "./panel";
-import { baseline, DEFAULTS, FRAMES, GROUPS, readState, ROWS, writeState, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
+import { baseline, DEFAULTS, FRAMES, GROUPS, readState, ROWS, selectionQuery, writeState, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { Undo } from "./undo";
+import { SandwichView } from "./sandwich_view";
 import { SelectionBar } from "./selection_bar";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
-import { compileSearch, findPath, functions, matchTree, sandwich, type Match, type Tree } from "./tree";
+import { compileSearch, findPath, matchTree, type Match, type Tree } from "./tree";
 
 type Kind = "heat" | "flame" | "timeline" | "chart" | AroundKind;
 
@@ -57,7 +58,7 @@ export class App implements AroundHost {
 		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
 		select: (part, final, second) => this.select(part, final, second),
 		dragsBaseline: () => this.dragsBaseline,
-		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.around.openEvent(e),
+		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.around.openEvent(e), walked: (words) => this.say(words),
 		busiest: (part) => this.server.busiest(this.state, part).then((v) =>
 			v.length ? v.map((p) => `${p.name} ${percent(p.share)}`).join(" · ") : null, () => null),
 	}, this.tip);
@@ -69,11 +70,13 @@ export class App implements AroundHost {
 		menu: (node, x, y) => frameMenu(this, this.tree!, node, x, y),
 	}, this.tip);
 	byTime = new ByTime(this, this.tip);
-	private callers = this.half("callers", "Callers", false);
-	private callees = this.half("callees", "Callees", true);
-	private sandwichName = el("span", { class: "mono cut" });
-	private sandwichBox = el("div", { class: "sandwich" }, this.callers.layers.root,
-		el("div", { class: "bar" }, el("span", { class: "quiet" }, "callers ▲   "), this.sandwichName, el("span", { class: "quiet" }, "   ▼ callees")), this.callees.layers.root);
+	private sandwich = new SandwichView((id, label, icicle) => {
+		const view: FlameView = new FlameView({
+			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed: () => undefined, walked: (words) => this.say(words),
+			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => frameMenu(this, view.shownTree()!, node, x, y),
+		}, this.tip, id, label);
+		return view;
+	});
 	dragsBaseline = false;
 	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
 	panel = new Panel({
@@ -84,7 +87,8 @@ export class App implements AroundHost {
 		findMoments: () => void this.around.findMoments(), openMoment: (m) => this.around.openMoment(m),
 		goTo: (place) => this.around.goToPlace(place), point: (place) => this.around.showPlaces(place),
 		setGroup: (by) => this.change({ by, zoom: [] }, true), group: () => this.state.by,
-		selectCore: (cpu) => this.select({ ...this.part(), cpus: [cpu] }, true),
+		selectCores: (cpus) => this.select({ ...this.part(), cpus }, true),
+		capsule: () => this.capsule(),
 		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
 	});
 
@@ -104,6 +108,7 @@ export class App implements AroundHost {
 	private changes = el("span", { class: "legend" });
 	private matched = el("span", { class: "soft" });
 	private stageEmpty = el("div", { class: "empty", hidden: true });
+	private skeleton = makeSkeleton();
 	private heatEmpty = el("div", { class: "empty", hidden: true });
 	private funnels = [el("canvas", { class: "funnel" }), el("canvas", { class: "funnel" })];
 	search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
@@ -125,8 +130,9 @@ export class App implements AroundHost {
 		...FRAMES.map((f) => el("option", { value: f }, f))) as HTMLSelectElement;
 	private colours = el("select", { "aria-label": "Colour by", title: "Colour frames by", onchange: () => this.change({ colour: this.colours.value as Colour }, false) },
 		...([["kind", "kind"], ["module", "module"], ["name", "name"]] as const).map(([v, words]) => el("option", { value: v }, words))) as HTMLSelectElement;
-	private painter = el("button", { type: "button", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
-	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }, { value: "sandwich", label: "Sandwich" }],
+	private painter = el("button", { type: "button", class: "wide", title: "Colour the heatmap by the search: when did it run (h)", onclick: () => this.change({ paint: !this.state.paint }, false) }, "When");
+	private tabs = new Segment("View of the selection", [{ value: "flame", label: "Flame graph" }, { value: "table", label: "Table" }, { value: "sandwich", label: "Sandwich" },
+		{ value: "time", label: "By time", title: "The frames of one core in order of time (4)" }],
 		(v) => this.change({ tab: v as Tab }, true), true);
 	private directions = new Segment("Direction", [{ value: "flame", label: "▲", title: "Flame graph (i)" }, { value: "icicle", label: "▼", title: "Icicle (i)" }],
 		(v) => this.change({ icicle: v === "icicle" }, false));
@@ -188,8 +194,9 @@ export class App implements AroundHost {
 			el("form", { class: "goto", onsubmit: (e) => void this.goTo(e) }, this.goto, el("kbd", {}, "g"), this.gotoProblem),
 			el("span", { class: "grow" }),
 			el("button", { type: "button", title: "To the newest (n)", onclick: () => this.newest() }, "Live"), this.zoneButton,
-			el("button", { type: "button", class: "wide", onclick: () => void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied")) }, "Copy link"),
+			el("button", { type: "button", class: "wide", onclick: () => this.copyLink() }, "Copy link"),
 			this.exporter,
+			el("button", { type: "button", class: "narrow", "aria-haspopup": "menu", "aria-label": "More", title: "More", onclick: (e) => moreMenu(this, e.currentTarget as HTMLElement) }, "⋯"),
 			el("button", { type: "button", title: "Dark or light (d)", "aria-label": "Dark or light", onclick: () => this.toggleTheme() }, "◐"),
 			el("button", { type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?"));
 		const legend = (name: string, words: string) => {
@@ -199,7 +206,7 @@ export class App implements AroundHost {
 		};
 		this.kinds.append(legend("kernel", "kernel"), legend("user", "user"), legend("jit", "JIT"), legend("inlined", "inlined"));
 		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
-		this.flame.layers.root.append(this.stageEmpty);
+		this.flame.layers.root.append(this.stageEmpty, this.skeleton);
 		this.heat.layers.root.append(this.heatEmpty);
 		put(this.stage, [this.banner, this.opening.notice,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
@@ -209,7 +216,7 @@ export class App implements AroundHost {
 			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.bar.root,
 			el("div", { class: "bar" }, this.tabs.root, this.undoButton, this.directions.root, this.byTime.view.picker, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
-			this.flame.layers.root, this.table.root, this.sandwichBox, this.byTime.view.layers.root,
+			this.flame.layers.root, this.table.root, this.sandwich.root, this.byTime.view.layers.root,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
 		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.opening.overlay, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
@@ -272,7 +279,7 @@ export class App implements AroundHost {
 		this.stream?.close();
 		this.stream = null;
 		this.heat.show(null, Infinity);
-		this.timeline.show(null, 0, 1);
+		this.timeline.show(null, 0, 1, false);
 		this.pollNow();
 	}
 
@@ -308,15 +315,6 @@ export class App implements AroundHost {
 
 	newest(): void {
 		this.change({ span: null, a: null, event: "", zoom: [] }, true);
-	}
-
-	/* A half of the sandwich: a click on a frame takes that function between the halves. */
-	private half(id: string, label: string, icicle: boolean): FlameView {
-		const view: FlameView = new FlameView({
-			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed: () => undefined, walked: (words) => this.say(words),
-			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => frameMenu(this, view.shownTree()!, node, x, y),
-		}, this.tip, id, label);
-		return view;
 	}
 
 	setDrags(b: boolean): void {
@@ -401,13 +399,15 @@ export class App implements AroundHost {
 		this.colours.value = s.colour;
 		this.colours.parentElement!.hidden = this.comparing();
 		this.frames.value = s.frames;
+		this.frames.parentElement!.hidden = s.tab === "time";
 		this.drags.show(this.dragsBaseline ? "b" : "a");
-		this.kinds.hidden = this.comparing() || s.colour !== "kind";
-		this.changes.hidden = !this.comparing();
+		/* A search has a colour of its own, and needs the room. */
+		this.kinds.hidden = this.comparing() || s.colour !== "kind" || s.tab === "time" || s.search !== "";
+		this.changes.hidden = !this.comparing() || s.search !== "";
 		this.painter.classList.toggle("framed", s.paint);
 		this.painter.setAttribute("aria-pressed", String(s.paint));
 		this.painter.hidden = !s.search;
-		this.sandwichBox.hidden = s.tab !== "sandwich";
+		this.sandwich.root.hidden = s.tab !== "sandwich";
 		this.showSelectionBar();
 		this.heat.paint();
 		this.heat.draw();
@@ -483,7 +483,7 @@ export class App implements AroundHost {
 		this.asked.timeline = key;
 		await this.answering("timeline", async () => {
 			const data = await this.server.timeline(store.from, store.to, this.timeline.bins());
-			this.timeline.show(data, store.from, store.to);
+			this.timeline.show(data, store.from, store.to, store.recording);
 			this.drawFunnels();
 		});
 	}
@@ -503,6 +503,13 @@ export class App implements AroundHost {
 	private command(): string {
 		const { from, to, cpus } = this.part();
 		return `perfcam why --from @${(from / 1000).toFixed(3)} --to @${(to / 1000).toFixed(3)}` + (cpus ? ` --cpu ${cpuList(cpus)}` : "");
+	}
+
+	/* Where it comes from as one file; empty: it is too long for one. */
+	private capsule(): string {
+		const part = this.part(), q = selectionQuery(this.state, part);
+		q.set("format", "capsule");
+		return part.to - part.from <= CAPSULE_MS ? this.server.path("export", q) : "";
 	}
 
 	/* Errors of one picture are said, and leave the others alone. */
@@ -597,7 +604,6 @@ export class App implements AroundHost {
 			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
 				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
 			: this.timeless() ? "no wall clock" : "nothing recorded yet";
-		document.title = `${this.opening.label() || "store"} · perfcam`;
 		const none = !isFinite(s.from);
 		this.heatEmpty.hidden = !none;
 		if (none)
@@ -671,8 +677,7 @@ export class App implements AroundHost {
 		if (s.tab === "table")
 			this.table.show(t, zoom, this.match);
 		if (s.tab === "sandwich")
-			this.showSandwich(t);
-		this.byTime.show();
+			this.sandwich.show(t, s.sandwich, this.match);
 		const { each, machine, of } = this.cpuSeconds();
 		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store);
 		this.bar.showCoverage(t);
@@ -682,26 +687,14 @@ export class App implements AroundHost {
 			this.statusLine.textContent = t.before
 				? `Width: ${this.state.flip ? "the baseline" : "the selection"}. Colour: change against ${this.state.flip ? "the selection" : "the baseline"}, only where it exceeds chance: ${this.changed(t)}`
 				: `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
+		this.byTime.show();
 		this.drawFunnels();
-	}
-
-	/* Between its callers and callees: the function asked for, or the heaviest. */
-	private showSandwich(t: Tree | null): void {
-		if (!t || !t.total[0])
-			return;
-		const wanted = t.names.indexOf(this.state.sandwich);
-		const frame = wanted >= 0 ? wanted : functions(t)[0]?.frame ?? 0;
-		const halves = sandwich(t, frame);
-		this.sandwichName.textContent = t.names[frame];
-		this.callers.show(halves.callers, 0);
-		this.callees.show(halves.callees, 0);
-		this.callers.showMatch(this.match);
-		this.callees.showMatch(this.match);
 	}
 
 	private showEmpty(): void {
 		const t = this.tree;
 		this.stageEmpty.hidden = !t || t.total[0] > 0;
+		this.skeleton.hidden = t !== null;
 		if (t && !(t.total[0] > 0))
 			fillEmpty(this.stageEmpty, t, this.state.filters.length > 0 || this.state.only !== "", () => this.change({ filters: [], only: "" }, true));
 	}
@@ -717,6 +710,10 @@ export class App implements AroundHost {
 			return;
 		drawFunnel(a, ...this.timeline.brush(), this.theme.color("tx3"));
 		drawFunnel(b, ...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3"));
+	}
+
+	copyLink(): void {
+		void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied"));
 	}
 
 	say(words: string): void {
@@ -739,7 +736,7 @@ export class App implements AroundHost {
 		this.heat.draw();
 		this.track.draw();
 		this.byTime.view.draw();
-		for (const view of [this.flame, this.callers, this.callees])
+		for (const view of [this.flame, ...this.sandwich.halves])
 			view.restyle();
 		this.drawFunnels();
 	}
@@ -786,7 +783,7 @@ export class App implements AroundHost {
 	}
 
 	arrow(by: number, grow: boolean): void {
-		if (this.state.a)
+		if (this.state.a && document.activeElement !== this.timeline.layers.root)
 			this.heat.nudge(by, grow);
 		else
 			this.timeline.pan(by * 0.25);

@@ -18,6 +18,7 @@ const MINUTE = 60e3, LEAST_BEFORE = 5e3;
 const EVENTS_MS = 30e3; /* all of them are asked for anew that often: one may be marked in the past */
 const MOST_EVENTS = 2000;
 const WHY_MS = 600e3; /* of more than that there is no answer */
+const QUALITY_SAMPLES = 20e6; /* whose stacks may be looked through for how good they are */
 
 export type AroundKind = "events" | "tracks" | "host" | "why" | "moments" | "quality" | "usual";
 
@@ -80,7 +81,7 @@ export class Around {
 
 	/* All of it that belongs to what is shown. */
 	async load(): Promise<void> {
-		await Promise.all([this.loadTracks(), this.loadWhy(), this.loadUsual(), this.loadHost()]);
+		await Promise.all([this.loadTracks(), this.loadWhy(), this.loadUsual(), this.loadHost(), this.loadQuality()]);
 	}
 
 	/* A finding is about one core: that mode shows it. */
@@ -213,6 +214,24 @@ export class Around {
 			if (this.app.asked.usual !== key)
 				return;
 			this.app.panel.showUsual(tree);
+			this.app.showTree();
+		});
+	}
+
+	/* How good the stacks are of what is shown. */
+	private async loadQuality(): Promise<void> {
+		const s = this.app.state, part = this.app.part(), key = JSON.stringify([part, s.filters, s.only]);
+		if (key === this.app.asked.quality)
+			return;
+		this.app.asked.quality = key;
+		this.app.panel.showQuality(null);
+		if ((this.app.tree?.total[0] ?? 0) > QUALITY_SAMPLES)
+			return;
+		await this.app.answering("quality", async () => {
+			const quality = await this.app.server.quality(s, part).catch(refused);
+			if (this.app.asked.quality !== key)
+				return;
+			this.app.panel.showQuality(quality);
 			this.app.showTree();
 		});
 	}

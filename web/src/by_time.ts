@@ -56,7 +56,7 @@ export class ByTime {
 			return;
 		app.asked.chart = key;
 		await app.answering("chart", async () => {
-			const chart = await app.server.chart(s, one < 0 ? part : { ...part, cpus: [one] }, MOST);
+			const chart = await app.server.chart(s, one < 0 ? part : { ...part, cpus: [one] }, MOST, store.period);
 			if (app.asked.chart !== key)
 				return;
 			this.chart = chart;

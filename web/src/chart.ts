@@ -28,7 +28,8 @@ export interface Boxes {
 
 const ms = (v: unknown) => Number(v) * 1000;
 
-export function readChart(a: Answer): Chart {
+/* period: of the recording, ms; 0: not known. */
+export function readChart(a: Answer, period: number): Chart {
 	const tree = readTree(a), time = a.columns.time as Float64Array, n = time.length;
 	const cpu = a.columns.cpu as Uint32Array, node = a.columns.node as Uint32Array;
 	if (cpu.length !== n || node.length !== n)
@@ -38,7 +39,7 @@ export function readChart(a: Answer): Chart {
 		if (k >= tree.n)
 			throw new Error("the chart is damaged");
 	return {
-		tree, from: ms(a.meta.from), to: ms(a.meta.to), period: Number(a.meta.period_ns) / 1e6,
+		tree, from: ms(a.meta.from), to: ms(a.meta.to), period,
 		time: Float64Array.from(order, (i) => time[i] / 1e6), cpu: Uint32Array.from(order, (i) => cpu[i]), node: Uint32Array.from(order, (i) => node[i]),
 	};
 }

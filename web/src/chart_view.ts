@@ -23,7 +23,7 @@ export interface ChartHost {
 export class ChartView {
 	readonly layers: Layers;
 	private select: HTMLSelectElement = el("select", { "aria-label": "Core", title: "Whose time is shown (, and .)", onchange: () => this.host.setCore(Number(this.select.value)) });
-	readonly picker = el("label", { class: "legend" }, "of ", this.select);
+	readonly picker = el("label", { class: "legend" }, this.select);
 	readonly empty = el("div", { class: "empty", hidden: true });
 	private chart: Chart | null = null;
 	private boxes: Boxes | null = null;

@@ -13,3 +13,20 @@ export function fillEmpty(box: HTMLElement, t: Tree, filtered: boolean, unfilter
 	else
 		fill(box, el("h3", {}, "Idle"), el("div", {}, `Observed for ${duration(seen.observed_ns / 1e6)}; nothing ran${seen.idle ? `: ${count(seen.idle)} idle samples` : ""}.`));
 }
+
+/* Frames to come: nothing is said about them, but that they are on their way. */
+export function makeSkeleton(): HTMLElement {
+	const rows = [[5, 0, 4, 0, 3], [8, 6, 3, 2, 1], [9, 7, 5, 2, 1], [24]];
+	const box = el("div", { class: "skeleton", "aria-hidden": "true" });
+	for (const row of rows) {
+		let at = 1;
+		for (const wide of row) {
+			const frame = el("i");
+			frame.style.gridColumn = `${at} / span ${Math.max(1, wide)}`;
+			frame.style.visibility = wide ? "visible" : "hidden";
+			at += Math.max(1, wide);
+			box.append(frame);
+		}
+	}
+	return box;
+}

@@ -31,7 +31,7 @@ export function duration(ms: number): string {
 		return (ms < 10 ? ms.toFixed(1) : ms.toFixed(0)) + " ms";
 	if (ms < 10e3)
 		return (ms / 1e3).toFixed(2) + " s";
-	if (ms < 120e3)
+	if (ms < 119.95e3)
 		return (ms / 1e3).toFixed(ms % 1000 ? 1 : 0) + " s";
 	if (ms < 7200e3)
 		return trim(ms / 60e3) + " min";

@@ -29,6 +29,7 @@ export interface HeatHost {
 	dragsBaseline(): boolean;
 	zoomSpan(by: number, around: number): void;
 	openEvent(e: Happening): void;
+	walked(words: string): void;
 	/* Who ran most in a part, in words; null: not known. */
 	busiest(part: Part): Promise<string | null>;
 }
@@ -79,7 +80,7 @@ export class HeatView {
 	private asking = 0; /* a timer: the pointer rests */
 
 	constructor(private host: HeatHost, private tip: Tip) {
-		this.layers = new Layers("heat", "Heatmap. Drag to select a time, arrow keys move the selection, Escape clears it",
+		this.layers = new Layers("heat", "Heatmap. Arrow keys walk the cells, Enter begins a selection and ends it; then they move it, and Escape clears it",
 			() => this.draw());
 		const r = this.layers.root;
 		r.addEventListener("pointerdown", (e) => this.down(e));
@@ -92,6 +93,7 @@ export class HeatView {
 			this.tip.hide();
 			this.drawOver();
 		});
+		r.addEventListener("keydown", (e) => this.key(e));
 		r.addEventListener("dblclick", () => this.host.select(null, true, false));
 		r.addEventListener("wheel", (e) => {
 			e.preventDefault();
@@ -586,6 +588,31 @@ export class HeatView {
 			this.host.select({ from, to, cpus: s.cpus }, true, false);
 	}
 
+	/* Without a pointer: arrow keys walk the cells, Enter begins a range and ends it. What is selected they move: see nudge. */
+	private key(e: KeyboardEvent): void {
+		const d = this.data, by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
+		if (!d || e.ctrlKey || e.metaKey || e.altKey || (this.selected && !this.start) || (!by && e.key !== "Enter"))
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+		const at = this.hovered ?? { c: d.columns >> 1, r: d.rows >> 1 };
+		if (by) {
+			const up = d.mode === "cores" ? -by[1] : by[1];
+			this.hovered = { c: Math.max(0, Math.min(d.columns - 1, at.c + by[0])), r: Math.max(0, Math.min(d.rows - 1, at.r + up)) };
+		} else if (this.start) {
+			this.finish(at);
+			return;
+		} else {
+			this.second = this.host.dragsBaseline();
+			this.shift = e.shiftKey;
+			this.start = this.hovered = at;
+		}
+		if (this.start)
+			this.host.select(this.between(this.start, this.hovered!, this.shift), false, this.second);
+		this.drawOver();
+		this.host.walked(this.describe(this.hovered!).join(", "));
+	}
+
 	private hover(e: PointerEvent): void {
 		const d = this.data!, cell = this.hovered, event = this.start ? null : this.eventAt(e.offsetX, e.offsetY);
 		clearTimeout(this.asking);
@@ -600,6 +627,15 @@ export class HeatView {
 			this.tip.hide();
 			return;
 		}
+		const lines = this.describe(cell), part = this.between(cell, cell, false);
+		this.tip.show(e.clientX, e.clientY, ...lines);
+		if (!this.start && d.cells[cell.r * d.columns + cell.c] > 0)
+			this.askWho(e.clientX, e.clientY, lines, d.mode === "cores" ? { ...part, cpus: [d.cpus[cell.r]] } : part);
+	}
+
+	/* A cell in words: when, which CPU, how busy, and what is being selected. */
+	private describe(cell: Cell): string[] {
+		const d = this.data!;
 		const zone = this.host.zone();
 		const v = d.cells[cell.r * d.columns + cell.c];
 		const lost = d.unseen[cell.r * d.columns + cell.c];
@@ -619,9 +655,7 @@ export class HeatView {
 		const begun = this.second ? this.baseline : this.selected;
 		if (this.start && begun)
 			lines.push(`selecting ${duration(begun.to - begun.from)}${begun.cpus ? `, ${cpuNames(begun.cpus)}` : ""}`);
-		this.tip.show(e.clientX, e.clientY, ...lines);
-		if (!this.start && v > 0)
-			this.askWho(e.clientX, e.clientY, lines, d.mode === "cores" ? { ...part, cpus: [d.cpus[cell.r]] } : part);
+		return lines;
 	}
 
 	/* The pointer rests on a cell: who ran there is worth a question. */

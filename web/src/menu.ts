@@ -4,7 +4,7 @@ import { el } from "./dom";
 
 /* An act, a link (to a file, or to another page), or one of several of which one is chosen. */
 export type Item = [words: string, act: () => void] | { words: string; href: string; page?: boolean }
-	| { words: string; detail: string; checked: boolean; act: () => void };
+	| { words: string; title: string; detail: string; checked: boolean; act: () => void };
 
 export function openMenu(label: string, x: number, y: number, items: Item[]): void {
 	const before = document.activeElement;
@@ -40,7 +40,7 @@ export function openMenu(label: string, x: number, y: number, items: Item[]): vo
 		if (Array.isArray(item))
 			menu.append(entry(item[0], item[1], {}));
 		else if ("act" in item)
-			menu.append(entry("", item.act, { class: "choice", role: "menuitemradio", "aria-checked": String(item.checked) },
+			menu.append(entry("", item.act, { class: "choice", role: "menuitemradio", title: item.title, "aria-checked": String(item.checked) },
 				el("span", { class: "cut" }, item.words), el("span", { class: "quiet" }, item.detail)));
 		else
 			menu.append(el("a", { role: "menuitem", href: item.href, onclick: () => setTimeout(close),

@@ -4,11 +4,13 @@ import type { Server } from "./api";
 import type { FlameView } from "./flame_view";
 import { openMenu, type Item } from "./menu";
 import { escapeExpression } from "./panel";
-import { selectionQuery, treeQuery, type Filter, type Part, type State } from "./state";
+import { COLOURS, FRAMES, GROUPS, ROWS, selectionQuery, treeQuery, type Filter, type Mode, type Part, type State } from "./state";
 import { nameOf, type Tree } from "./tree";
 
 const EXPORTS = [["svg", "Flame graph (SVG)"], ["folded", "Folded stacks"], ["perf-script", "perf script"], ["pprof", "pprof"], ["speedscope", "speedscope"],
-	["firefox", "Firefox Profiler"], ["csv", "CSV, a row a sample"], ["json", "JSON, a line a sample"]] as const;
+	["firefox", "Firefox Profiler"], ["capsule", "Capsule, all of it in one HTML file"], ["csv", "CSV, a row a sample"], ["json", "JSON, a line a sample"]] as const;
+
+export const CAPSULE_MS = 600e3; /* of more than that there is none */
 
 export interface MenuHost {
 	readonly server: Server;
@@ -31,7 +33,8 @@ export function exportMenu(app: MenuHost, at: HTMLElement): void {
 		q.set("format", format);
 		return app.server.path("export", q);
 	};
-	const items: Item[] = EXPORTS.map(([format, words]) => ({ words, href: href(format) }));
+	const short = app.part().to - app.part().from <= CAPSULE_MS;
+	const items: Item[] = EXPORTS.filter(([format]) => format !== "capsule" || short).map(([format, words]) => ({ words, href: href(format) }));
 	if (app.speedscope())
 		items.splice(EXPORTS.findIndex(([format]) => format === "speedscope") + 1, 0, { words: "Open in speedscope", page: true,
 			href: "/speedscope/#profileURL=" + encodeURIComponent(href("speedscope")) + "&title=" + encodeURIComponent(app.partName(app.part())) });
@@ -53,4 +56,18 @@ export function frameMenu(app: MenuHost, t: Tree, node: number, x: number, y: nu
 	if (t === app.tree)
 		items.unshift(["Zoom to this frame", () => app.flame.zoomTo(node)]);
 	openMenu(name, x, y, items);
+}
+
+/* What a narrow window has no room for in its bars. */
+export function moreMenu(app: MenuHost & { heatMode(): Mode; copyLink(): void }, at: HTMLElement): void {
+	const box = at.getBoundingClientRect(), s = app.state;
+	const choices = <T extends string | number>(what: string, of: readonly T[], chosen: T, act: (v: T) => void): Item[] =>
+		of.map((v, i) => ({ words: String(v), title: what, detail: i ? "" : what, checked: v === chosen, act: () => act(v) }));
+	openMenu("More", box.left, box.bottom + 4, [
+		...choices("group by", GROUPS, s.by, (by) => app.change({ by, zoom: [] }, true)),
+		...choices("a frame is", FRAMES, s.frames, (frames) => app.change({ frames, zoom: [] }, true)),
+		...choices("colour by", COLOURS, s.colour, (colour) => app.change({ colour }, false)),
+		...(app.heatMode() === "sub" ? choices("rows a second", ROWS, s.rows, (rows) => app.change({ rows }, false)) : []),
+		["Copy link", () => app.copyLink()],
+	]);
 }

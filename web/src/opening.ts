@@ -10,7 +10,11 @@ import { bytes, count } from "./format";
 import { openMenu, type Item } from "./menu";
 import type { State } from "./state";
 
+const SILENT_MS = 1000;
 const KINDS = "perf.data, perf script, folded stacks, pprof, speedscope, Chrome's profiles, .pcw";
+
+/* The end of a path is what tells it from others. */
+const lastPart = (path: string) => path.replace(/^.*\/(?=[^/])/, "");
 
 export interface OpeningHost {
 	readonly server: Server;
@@ -34,26 +38,35 @@ export class Opening {
 	private box = el("div", { class: "opening" });
 	readonly overlay = el("div", { class: "overlay", role: "dialog", "aria-label": "Open a file", hidden: true }, this.box, this.input);
 	private stop: (() => void) | null = null;
+	private invites = false; /* the overlay says that a file may be dropped, and nothing else */
+	private silence = 0; /* a timer */
 
 	constructor(private app: OpeningHost) {
 		const files = (e: DragEvent) => e.dataTransfer?.types.includes("Files") === true;
 		addEventListener("dragenter", (e) => {
-			if (files(e) && !this.stop)
+			if (!files(e))
+				return;
+			e.preventDefault();
+			if (!this.stop)
 				this.showInvitation();
 		});
 		addEventListener("dragover", (e) => {
-			if (files(e))
-				e.preventDefault();
+			if (!files(e))
+				return;
+			e.preventDefault();
+			this.expectMore();
 		});
 		addEventListener("dragleave", (e) => {
 			/* Out of the window, not from one element to the next. */
-			if (e.relatedTarget === null && !this.stop)
-				this.overlay.hidden = true;
+			if (e.relatedTarget === null)
+				this.endInvitation();
 		});
 		addEventListener("drop", (e) => {
 			if (!files(e))
 				return;
 			e.preventDefault();
+			clearTimeout(this.silence);
+			this.endInvitation();
 			if (!this.stop)
 				void this.take([...(e.dataTransfer?.files ?? [])]);
 		});
@@ -74,21 +87,24 @@ export class Opening {
 		this.showName();
 	}
 
-	/* A store is called by its host, a file by its name. */
+	/* A store is called by its host, unless there are several; a file by its name. */
 	label(): string {
-		const list = this.sources?.list ?? [], own = list.find((s) => s.id === this.app.state.source) ?? list[0], store = this.app.store;
-		return own && own.kind !== "store" ? own.label : store?.host || own?.label || "";
+		const list = this.sources?.list ?? [], own = list.find((s) => s.id === this.app.state.source) ?? list[0], host = this.app.store?.host ?? "";
+		const several = list.filter((s) => s.kind === "store").length > 1;
+		return own && (own.kind !== "store" || several || !host) ? lastPart(own.label) : host;
 	}
 
 	showName(): void {
-		this.name.textContent = this.label() || (this.app.store ? "store" : "");
+		const name = this.label() || (this.app.store ? "store" : "");
+		this.name.textContent = name;
+		document.title = name ? `${name} · perfcam` : "perfcam";
 	}
 
 	private async pick(): Promise<void> {
 		await this.load();
 		const all = this.sources, shown = this.app.state.source || all?.list[0]?.id;
 		const items: Item[] = (all?.list ?? []).map((s) => ({
-			words: s.label, detail: `${{ store: "store", file: "file", opened: "opened here" }[s.kind]} · ${count(s.samples)} samples`, checked: s.id === shown,
+			words: lastPart(s.label), title: s.label, detail: `${{ store: "store", file: "file", opened: "opened here" }[s.kind]} · ${count(s.samples)} samples`, checked: s.id === shown,
 			act: () => this.app.useSource(s.id === all!.list[0].id ? "" : s.id),
 		}));
 		items.push(all?.open ? ["Open a file…", () => this.input.click()] : ["Open a file…", () => this.refuse("No file can be opened here", all?.why || "The server does not answer.")]);
@@ -100,8 +116,28 @@ export class Opening {
 		void this.pick();
 	}
 
+	/* A drag that was given up tells nobody in some browsers; one that goes on says so all the time. */
+	private expectMore(): void {
+		clearTimeout(this.silence);
+		this.silence = window.setTimeout(() => this.endInvitation(), SILENT_MS);
+	}
+
+	private endInvitation(): void {
+		if (this.invites)
+			this.overlay.hidden = true;
+		this.setInvites(false);
+	}
+
+	/* It does not come between the pointer and the page meanwhile. */
+	private setInvites(on: boolean): void {
+		this.invites = on;
+		this.overlay.classList.toggle("invites", on);
+	}
+
 	private showInvitation(): void {
 		const open = this.sources?.open;
+		this.setInvites(true);
+		this.expectMore();
 		this.overlay.hidden = false;
 		fill(this.box, el("div", { class: "arrow", "aria-hidden": "true" }, "↓"), el("h3", {}, open ? "Drop it to open it" : "No file can be opened here"),
 			el("p", {}, open ? KINDS : this.sources?.why ?? ""),
@@ -169,7 +205,7 @@ export class Opening {
 	private refuse(what: string, why: string): void {
 		const close = el("button", { type: "button", class: "framed", onclick: () => this.close() }, "Close");
 		this.overlay.hidden = false;
-		fill(this.box, el("h3", { class: "cut bad" }, what), el("p", { role: "alert" }, why), this.sources?.open ? el("p", { class: "quiet" }, `Opens ${KINDS}; plain, gzip or zstd.`) : null,
+		fill(this.box, el("h3", { class: "cut bad" }, what), el("p", { role: "alert" }, why),
 			el("div", { class: "head" }, this.sources?.open ? el("button", { type: "button", class: "primary", onclick: () => {
 				this.close();
 				this.input.click();

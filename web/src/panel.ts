@@ -2,7 +2,7 @@
 /* The side panel: what the selection is, what happened near, who ran and who waited, how much was observed, filters. */
 import type { Quality, StoreFacts } from "./api";
 import { el, fill, Segment } from "./dom";
-import { bytes, clock, count, cpuTime, day, duration, percent, ratio, type Zone } from "./format";
+import { bytes, clock, count, cpuTime, day, duration, parseCpuList, percent, ratio, type Zone } from "./format";
 import { GLYPHS, near, rank, SEVERITY, shape, type Happening } from "./happening";
 import { FILTERS, type Filter, type Group, type State } from "./state";
 import { valueWords } from "./track_view";
@@ -28,7 +28,8 @@ export interface PanelHost {
 	command(): string;
 	setGroup(by: Group): void;
 	group(): Group;
-	selectCore(cpu: number): void;
+	selectCores(cpus: number[]): void;
+	capsule(): string; /* where it comes from as one file; empty: not of this */
 }
 
 interface Seen {
@@ -189,10 +190,12 @@ export class Panel {
 			el("span", { class: "number", "aria-hidden": "true" }, String(i + 1)),
 			el("span", { class: "grow" }, el("span", {}, ...s.text), el("span", { class: "evidence" }, el("span", {}, s.evidence), bars(s.strength))))));
 		});
+		const capsule = this.host.capsule();
 		return [list.children.length ? list : null, el("p", { class: "quiet against" }, against(why), usual ? " " + usual : ""),
 			el("div", { class: "head acts" },
 				el("button", { type: "button", class: "primary", onclick: () => this.host.compare() }, this.host.comparing() ? "Show plain" : "See the difference"),
 				this.host.recording() ? el("button", { type: "button", class: "framed", title: "Keep this time, whatever else has to go", onclick: () => this.host.pin() }, "Pin") : null,
+				capsule ? el("a", { class: "button framed", href: capsule, download: true, title: "This time, its stacks and events as one HTML file to send" }, "Capsule") : null,
 				el("span", { class: "grow" }),
 				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy CLI"))];
 	}
@@ -241,7 +244,7 @@ export class Panel {
 		if (not)
 			this.host.addFilter("exclude", `^${escapeExpression(name)}$`);
 		else if (by === "cpu")
-			this.host.selectCore(Number(number));
+			this.host.selectCores([Number(number)]);
 		else if (by === "process" || by === "thread")
 			this.host.addFilter(by === "process" ? "pid" : "tid", number);
 		else if (by !== "user")
@@ -290,15 +293,22 @@ export class Panel {
 	}
 
 	private buildFilters(): void {
-		const name = el("select", { "aria-label": "Filter by" },
+		const name = el("select", { "aria-label": "Filter by" }, el("option", { value: "cpu" }, "core"),
 			...FILTERS.map((f) => el("option", { value: f }, {
 				comm: "process name", pid: "pid", tid: "thread", exe: "program", cgroup: "cgroup", container: "container", uid: "uid",
 				match: "stacks with", exclude: "stacks without", hide: "hide frames", focus: "begin at",
 			}[f])));
+		name.value = "comm";
 		const value = el("input", { "aria-label": "Value of the filter", placeholder: "value", class: "grow", maxlength: 1024 });
 		const form = el("form", { class: "filter", onsubmit: (e) => {
 			e.preventDefault();
-			if (value.value.trim())
+			const cpus = name.value === "cpu" ? parseCpuList(value.value.trim()) : null;
+			value.setAttribute("aria-invalid", String(name.value === "cpu" && !cpus));
+			if (name.value === "cpu") {
+				if (!cpus)
+					return;
+				this.host.selectCores(cpus);
+			} else if (value.value.trim())
 				this.host.addFilter(name.value as Filter, value.value.trim());
 			value.value = "";
 		} }, name, value, el("button", { class: "framed" }, "Add"));

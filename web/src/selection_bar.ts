@@ -46,7 +46,7 @@ export class SelectionBar {
 
 	private comparison(s: State, part: Part, zone: Zone): (Node | null)[] {
 		const b = baseline(s, part), on = this.app.comparing();
-		return [el("span", { class: "grow" }), el("span", { class: "quiet" }, "vs"), el("span", { class: "letter b", "aria-hidden": "true" }, "B"), this.bases,
+		return [el("span", { class: "grow" }), el("span", { class: "quiet wide" }, "vs"), el("span", { class: "letter b", "aria-hidden": "true" }, "B"), this.bases,
 			on && b ? el("span", { class: "soft wide" }, `${clock(b.from, zone)} – ${clock(b.to, zone)}`) : null,
 			el("button", { type: "button", class: "framed", "aria-pressed": String(on), title: "Compare with the baseline (c)", disabled: b === null,
 				onclick: () => this.app.change({ compare: !s.compare, zoom: [] }, true) }, on ? "Show plain" : "Compare"),

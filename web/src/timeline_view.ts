@@ -24,6 +24,7 @@ export interface TimelineHost {
 export class TimelineView {
 	readonly layers: Layers;
 	private data: Timeline | null = null;
+	private live = false;
 	private from = 0;
 	private to = 1;
 	private span = { from: 0, to: 1 };
@@ -47,8 +48,10 @@ export class TimelineView {
 		return Math.max(100, Math.min(2000, this.layers.root.clientWidth - 2 * GUTTER));
 	}
 
-	show(data: Timeline | null, from: number, to: number): void {
+	/* live: it ends now. */
+	show(data: Timeline | null, from: number, to: number, live: boolean): void {
 		this.data = data;
+		this.live = live;
 		this.from = from;
 		this.to = to;
 		this.draw();
@@ -194,12 +197,17 @@ export class TimelineView {
 		g.textAlign = "center";
 		for (const t of ticks(this.from, this.to, step, zone)) {
 			const x = this.x(t), label = tickLabel(t, step, zone);
-			if (x < GUTTER + 18 || x > GUTTER + this.plotWidth() - 18)
+			if (x < GUTTER + 18 || x > GUTTER + this.plotWidth() - (this.live ? 40 : 18))
 				continue;
 			g.fillStyle = th.color("line2");
 			g.fillRect(x, bottom, 1, 4);
 			g.fillStyle = th.color(label.includes(":") ? "tx3" : "tx2");
 			g.fillText(label, x, bottom + 6);
+		}
+		if (this.live) {
+			g.textAlign = "left";
+			g.fillStyle = th.color("tx2");
+			g.fillText("now", GUTTER + this.plotWidth() - 8, bottom + 6);
 		}
 	}
 

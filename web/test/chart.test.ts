@@ -6,9 +6,9 @@ import type { Answer } from "../src/columns";
 
 /* all → p → {a → {b, c}, d}: nodes 0…5 in depth-first order. */
 const names = ["all", "p", "a", "b", "c", "d"], text = names.join("");
-function answer(samples: [ms: number, cpu: number, node: number][], period: number): Answer {
+function answer(samples: [ms: number, cpu: number, node: number][]): Answer {
 	let to = 0;
-	return { meta: { from: "100", to: "101", period_ns: period * 1e6, unit: "samples" }, columns: {
+	return { meta: { from: "100", to: "101", unit: "samples" }, columns: {
 		frame: Uint32Array.of(0, 1, 2, 3, 4, 5), end: Uint32Array.of(6, 6, 5, 4, 5, 6), module: new Uint32Array(6),
 		total: Float64Array.of(6, 6, 4, 2, 2, 2), self: Float64Array.of(0, 0, 0, 2, 2, 2), kind: Uint8Array.of(0, 1, 3, 3, 3, 3),
 		names: new TextEncoder().encode(text), name_ends: Uint32Array.from(names, (n) => (to += n.length)), modules: new Uint8Array(0), module_ends: Uint32Array.of(0),
@@ -17,7 +17,7 @@ function answer(samples: [ms: number, cpu: number, node: number][], period: numb
 }
 
 test("chart: samples that follow each other in a frame are one box, an idle time ends it", () => {
-	const c = readChart(answer([[30, 1, 4], [0, 1, 3], [10, 1, 3], [20, 1, 3], [40, 1, 5], [5, 0, 5], [100, 1, 3]], 10));
+	const c = readChart(answer([[30, 1, 4], [0, 1, 3], [10, 1, 3], [20, 1, 3], [40, 1, 5], [5, 0, 5], [100, 1, 3]]), 10);
 	assert.deepEqual(coresOf(c), [[0, 1], [1, 6]]);
 	const b = boxesOf(c, 1);
 	const seen = b.byDepth.map((row) => [...row].map((i) => [names[c.tree.frame[b.node[i]]], b.start[i], b.end[i], b.samples[i]]));
@@ -32,16 +32,16 @@ test("chart: samples that follow each other in a frame are one box, an idle time
 });
 
 test("chart: a frame that comes again below another one is another box", () => {
-	const c = readChart(answer([[0, 0, 3], [10, 0, 5], [20, 0, 3]], 10));
+	const c = readChart(answer([[0, 0, 3], [10, 0, 5], [20, 0, 3]]), 10);
 	const b = boxesOf(c, 0);
 	assert.deepEqual(b.byDepth.map((row) => row.length), [1, 3, 2]);
 });
 
 test("chart: without a period it is taken from the samples; a damaged one is refused", () => {
-	const c = readChart(answer([[0, 0, 3], [10, 0, 3], [20, 0, 3], [200, 0, 3]], 0));
+	const c = readChart(answer([[0, 0, 3], [10, 0, 3], [20, 0, 3], [200, 0, 3]]), 0);
 	assert.deepEqual(boxesOf(c, 0).byDepth[0].length, 2);
-	assert.throws(() => readChart(answer([[0, 0, 6]], 10)));
-	const cut = answer([[0, 0, 3], [1, 0, 3]], 10);
+	assert.throws(() => readChart(answer([[0, 0, 6]]), 10));
+	const cut = answer([[0, 0, 3], [1, 0, 3]]);
 	cut.columns.cpu = Uint32Array.of(0);
-	assert.throws(() => readChart(cut));
+	assert.throws(() => readChart(cut, 10));
 });

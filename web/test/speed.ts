@@ -52,7 +52,7 @@ const tip = new Tip(), theme = readTheme(), dark = { ...theme, color: (name: str
 const flame = new FlameView({ theme: () => dark, icicle: () => false, colour: () => "kind", zoomed: () => undefined, walked: () => undefined,
 	cpuSeconds: () => ({ each: 0.01, machine: 1e6, of: "the machine" }), menu: () => undefined }, tip);
 const heat = new HeatView({ theme: () => dark, zone: () => ({ utc: true }), linear: () => false, select: () => undefined, dragsBaseline: () => false,
-	zoomSpan: () => undefined, openEvent: () => undefined, busiest: () => Promise.resolve(null) }, tip);
+	zoomSpan: () => undefined, openEvent: () => undefined, walked: () => undefined, busiest: () => Promise.resolve(null) }, tip);
 for (const view of [flame, heat]) {
 	view.layers.root.style.height = "400px";
 	document.body.append(view.layers.root);

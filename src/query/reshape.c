@@ -41,7 +41,7 @@ struct pass {
 	uint32_t *replaced; /* by new node: the frame it has */
 	size_t cap_replaced;
 	struct cam_buf name; /* as a C string */
-	bool no_memory;	     /* a frame may have been asked in vain */
+	int error;	     /* a frame was asked in vain */
 };
 
 enum verdict {
@@ -90,20 +90,13 @@ static struct cam_text name_of(const struct cam_flame *f, uint32_t frame)
 int cam_reshape_match(const struct cam_select_expressions *e, struct cam_text name,
 		      struct cam_buf *room)
 {
-	/* A zero byte ends what an expression can look at. */
-	cam_buf_clear(room);
-	cam_buf_put(room, name.p, name.n);
-	cam_buf_put_u8(room, 0);
-	int code = cam_buf_error(room) ? REG_ESPACE : REG_NOMATCH;
-	for (size_t i = 0; i < e->n && code == REG_NOMATCH; i++)
-		code = regexec(&e->v[i], (const char *)room->data, 0, NULL, 0);
-	return code == REG_ESPACE ? -ENOMEM : !code;
+	return cam_select_expressions_try(e, name, room, NULL);
 }
 
 static bool matches(struct pass *p, const struct cam_select_expressions *e, struct cam_text name)
 {
 	int found = cam_reshape_match(e, name, &p->name);
-	p->no_memory = p->no_memory || found < 0;
+	p->error = found < 0 && !p->error ? found : p->error;
 	return found > 0;
 }
 
@@ -342,8 +335,8 @@ static int run(const struct cam_reshape *r, struct cam_flame *f, struct cam_char
 		err = -ENOMEM;
 	if (!err)
 		err = way(&p);
-	if (!err && p.no_memory)
-		err = -ENOMEM;
+	if (!err)
+		err = p.error;
 	if (!err)
 		err = cam_merge_finish(&p.merge, &made, chart ? &positions : NULL);
 	if (!err && chart)

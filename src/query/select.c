@@ -29,6 +29,34 @@ void cam_select_expressions_free(struct cam_select_expressions *e)
 	free(e->v);
 }
 
+int cam_select_expressions_try(const struct cam_select_expressions *e, struct cam_text name,
+			       struct cam_buf *room, uint32_t *which)
+{
+	uint32_t bits = 0;
+	if (!e->n)
+		return 0;
+	int err = e->patience ? e->patience->tell(e->patience->arg, 0, 0) : 0;
+	if (err)
+		return err;
+	if (e->patience && name.n > CAM_SELECT_PATIENT_TEXT)
+		name.n = CAM_SELECT_PATIENT_TEXT;
+	/* A zero byte ends what an expression can look at. */
+	cam_buf_clear(room);
+	cam_buf_put(room, name.p, name.n);
+	cam_buf_put_u8(room, 0);
+	if (cam_buf_error(room))
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n && (which || !bits); i++) {
+		int code = regexec(&e->v[i], (const char *)room->data, 0, NULL, 0);
+		if (code == REG_ESPACE)
+			return -ENOMEM;
+		bits |= code ? 0 : 1u << i;
+	}
+	if (which)
+		*which = bits;
+	return bits != 0;
+}
+
 void cam_selection_free(struct cam_selection *s)
 {
 	free(s->pids.v);

@@ -13,7 +13,9 @@
  * no common unit. "*" takes all.
  */
 #pragma once
+#include "base/buf.h"
 #include "model/cursor.h"
+#include "query/progress.h"
 #include "query/when.h"
 
 #include <regex.h>
@@ -64,7 +66,14 @@ struct cam_select_expressions {
 	regex_t *v;
 	size_t n, cap;
 	unsigned steps; /* of all: expression.h */
+	/* Asked before each text that they are tried on: an expression and a name can be made to take seconds together.
+	 * Of names only the first CAM_SELECT_PATIENT_TEXT bytes are then looked at. NULL: it takes what it takes. */
+	const struct cam_progress *patience;
 };
+#define CAM_SELECT_PATIENT_TEXT 1024u
+/* Whether one of them fits the text: 1, 0, -ENOMEM, or what patience answers; *which (may be NULL): a bit for each that does. */
+int cam_select_expressions_try(const struct cam_select_expressions *e, struct cam_text name,
+			       struct cam_buf *room, uint32_t *which);
 
 /* What written selections may depend on: given, so that this room reads no clock and opens no file. */
 struct cam_select_world {

@@ -52,31 +52,19 @@ static const char *c_string(struct cam_selector *x, struct cam_text name)
 	return cam_buf_error(&x->name) ? NULL : (const char *)x->name.data;
 }
 
-/* The match bits of a name, and EXCLUDED. */
+/* The match bits of a name, and EXCLUDED; -ENOMEM, or what the selection's patience answers. */
 static int expressions_on(struct cam_selector *x, struct cam_text name)
 {
 	const struct cam_selection *s = x->selection;
 	uint32_t bits = 0;
-	if (!s->match.n && !s->exclude.n)
-		return 0;
-	const char *text = c_string(x, name);
-	if (!text)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->match.n; i++) {
-		int code = regexec(&s->match.v[i], text, 0, NULL, 0);
-		if (code == REG_ESPACE)
-			return -ENOMEM;
-		if (!code)
-			bits |= 1u << (MATCH_SHIFT + i);
-	}
-	for (size_t i = 0; i < s->exclude.n && !(bits & EXCLUDED); i++) {
-		int code = regexec(&s->exclude.v[i], text, 0, NULL, 0);
-		if (code == REG_ESPACE)
-			return -ENOMEM;
-		if (!code)
-			bits |= EXCLUDED;
-	}
-	return (int)bits;
+	int found = cam_select_expressions_try(&s->match, name, &x->name, &bits);
+	if (found < 0)
+		return found;
+	bits <<= MATCH_SHIFT;
+	found = cam_select_expressions_try(&s->exclude, name, &x->name, NULL);
+	if (found < 0)
+		return found;
+	return (int)(bits | (found ? EXCLUDED : 0));
 }
 
 /* 1, 0 or -ENOMEM. */
@@ -186,7 +174,7 @@ static int comm_bits(struct cam_selector *x, uint32_t id)
 	int bits = expressions_on(x, comm);
 	int taken = s->comms.n ? any_pattern(x, &s->comms, comm) : 1;
 	if (bits < 0 || taken < 0)
-		return -ENOMEM;
+		return bits < 0 ? bits : taken;
 	bits |= ASKED | (taken ? TAKEN : 0) | (cam_idle_comm(comm) ? IDLE_COMM : 0);
 	*v = (uint32_t)bits;
 	return bits;
@@ -353,7 +341,7 @@ int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, stru
 	int ebits = etype_bits(x, etype.v), cbits = comm_bits(x, comm.v);
 	int sbits = stack_bits(x, stack.v);
 	if (ebits < 0 || cbits < 0 || sbits < 0)
-		return -ENOMEM;
+		return ebits < 0 ? ebits : cbits < 0 ? cbits : sbits;
 	if (sbits & EXCLUDED)
 		return CAM_VERDICT_NO;
 	uint32_t wanted = s->match.n ? (1u << s->match.n) - 1 : 0;

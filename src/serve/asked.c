@@ -182,13 +182,20 @@ void cam_asked_deadline_begin(struct cam_asked_deadline *d)
 	d->progress = (struct cam_progress){look_at_clock, d};
 }
 
+void cam_asked_deadline_bind(struct cam_asked_deadline *d, struct cam_selection *s)
+{
+	s->match.patience = &d->progress;
+	s->exclude.patience = &d->progress;
+}
+
 void cam_asked_failed(struct cam_answer *a, int err)
 {
 	switch (err) {
 	case -ETIMEDOUT:
-		cam_answer_error(a, 503,
-				 "this takes too long; ask for less time, or use the "
-				 "command line");
+		cam_answer_error(
+			a, 503,
+			"this takes too long; ask for less time or by a simpler expression, "
+			"or use the command line");
 		break;
 	case -ENODATA:
 		cam_answer_error(a, 404, "nothing was recorded at that time");

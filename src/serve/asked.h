@@ -54,6 +54,8 @@ struct cam_asked_deadline {
 };
 /* Points into itself: not to be copied. */
 void cam_asked_deadline_begin(struct cam_asked_deadline *d);
+/* Expressions give up then, too, however long they would take on somebody's names. */
+void cam_asked_deadline_bind(struct cam_asked_deadline *d, struct cam_selection *s);
 
 /* An error of query's in words. */
 void cam_asked_failed(struct cam_answer *a, int err);

@@ -13,6 +13,7 @@
 struct likeness {
 	const struct cam_server_doors *doors;
 	const struct cam_request *q;
+	struct cam_asked_deadline *deadline;
 };
 
 static bool is_filter(const char *key)
@@ -37,6 +38,7 @@ static int select_like(const void *arg, struct cam_selection *s)
 			err = cam_selection_set(s, cam_text_of(l->q->params[i].key),
 						cam_text_of(l->q->params[i].value), why,
 						sizeof(why));
+	cam_asked_deadline_bind(l->deadline, s);
 	return err;
 }
 
@@ -52,14 +54,15 @@ static void name_scope(const struct cam_request *q, char *room, size_t bytes)
 }
 
 static void write(const struct cam_server_doors *doors, const struct cam_request *q,
-		  struct cam_source *source, const struct cam_selection *s, struct cam_answer *a)
+		  struct cam_source *source, struct cam_selection *s, struct cam_answer *a)
 {
-	const struct likeness like = {doors, q};
 	struct cam_asked_deadline deadline;
+	const struct likeness like = {doors, q, &deadline};
 	struct cam_out out;
 	char scope[400];
 	cam_asked_deadline_begin(&deadline);
 	deadline.until_ns += (SECONDS - CAM_ASKED_SECONDS) * 1000000000ll;
+	cam_asked_deadline_bind(&deadline, s);
 	name_scope(q, scope, sizeof(scope));
 	const struct cam_server_capsule c = {.source = source,
 					     .selection = s,

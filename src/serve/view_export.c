@@ -57,6 +57,7 @@ struct job {
 	struct cam_exporter *to;
 	struct cam_folded *folded;
 	int64_t until_s;
+	struct cam_asked_deadline deadline;
 };
 
 static int64_t now_s(void)
@@ -163,6 +164,9 @@ static void failed(struct cam_answer *a, int err)
 /* The job has all it needs; it is the pump's from here on. */
 static void begin(struct job *j, const struct cam_request *q, struct cam_answer *a)
 {
+	cam_asked_deadline_begin(&j->deadline);
+	j->deadline.until_ns += (MAX_SECONDS - CAM_ASKED_SECONDS) * 1000000000ll;
+	cam_asked_deadline_bind(&j->deadline, &j->selection);
 	const struct cam_pump_work w = {.work = work,
 					.done = done,
 					.arg = j,

@@ -116,6 +116,13 @@ static int build(struct cam_source *source, const struct cam_selection *s,
 	return err;
 }
 
+static void bind(struct cam_asked_deadline *d, struct shape *shape, struct cam_selection *s)
+{
+	cam_asked_deadline_bind(d, s);
+	shape->reshape.hide.patience = &d->progress;
+	shape->reshape.focus.patience = &d->progress;
+}
+
 /* The tree that is asked for; false: answered, and nothing is to be freed. */
 static bool build_asked(const struct cam_server_doors *doors, const struct cam_request *q,
 			const char *const *own, struct cam_answer *a, struct cam_chart *chart,
@@ -135,6 +142,7 @@ static bool build_asked(const struct cam_server_doors *doors, const struct cam_r
 	if (cam_asked_selection(doors, source, q, own, a, &s)) {
 		const struct cam_selection *all[] = {&s};
 		cam_asked_deadline_begin(&deadline);
+		bind(&deadline, &shape, &s);
 		if (!cam_asked_before(source, q, all, 1, a)) {
 			int err = build(source, &s, &shape, &deadline.progress, chart, f);
 			built = !err;
@@ -250,7 +258,7 @@ static void make_before(const struct cam_request *q, struct cam_request *before)
 struct comparison {
 	struct cam_source *source;
 	struct cam_selection before, after;
-	const struct shape *shape;
+	struct shape *shape;
 	const struct cam_progress *progress;
 };
 
@@ -284,6 +292,8 @@ static void send_comparison(struct comparison *k, struct cam_answer *a)
 	struct cam_diff d;
 	struct cam_flame f;
 	cam_asked_deadline_begin(&deadline);
+	bind(&deadline, k->shape, &k->before);
+	bind(&deadline, k->shape, &k->after);
 	k->progress = &deadline.progress;
 	int err = compare(k, &d, &f);
 	if (err) {

@@ -124,6 +124,8 @@ void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_r
 	}
 	if (cam_asked_selection(doors, source, q, own, a, &s)) {
 		cam_asked_deadline_begin(&deadline);
+		cam_asked_deadline_bind(&deadline, &s);
+		cam_asked_deadline_bind(&deadline, &paint);
 		o.progress = &deadline.progress;
 		o.paint = cam_request_value(q, "paint") ? &paint : NULL;
 		const struct cam_selection *all[] = {&s};

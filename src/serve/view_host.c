@@ -161,6 +161,7 @@ void cam_answer_events(const struct cam_server_doors *doors, const struct cam_re
 		return;
 	if (cam_asked_selection(doors, source, q, own, a, &s)) {
 		cam_asked_deadline_begin(&deadline);
+		cam_asked_deadline_bind(&deadline, &s);
 		const struct cam_event_list_options o = {.most = most,
 							 .least = (enum cam_severity)severity,
 							 .progress = &deadline.progress};

@@ -118,6 +118,7 @@ void cam_answer_quality(const struct cam_server_doors *doors, const struct cam_r
 	if (cam_asked_selection(doors, source, q, own, a, &s)) {
 		const struct cam_selection *all[] = {&s};
 		cam_asked_deadline_begin(&deadline);
+		cam_asked_deadline_bind(&deadline, &s);
 		if (!cam_asked_before(source, q, all, 1, a)) {
 			int err = cam_quality_build(source, &s, &deadline.progress, &quality);
 			if (err) {

@@ -57,6 +57,7 @@ static void answer(const struct cam_server_doors *doors, const struct cam_reques
 		return;
 	}
 	cam_asked_deadline_begin(&deadline);
+	cam_asked_deadline_bind(&deadline, &s);
 	struct cam_why_options o = {.limit = limit,
 				    .samples = SAMPLES,
 				    .max_bytes = MAX_BYTES,

@@ -490,6 +490,16 @@ class Documented(unittest.TestCase):
                 want = re.sub(r"\d+", r"\\d+", re.escape(line.split("…")[0]).replace("\\-", "-"))
                 self.assertRegex(got, re.compile("^" + want, re.M), block)
 
+    def test_each_path_is_described_and_there(self):
+        with open(os.path.join(support.SOURCE, "docs", "http-api.md"), encoding="utf-8") as f:
+            described = set(re.findall(r"(?:`|POST )(/(?:api/[a-z/]+[a-z]|healthz|metrics))(?=[`?])", f.read()))
+        with open(os.path.join(support.SOURCE, "src", "serve", "routes.c"), encoding="utf-8") as f:
+            there = set(re.findall(r'^\t\{"(/[a-z/]+)", ', f.read(), re.M))
+        self.assertGreater(len(there), 20)
+        self.assertEqual(described, there)
+        for path in there:
+            self.assertNotEqual(server.ask(path, method="HEAD")[0], 404, path)
+
     def scratch(self):
         d = tempfile.mkdtemp(dir=folder)
         return d

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -433,6 +434,54 @@ static void test_wall_clock_that_was_stepped(void **state)
 	src->ops->close(src);
 }
 
+static int count_down(void *arg, uint64_t done, uint64_t all)
+{
+	int *left = arg;
+	(void)done;
+	(void)all;
+	return (*left)-- > 0 ? 0 : -ETIMEDOUT;
+}
+
+/* Who has no patience for an expression is asked before each name, and what is tried is then a name of 1,024 bytes. */
+static void test_patience(void **state)
+{
+	(void)state;
+	struct fake_window *w = fake_window_new();
+	struct cam_task_id task = fake_task(w, 1, 1, "sh");
+	struct cam_buf room = CAM_BUF(1u << 16);
+	struct cam_selection s;
+	struct cam_flame f;
+	char why[128], name[1025];
+	int left = 5;
+	const struct cam_progress patience = {count_down, &left};
+	for (unsigned i = 0; i < 20; i++) {
+		char stack[32];
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		fake_sample(w, 1000 + i, 0, task, fake_place(w, stack));
+	}
+	fake_window_ready(w);
+	struct cam_source *src = fake_source_new(&w, 1);
+	cam_selection_init(&s);
+	assert_int_equal(cam_selection_add(&s, CAM_FILTER_MATCH, CAM_TEXT("f1$|x$"), why, 128), 0);
+	s.match.patience = &patience;
+	const struct cam_flame_options o = {0};
+	assert_int_equal(cam_flame_build(src, &s, &o, &f), -ETIMEDOUT);
+	assert_int_equal(left, -1); /* it ended there */
+	left = 1000;
+	assert_int_equal(cam_flame_build(src, &s, &o, &f), 0);
+	assert_int_equal(f.nodes[0].total, 1);
+	cam_flame_free(&f);
+	memset(name, 'y', sizeof(name));
+	name[1024] = 'x';
+	struct cam_text text = {name, sizeof(name)};
+	assert_int_equal(cam_select_expressions_try(&s.match, text, &room, NULL), 0);
+	s.match.patience = NULL;
+	assert_int_equal(cam_select_expressions_try(&s.match, text, &room, NULL), 1);
+	cam_buf_free(&room);
+	cam_selection_free(&s);
+	src->ops->close(src);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_false_swapper_is_shown),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_wall_clock_that_was_stepped),
+		cmocka_unit_test(test_patience),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,7 @@ static int find_keys(struct report_arguments *a)
 	for (size_t i = 0; i < t.n_keys && !status; i++) {
 		if (t.keys[i] == CAM_KEY_TIME)
 			return cam_usage("--sort: time is a key of top, not of report");
-		if ((t.keys[i] == CAM_KEY_SRCLINE || t.keys[i] == CAM_KEY_SRCFILE) &&
-		    !a->no_children)
+		if (cam_sorting_needs_lines(&t.keys[i], 1) && !a->no_children)
 			return cam_usage("--sort: lines are known of what was sampled, not of its "
 					 "callers: add --no-children");
 		/* perf's pid is the process and its name. */
@@ -82,6 +81,7 @@ static int find_keys(struct report_arguments *a)
 	}
 	a->report.n_keys = t.n_keys;
 	a->report.parent = t.parent;
+	a->v.from.want.addresses = cam_sorting_needs_lines(t.keys, t.n_keys);
 	return status;
 }
 

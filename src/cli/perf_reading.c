@@ -224,6 +224,7 @@ int cam_perf_reading_import(const struct cam_opened *from, const struct cam_told
 	set_times(from->path, from->fd, told, o);
 	struct finder f = {.written_ns = o->written_ns};
 	o->namer = cam_librarian_namer(l);
+	o->inlines = told->inlines;
 	o->identify = identify;
 	o->identify_arg = &f;
 	err = read_input(from, sink, o, st);

@@ -22,6 +22,7 @@ struct cam_told {
 	const char *symfs; /* where else the recorded files may be found; NULL: nowhere */
 	const char *kallsyms, *vmlinux; /* of the recorded kernel; NULL: found by its build-id */
 	const char *zone; /* of the host, for the time in the file's name; NULL: this one's */
+	bool inlines;	  /* read debug information, too */
 	int64_t began_ns; /* when its first sample was taken; 0: not said */
 };
 
@@ -37,7 +38,8 @@ struct cam_reading_options {
 #define CAM_TOLD_OPTIONS(t)                                                                                     \
 	{"symfs", 0, CAM_OPTION_TEXT, &(t).symfs, "DIR", "perf.data: look for the recorded files below DIR, too"}, \
 	{"kallsyms", 0, CAM_OPTION_TEXT, &(t).kallsyms, "FILE", "perf.data: symbols of the recorded kernel"},    \
-	{"vmlinux", 0, CAM_OPTION_TEXT, &(t).vmlinux, "FILE", "perf.data: the recorded kernel, by its build-id"}
+	{"vmlinux", 0, CAM_OPTION_TEXT, &(t).vmlinux, "FILE", "perf.data: the recorded kernel, by its build-id"}, \
+	{"inline", 0, CAM_OPTION_FLAG, &(t).inlines, NULL, "perf.data: inlined functions and lines, too (takes long)"}
 
 #define CAM_READING_OPTIONS(o)                                                                                  \
 	{"input", 'i', CAM_OPTION_TEXT, &(o).file, "FILE", "a file instead of the store; - is standard input"}, \

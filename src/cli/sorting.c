@@ -36,6 +36,15 @@ int cam_sorting_resolve(struct cam_sorting *s, const char *usual, struct cam_tab
 	return CAM_EXIT_OK;
 }
 
+bool cam_sorting_needs_lines(const enum cam_key *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i] == CAM_KEY_SRCLINE || keys[i] == CAM_KEY_SRCFILE)
+			return true;
+	}
+	return false;
+}
+
 void cam_sorting_free(struct cam_sorting *s)
 {
 	cam_select_expressions_free(&s->match);

@@ -20,4 +20,6 @@ struct cam_sorting {
  * given. Exit status, after saying what is wrong; s->match is to be freed either way.
  */
 int cam_sorting_resolve(struct cam_sorting *s, const char *usual, struct cam_table_options *t);
+/* Whether a key is of source lines, which are known by address. */
+bool cam_sorting_needs_lines(const enum cam_key *keys, size_t n);
 void cam_sorting_free(struct cam_sorting *s);

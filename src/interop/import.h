@@ -52,6 +52,8 @@ struct cam_import_options {
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 	/* perf.data holds addresses: who gives them names. NULL: they have none. */
 	struct cam_namer *namer;
+	/* And by debug information what was inlined there, and source lines: that takes many times as long. */
+	bool inlines;
 	/* Whoever can look at this machine's files puts into *m the build-id or key of the module, if the
 	 * clue proves that it is here; what it points to must last until the next call. NULL: nobody. */
 	void (*identify)(void *arg, const struct cam_import_clue *clue, struct cam_namer_module *m);

@@ -162,8 +162,17 @@ static int define_frames(struct cam_perf_reader *r, const struct cam_perf_pendin
 			 struct cam_loc_id *frames, size_t *n)
 {
 	int err = 0;
-	for (*n = 0; *n < p->n_frames && !err; ++*n)
-		err = cam_perf_stacks_define(&r->stacks, r->frames[p->first + *n], &frames[*n]);
+	*n = 0;
+	for (size_t i = 0; i < p->n_frames && !err; i++) {
+		uint32_t row = r->frames[p->first + i];
+		size_t inlined = 0, room = CAM_MAX_STACK_FRAMES - *n - (p->n_frames - i) - 1;
+		if (r->options->inlines)
+			err = cam_perf_stacks_define_inlined(&r->stacks, row, &frames[*n], room,
+							     &inlined);
+		*n += inlined;
+		if (!err)
+			err = cam_perf_stacks_define(&r->stacks, row, &frames[(*n)++]);
+	}
 	if (!err && p->truncated)
 		err = cam_frame_truncated(r->sink, &frames[(*n)++]);
 	return err;

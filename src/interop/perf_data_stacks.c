@@ -34,6 +34,8 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k)
 	free(k->sink_ids);
 	free(k->offsets);
 	free(k->order);
+	free(k->inlined);
+	free(k->lines);
 	cam_index_free(&k->index);
 	cam_tables_free(&k->names);
 	*k = (struct cam_perf_stacks){0};
@@ -41,9 +43,11 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k)
 
 static void forget_all(struct cam_perf_stacks *k)
 {
-	k->n = k->n_asked = 0;
+	k->n = k->n_asked = k->n_inlined = 0;
 	cam_index_free(&k->index);
 	memset(k->seen, 0, sizeof(*k->seen) << CAM_PERF_SEEN_BITS);
+	if (k->lines)
+		memset(k->lines, 0, k->cap_lines * sizeof(*k->lines));
 	cam_tables_free(&k->names);
 	/* It held as much a moment ago; where it cannot now, names are refused one by one. */
 	cam_tables_init(&k->names, NAMES_BYTES);
@@ -127,6 +131,38 @@ struct question {
 	const uint32_t *rows;
 };
 
+/* What was inlined, and the line of the code. What finds no room is not known. */
+static int take_inlined(struct cam_perf_stacks *k, uint32_t row, const struct cam_name *name)
+{
+	uint32_t outer = 0;
+	size_t had = k->cap_lines;
+	int err = cam_vec_reserve(&k->lines, &k->cap_lines, k->n, sizeof(*k->lines), MAX_ROWS);
+	if (k->cap_lines > had)
+		memset(k->lines + had, 0, (k->cap_lines - had) * sizeof(*k->lines));
+	k->n_inlined = k->n_inlined ? k->n_inlined : 1;
+	for (uint32_t i = 0; i < name->n_inlined && !err; i++) {
+		struct cam_perf_inlined in = {.outer = outer};
+		err = cam_string_intern(&k->names, name->inlined[i].name, &in.name);
+		if (!err)
+			err = cam_vec_reserve(&k->inlined, &k->cap_inlined, k->n_inlined + 1,
+					      sizeof(*k->inlined), MAX_ROWS);
+		if (err)
+			break;
+		outer = (uint32_t)k->n_inlined;
+		k->inlined[k->n_inlined++] = in;
+	}
+	if (err)
+		return err == -E2BIG ? 0 : err;
+	const struct cam_inlined *inner =
+		name->n_inlined ? &name->inlined[name->n_inlined - 1] : NULL;
+	struct cam_text file = inner ? inner->file : name->file;
+	struct cam_perf_line *l = &k->lines[row];
+	err = cam_string_intern(&k->names, file, &l->file);
+	l->line = err ? 0 : inner ? inner->line : name->line;
+	l->inlined = outer;
+	return err == -E2BIG ? 0 : err;
+}
+
 static int take_name(void *arg, size_t i, const struct cam_name *name)
 {
 	struct question *q = arg;
@@ -144,7 +180,7 @@ static int take_name(void *arg, size_t i, const struct cam_name *name)
 		return err == -E2BIG ? 0 : err;
 	l->source = name->source;
 	l->func_offset = name->start <= l->offset ? l->offset - name->start : CAM_OFFSET_NONE;
-	return 0;
+	return k->options->inlines ? take_inlined(k, q->rows[i], name) : 0;
 }
 
 static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
@@ -188,7 +224,7 @@ static int ask(struct cam_perf_stacks *k, const uint32_t *rows, size_t n)
 		return err;
 	for (size_t i = 0; i < n; i++)
 		k->offsets[i] = k->rows[rows[i]].offset;
-	return namer->names(namer, file, k->offsets, n, true, take_name, &q);
+	return namer->names(namer, file, k->offsets, n, !k->options->inlines, take_name, &q);
 }
 
 /* By offset, so that neighbours are of one function: its name is read once, not once an address. */
@@ -271,6 +307,46 @@ struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t r
 	return cam_string(own ? &k->spaces->texts : &k->names, l->name);
 }
 
+/* Of the innermost function: that is where the code is. */
+static int define_line(struct cam_perf_stacks *k, uint32_t row, struct cam_location *loc)
+{
+	if (!k->options->inlines || k->options->drop_addresses || !k->rows[row].name.v ||
+	    row >= k->cap_lines || !k->lines[row].line)
+		return 0;
+	loc->line = k->lines[row].line;
+	return k->sink->string(k->sink, cam_string(&k->names, k->lines[row].file), &loc->file);
+}
+
+int cam_perf_stacks_define_inlined(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out,
+				   size_t room, size_t *n)
+{
+	const struct cam_perf_location *l = &k->rows[row];
+	int err = 0;
+	*n = 0;
+	for (uint32_t at = row < k->cap_lines ? k->lines[row].inlined : 0; at && *n < room && !err;
+	     at = k->inlined[at].outer) {
+		struct cam_location loc = {
+			.address = k->options->drop_addresses ? 0 : l->offset,
+			.func_offset =
+				k->options->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
+		};
+		struct cam_function func = {.kind = CAM_FUNC_INLINED, .source = l->source};
+		err = define_module(k, &k->spaces->objects[l->object], &loc.module);
+		func.module = loc.module;
+		if (!err)
+			err = k->sink->string(k->sink, cam_string(&k->names, k->inlined[at].name),
+					      &func.name);
+		if (!err)
+			err = k->sink->function(k->sink, &func, &loc.func);
+		if (!err && !*n)
+			err = define_line(k, row, &loc);
+		if (!err)
+			err = k->sink->location(k->sink, &loc, &out[*n]);
+		*n += !err;
+	}
+	return err;
+}
+
 int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
 {
 	const struct cam_perf_location *l = &k->rows[row];
@@ -293,6 +369,8 @@ int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct 
 		err = k->sink->string(k->sink, cam_perf_stacks_text(k, row), &func.name);
 	if (!err)
 		err = k->sink->function(k->sink, &func, &loc.func);
+	if (!err && (row >= k->cap_lines || !k->lines[row].inlined))
+		err = define_line(k, row, &loc);
 	if (!err)
 		err = k->sink->location(k->sink, &loc, out);
 	if (err)

@@ -32,6 +32,12 @@ struct cam_perf_location {
 	bool kernel; /* sampled in the kernel's mode */
 };
 
+/* One function that was inlined at an address, and the one that it is inlined in. */
+struct cam_perf_inlined {
+	struct cam_str_id name;
+	uint32_t outer; /* a row; 0: the function that has the code */
+};
+
 struct cam_perf_stacks {
 	struct cam_perf_spaces *spaces;
 	struct cam_sink *sink;
@@ -45,7 +51,16 @@ struct cam_perf_stacks {
 	size_t cap_sink_ids;
 	uint32_t generation; /* of the sink, for which they are good */
 	struct cam_index index;
-	struct cam_tables names; /* only its strings are used */
+	struct cam_tables names;	  /* only its strings are used */
+	struct cam_perf_inlined *inlined; /* row 0 is nobody's */
+	size_t n_inlined, cap_inlined;
+	/* By the numbers of rows what debug information says; only with options->inlines. */
+	struct cam_perf_line {
+		struct cam_str_id file;
+		uint32_t line;
+		uint32_t inlined; /* the innermost row of inlined; 0: nothing is */
+	} * lines;
+	size_t cap_lines;
 	struct cam_perf_seen {
 		uint64_t address;
 		uint32_t space, row_plus_1;
@@ -94,3 +109,6 @@ static inline int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row
 		return 0;
 	return cam_perf_stacks_define_slow(k, row, out);
 }
+/* Of what was inlined there (only with options->inlines), the innermost first, at most `room`; *n: how many. */
+int cam_perf_stacks_define_inlined(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out,
+				   size_t room, size_t *n);

@@ -221,6 +221,44 @@ class Beside(Case):
         for a, b in zip(want, got):
             self.assertEqual(a, b)
 
+    def chains(self, text):
+        """Frames of each sample, innermost first, as far as they are the program's own: (name, whether inlined)."""
+        found = []
+        for record in re.split(rb"\n\s*\n", text.strip()):
+            head, *frames = record.split(b"\n")
+            pairs = [re.match(rb"\s+[0-9a-f]+ (\S+)( \(inlined\))?", line).groups() for line in frames]
+            names = [name for name, _ in pairs]
+            end = names.index(b"main") + 1 if b"main" in names else 0
+            found.append((head.split(), [(name, bool(inlined)) for name, inlined in pairs[:end]]))
+        return found
+
+    def test_inlined_functions_and_lines(self):
+        """Of stacks that were copied (--call-graph dwarf): frames, inlined ones and lines are perf's."""
+        program, path = self.path("inlines"), self.path("inlined.data")
+        source = os.path.join(support.SOURCE, "tests", "workloads", "inlines.c")
+        subprocess.run(["gcc", "-g", "-O2", source, "-o", program], check=True)
+        r = perf("record", "-q", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", path, program, "1")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        fields = ("-F", "comm,time,ip,sym", "-i", path)
+        want = self.chains(perf("script", *fields).stdout)
+        got = self.chains(self.good("script", "--inline", *fields))
+        self.assertEqual([g[0] for g in got], [w[0] for w in want])
+        # Of the C library perf calls a function inlined that has two names.
+        with open(source, "rb") as f:
+            own = set(re.findall(rb"\b([a-z]\w*)\(", f.read()))
+        whole = [(g[1], w[1]) for g, w in zip(got, want) if w[1] and {name for name, _ in w[1]} <= own]
+        self.assertGreater(len(whole), 50)
+        self.assertEqual([g for g, _ in whole], [w for _, w in whole])
+        self.assertGreater(sum(inlined for _, w in whole for _, inlined in w), 30)
+        # Without the option there is none of it.
+        self.assertNotIn(b"(inlined)", self.good("script", *fields))
+        # Source lines: the table that perf makes of the same samples.
+        options = ("-i", path, "--no-children", "-g", "none", "-s", "srcline")
+        outs = perf("report", "--stdio", *options).stdout, self.good("report", "--inline", *options)
+        tables = [dict(reversed(pair) for pair in re.findall(rb"(?m)^ +([\d.]+)% +(inlines\.c:\d+)", out)) for out in outs]
+        self.assertGreater(len(tables[0]), 2)
+        self.assertEqual(tables[1], tables[0])
+
 
 if __name__ == "__main__":
     tap.main()

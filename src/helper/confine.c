@@ -304,6 +304,15 @@ static int forbid_writing(bool may_execute)
 	CAM_AUTOCLOSE int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, bytes, 0u);
 	if (fd < 0)
 		return -errno;
+	/* Scripts would not be themselves without it. */
+	CAM_AUTOCLOSE int null = open("/dev/null", O_PATH | O_CLOEXEC);
+	struct {
+		uint64_t allowed;
+		int32_t file; /* the kernel's has no padding behind it */
+	} nowhere = {1u << 1 /* write files */, null};
+	if (may_execute && null >= 0 &&
+	    syscall(SYS_landlock_add_rule, fd, 1u /* below a path */, &nowhere, 0u))
+		return -errno;
 	return syscall(SYS_landlock_restrict_self, fd, 0u) ? -errno : 0;
 }
 

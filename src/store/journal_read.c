@@ -347,6 +347,15 @@ static int make_stacks(struct cam_tables *t)
 	return err;
 }
 
+/* Where there is no room for it: better without addresses than not at all. */
+static int make_whole(struct journal *j)
+{
+	int err = j->w.info.has_places ? cam_journal_whole(&j->tables, &j->whole) : 0;
+	if (err == -E2BIG)
+		j->w.info.has_places = false;
+	return err == -E2BIG ? 0 : err;
+}
+
 static int nearest_anchor(void *arg, const struct cam_anchor *a)
 {
 	struct journal *j = arg;
@@ -402,8 +411,8 @@ static int open_walk(struct journal *j)
 		err = walk_all(j, o);
 	if (!err)
 		err = make_stacks(&j->tables);
-	if (!err && j->w.info.has_places)
-		err = cam_journal_whole(&j->tables, &j->whole);
+	if (!err)
+		err = make_whole(j);
 	if (!err)
 		err = finish_info(j, o);
 	if (o)

@@ -322,6 +322,41 @@ static void inlined_functions_have_places(void **state)
 	fake_window_free(f);
 }
 
+/* Too little memory for frames that are inlined: the window is there, without addresses. */
+static void without_room_there_are_no_places(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	struct sim_disk *d = sim_new();
+	f->w.info.has_places = true;
+	/* Different at the root: every frame is another place below what is inlined there. */
+	for (unsigned i = 0; i < 40; i++)
+		add_stack(f, 200 + i, (1000 * 1000 + i) * CAM_NS_PER_MS);
+	struct cam_window *j = through_journal(d, f);
+	assert_true(j->info.has_places);
+	j->ops->close(j);
+	unsigned with = 0, without = 0;
+	for (size_t bytes = 2u << 20; bytes; bytes -= bytes / 32 + 1) {
+		struct cam_file *file = NULL;
+		assert_int_equal(sim_io(d)->ops->open(sim_io(d), "j", CAM_IO_READ, &file), 0);
+		int err = cam_journal_open(file, bytes, &j);
+		if (err) {
+			assert_int_equal(err, -E2BIG);
+			break;
+		}
+		with += j->info.has_places;
+		without += !j->info.has_places;
+		assert_int_equal(j->info.samples, 40);
+		struct cam_buf sealed = seal(j, 65536);
+		cam_buf_free(&sealed);
+		j->ops->close(j);
+	}
+	assert_true(with > 0);
+	assert_true(without > 0);
+	sim_free(d);
+	fake_window_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +364,7 @@ int main(void)
 		cmocka_unit_test(lines_that_contradict_are_left_out),
 		cmocka_unit_test(callers_have_lines_where_addresses_are_kept),
 		cmocka_unit_test(inlined_functions_have_places),
+		cmocka_unit_test(without_room_there_are_no_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

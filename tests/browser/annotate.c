@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A window with events, counters and a ledger that a test knows: no file that is imported has any.
+ * A window with events, counters, facts and a ledger that a test knows: no text that is imported has any.
  *
  *	annotate IN.pcw OUT.pcw < lines
  *
  *	event TIME SEVERITY SOURCE TEXT…
  *	counter KIND SUBJECT TIME SPAN VALUE
  *	missing CAUSE CPU FROM TO SAMPLES
+ *	fact KEY VALUE…
  *
  * Times are nanoseconds of the window's clock, kinds and causes numbers of the model; events and counters come
  * in any order; what lies outside the window is left out. Bytes of a text are taken as they are, up to the end of the line.
@@ -25,10 +26,13 @@
 
 #define MOST_EVENTS 4096u
 #define MOST_LEDGER 4096u
+#define MOST_FACTS  16u
 
 static struct cam_event events[MOST_EVENTS];
 static struct cam_ledger_row missing[MOST_LEDGER];
-static size_t n_events, n_missing;
+static struct cam_fact facts[MOST_FACTS];
+static size_t n_events, n_missing, n_facts;
+static const struct cam_window_ops *had; /* the window's own */
 static struct cam_counters counters;
 
 static struct cam_range range;
@@ -70,6 +74,15 @@ static int give_missing(struct cam_window *w, cam_ledger_fn *fn, void *arg)
 	return err;
 }
 
+/* Those that it has, and ours. */
+static int give_facts(struct cam_window *w, cam_fact_fn *fn, void *arg)
+{
+	int err = had->facts(w, fn, arg);
+	for (size_t i = 0; i < n_facts && !err; i++)
+		err = fn(arg, &facts[i]);
+	return err;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct cam_event *x = a, *y = b;
@@ -93,6 +106,18 @@ static void read_event(struct cam_tables *t, char *line, size_t n)
 	check(cam_string_intern(t, (struct cam_text){line + at, n - (size_t)at}, &e->text), "text");
 }
 
+static void read_fact(struct cam_tables *t, const char *line, size_t n)
+{
+	char key[32] = "";
+	int at = 0;
+	if (n_facts == MOST_FACTS || sscanf(line, "fact %31s %n", key, &at) != 1)
+		check(-EINVAL, line);
+	struct cam_fact *f = &facts[n_facts++];
+	check(cam_string_intern(t, cam_text_of(key), &f->key), "key");
+	check(cam_string_intern(t, (struct cam_text){line + at, n - (size_t)at}, &f->value),
+	      "value");
+}
+
 static void read_line(struct cam_tables *t, char *line, size_t n)
 {
 	struct cam_counter c = {0};
@@ -100,6 +125,8 @@ static void read_line(struct cam_tables *t, char *line, size_t n)
 	unsigned kind;
 	if (!strncmp(line, "event ", 6)) {
 		read_event(t, line, n);
+	} else if (!strncmp(line, "fact ", 5)) {
+		read_fact(t, line, n);
 	} else if (sscanf(line, "counter %u %u %" SCNu64 " %" SCNu64 " %" SCNu64, &kind, &c.subject,
 			  &c.time_ns, &c.span_ns, &c.value) == 5) {
 		c.kind = (enum cam_counter_kind)kind;
@@ -140,7 +167,8 @@ int main(int argc, char **argv)
 	qsort(events, n_events, sizeof(events[0]), by_time);
 	check(cam_counters_sort(&counters), "counters");
 	struct cam_window_ops ops = *w->ops;
-	const struct cam_window_ops *had = w->ops;
+	had = w->ops;
+	ops.facts = give_facts;
 	ops.events = give_events;
 	ops.counters = give_counters;
 	ops.ledger = give_missing;

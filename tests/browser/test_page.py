@@ -66,8 +66,8 @@ WHOLE = f"from={scene.START}&to={scene.START + SECONDS}"
 
 
 class Page(unittest.TestCase):
-    def check_quiet(self, view):
-        bad = [p for p in view.page.problems() if not p.startswith(f"request: http://127.0.0.1:{server.port}/")]
+    def check_quiet(self, view, port=None):
+        bad = [p for p in view.page.problems() if not p.startswith(f"request: http://127.0.0.1:{port or server.port}/")]
         self.assertEqual(bad, [])
 
     def near(self, view, a, comm=None):
@@ -117,6 +117,31 @@ class Page(unittest.TestCase):
         self.assertRegex(v.panel(), rf"kubelet held CPU {facts['cpu']} for 1\.9\d? s in mem_cgroup_nr_lru_pages")
         self.assertIn(f"CPU {facts['cpu']}", v.page.evaluate("document.querySelector('.selection').innerText"))
         self.check_quiet(v)
+
+    def test_cores_stand_by_numa_node(self):
+        """CPUs of a node are numbered apart, as on most hosts: their rows stand together, and a click on its name takes all of it."""
+        store = os.path.join(folder, "numa")
+        shutil.copytree(os.path.join(folder, "store"), store)
+        viewed.annotate(store, ["fact nodes 0*2 1*2 0*2 1*2"])
+        own = Server(store)
+        self.addCleanup(own.stop)
+        v = View(WHOLE + "&mode=cores", address=own.url)
+        x, y, w, h = v.box("#heat")
+        row = (h - LANE - AXIS) / CPUS
+        v.page.hover(x + w / 2, y + LANE + 2.5 * row)
+        self.assertIn("CPU 4, node 0: ", v.page.evaluate("document.querySelector('.tip').innerText"))
+        v.page.hover(x + w / 2, y + LANE + 4.5 * row)
+        self.assertIn("CPU 2, node 1: ", v.page.evaluate("document.querySelector('.tip').innerText"))
+        v.page.click(x + 30, y + LANE + 4 * row + 5)
+        v.settle(lambda: (v.selected() or (0, 0, None))[2] == {2, 3, 6, 7})
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+        v.page.click(x + 30, y + LANE + 6.5 * row)
+        v.settle(lambda: v.selected()[2] == {6})
+        x0, y0 = x + GUTTER + (w - 2 * GUTTER) * 0.25, y + LANE + 3.5 * row
+        v.drag(x0, y0, x0 + 100, y0 + row)  # over the line between the nodes
+        v.settle(lambda: v.selected()[2] == {5, 2})
+        v.settle(lambda: abs((v.samples() or 0) - counted(v.selected())) <= 2)
+        self.check_quiet(v, own.port)
 
     def test_a_whole_core_and_a_whole_second(self):
         v = View(WHOLE + "&mode=cores")

@@ -235,6 +235,8 @@ static int be_helper(char **argv)
 		err = cam_confine(CAM_CONFINE_SEALER);
 	else if (argv[4] && strcmp(argv[4], "server") == 0)
 		err = confine_server();
+	else if (argv[4] && strcmp(argv[4], "importer") == 0)
+		err = cam_confine_importer(open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	else if (strcmp(argv[2], "journal") == 0) {
 		int usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		err = cam_confine_journal(&usr, 1);
@@ -445,6 +447,18 @@ static void the_server_reads_below_its_directory_and_no_more(void **state)
 		{"ptrace", 0},
 	};
 	assert_deeds(CAM_HELPER_SYMBOLISER, "server", all, sizeof(all) / sizeof(all[0]));
+}
+
+static void who_reads_a_sent_file_writes_below_its_directory_and_no_more(void **state)
+{
+	(void)state;
+	static const struct deed all[] = {
+		{"open-to-write", FINE}, {"open", REFUSED},	   {"open-below", REFUSED},
+		{"socket", REFUSED},	 {"unix-socket", REFUSED}, {"map-file", REFUSED},
+		{"map-code", REFUSED},	 {"exec", REFUSED},	   {"fork", REFUSED},
+		{"kill", REFUSED},	 {"ptrace", REFUSED},
+	};
+	assert_deeds(CAM_HELPER_SYMBOLISER, "importer", all, sizeof(all) / sizeof(all[0]));
 }
 
 static void the_journals_reader_maps_what_is_below_its_directories(void **state)
@@ -659,6 +673,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_hook_writes_no_file_and_looks_into_no_process),
 		cmocka_unit_test(who_asks_jvms_cannot_do_much_else),
 		cmocka_unit_test(the_server_reads_below_its_directory_and_no_more),
+		cmocka_unit_test(who_reads_a_sent_file_writes_below_its_directory_and_no_more),
 		cmocka_unit_test(symboliser_and_sealer_are_nobody),
 		cmocka_unit_test(the_opener_keeps_four_capabilities),
 		cmocka_unit_test(ambient_capabilities_are_dropped_too),

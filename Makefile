@@ -23,7 +23,7 @@ DESTDIR ?=
 SECONDS ?= 30
 MESON = meson
 KERNEL_WORKLOADS = spin31 kernel
-export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS TORTURE TORTURE_MOST MINUTES KILLS
+export INCIDENTS SEED KEEP PEERS BENCH_SAMPLES BENCH_RUNS BENCH_SECONDS BENCH_ONLY BENCH_SOURCES BENCH_REPLAY_SECONDS BENCH_GROWTH BENCH_CHARTS BENCH_PEER_SECONDS BENCH_PEERS BENCH_INCIDENTS TORTURE TORTURE_MOST MINUTES KILLS
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) perfcam
@@ -57,16 +57,20 @@ lint:
 	@tools/setup build test
 	@tools/run-tests --lint
 
+bench: export BENCH_ROWS = $(CURDIR)/$(BUILD)/bench-rows
 bench: all
+	@rm -f $(BENCH_ROWS)
 	@tools/bench
 	@ninja -C $(BUILD) tests/system/dump_store tests/workloads/workload_builds \
 		tests/workloads/workload_kitchen tests/workloads/workload_gaps
 	@tools/bench-record
+	@tools/bench-peers
 	@ninja -C $(BUILD) tests/bench/replay tests/bench/rebase
 	@tools/bench-replay
 	@tools/bench-views
 	@ninja -C $(BUILD) tests/workloads/workload_sleepers
 	@tools/bench-growth
+	@tools/bench-table $(BENCH_ROWS)
 
 incidents: all
 	@tools/setup programs

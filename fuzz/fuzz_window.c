@@ -19,6 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(!w->ops->totals(w, fuzz_total, &s) && s.total == w->info.samples);
 	fuzz_check(!w->ops->small_totals(w, fuzz_small, &s) && s.small == w->info.samples);
 	w->ops->process_cells(w, fuzz_process, &s);
+	if (!w->ops->name_cells(w, fuzz_name_cell, &s))
+		fuzz_check(s.named == w->info.samples);
 	w->ops->events(w, fuzz_event, &s);
 	w->ops->ledger(w, fuzz_ledger, &s);
 	w->ops->anchors(w, fuzz_anchor, &s);

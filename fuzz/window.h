@@ -61,7 +61,7 @@ static void fuzz_check(bool good)
 
 struct fuzz_seen {
 	const struct cam_tables *t;
-	uint64_t samples, total, small, busy, processes;
+	uint64_t samples, total, small, busy, processes, named;
 };
 
 static int fuzz_batch(void *arg, const struct cam_batch *b)
@@ -145,6 +145,15 @@ static int fuzz_counter(void *arg, const struct cam_counter *c)
 	return 0;
 }
 
+static int fuzz_name_cell(void *arg, const struct cam_name_cell *c)
+{
+	struct fuzz_seen *s = arg;
+	fuzz_check(c->name.v < s->t->strings.n && c->cgroup.v < s->t->strings.n);
+	fuzz_check(c->most && c->most <= c->samples && c->second <= UINT64_MAX / 1000000000u);
+	s->named += c->samples;
+	return 0;
+}
+
 static inline void fuzz_window(struct cam_window *w)
 {
 	struct fuzz_seen s = {0};
@@ -161,6 +170,8 @@ static inline void fuzz_window(struct cam_window *w)
 			fuzz_check(s.busy == s.samples);
 		if (w->ops->process_cells(w, fuzz_process, &s) == 0)
 			fuzz_check(s.processes == s.samples);
+		if (w->ops->name_cells && w->ops->name_cells(w, fuzz_name_cell, &s) == 0)
+			fuzz_check(s.named == w->info.samples);
 		if (w->ops->small_totals(w, fuzz_small, &s) == 0)
 			fuzz_check(s.small == s.samples);
 	}

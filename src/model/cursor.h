@@ -102,6 +102,16 @@ struct cam_process_cell {
 };
 typedef int cam_process_cell_fn(void *arg, const struct cam_process_cell *c);
 
+/* One second of all processes of a name and cgroup, from the footer. */
+struct cam_name_cell {
+	uint64_t second;
+	struct cam_str_id name, cgroup;
+	bool is_program; /* the name is the path of their program: no main thread was sampled */
+	uint64_t samples;
+	uint64_t most; /* of one of the processes */
+};
+typedef int cam_name_cell_fn(void *arg, const struct cam_name_cell *c);
+
 /* A comm of the samples. task: one that wears it; CAM_NONE: several do, and only tables() has them. */
 typedef int cam_comm_fn(void *arg, struct cam_str_id comm, uint32_t task);
 typedef int cam_event_fn(void *arg, const struct cam_event *e);
@@ -145,6 +155,9 @@ struct cam_window_ops {
 	int (*small_totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
 	int (*cells)(struct cam_window *w, cam_cell_fn *fn, void *arg);
 	int (*process_cells)(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
+	/* By name and cgroup, then second; with names() it needs no tasks. -ENODATA, or NULL: the window is older than
+	 * this table, or it is damaged; process_cells() and the tasks say the same. */
+	int (*name_cells)(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
 	int (*events)(struct cam_window *w, cam_event_fn *fn, void *arg);
 	int (*ledger)(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 	int (*anchors)(struct cam_window *w, cam_anchor_fn *fn, void *arg);

@@ -182,6 +182,7 @@ static int run(struct build *b, struct cam_source *source, const struct cam_sele
 					       .samples = o->samples ? o->samples : CAM_WHY_SAMPLES,
 					       .keep_near = true,
 					       .progress = o->progress,
+					       .by_name = true,
 					       .room = cam_why_room_of(o->max_bytes)};
 	int err = cam_why_history_build(source, &from, &b->h);
 	if (!err)

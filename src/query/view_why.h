@@ -74,6 +74,8 @@ struct cam_why {
 	uint64_t history_s;    /* seconds observed in it */
 	uint64_t unobserved_s; /* seconds between its ends that were not */
 	uint64_t functions_s;  /* seconds whose stacks were read */
+	uint64_t
+		processes_s; /* seconds in which processes are known one by one, not only by name */
 	uint64_t asked_s, asked_unobserved_s;
 	uint64_t moments;		  /* as long as what was asked about, that lie in it */
 	uint64_t left_out;		  /* windows */

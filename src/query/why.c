@@ -228,6 +228,7 @@ void cam_why_count_seconds(const struct cam_why_history *h, const struct cam_why
 			w->unobserved_s += !seen;
 		}
 		w->functions_s += seen && (a->flags[t] & CAM_WHY_FUNCTIONS);
+		w->processes_s += seen && (a->flags[t] & CAM_WHY_PIDS);
 	}
 	/* A second more than each boot has lies between boots. */
 	w->unobserved_s -= w->unobserved_s < a->n_boots ? w->unobserved_s : a->n_boots;
@@ -284,6 +285,7 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 					       .samples = b->o->samples ? b->o->samples
 									: CAM_WHY_SAMPLES,
 					       .progress = b->o->progress,
+					       .by_name = true,
 					       .room = cam_why_room_of(b->o->max_bytes)};
 	/* Of a part of the samples nothing is known about the machine, and who else had a core. */
 	bool whole = cam_selection_is_plain(s) && !s->cpus;

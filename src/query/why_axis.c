@@ -10,6 +10,7 @@
 #define MAX_IDS	       (1u << 20)
 #define WHOLE_MS       990u /* of a second that counts as covered */
 #define SLACK_NS       (CAM_NS_PER_SEC / 20)
+#define HALF_A_DAY     43200u
 #define LOST_OF_TENTHS 1u /* samples lost in a second that counts as observed */
 
 static struct cam_why_boot *find_boot(struct cam_why_axis *a, const struct cam_boot_id *id)
@@ -171,4 +172,16 @@ void cam_why_axis_settle(struct cam_why_axis *a)
 		else
 			a->flags[i] &= (uint8_t)~CAM_WHY_FUNCTIONS;
 	}
+}
+
+bool cam_why_axis_has_days(const struct cam_why_axis *a)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	for (uint32_t t = 0; t < a->n; t++) {
+		if (a->wall_ns[t] == INT64_MIN)
+			continue;
+		first = a->wall_ns[t] < first ? a->wall_ns[t] : first;
+		last = a->wall_ns[t] > last ? a->wall_ns[t] : last;
+	}
+	return first <= last && ((uint64_t)last - (uint64_t)first) / CAM_NS_PER_SEC >= HALF_A_DAY;
 }

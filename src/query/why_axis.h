@@ -21,6 +21,9 @@ enum cam_why_second {
 	CAM_WHY_NEAR = 1 << 3,	    /* next to that: part of no history either */
 	CAM_WHY_BASELINE = 1 << 4,  /* may be part of a history */
 	CAM_WHY_GONE = 1 << 5,	    /* its cells are being given up */
+	CAM_WHY_PIDS =
+		1
+		<< 6, /* processes are known one by one, not only together with those of their name */
 };
 
 /* Imported windows have a boot id each: those whose clocks agree are one boot. */
@@ -61,5 +64,7 @@ const struct cam_why_boot *cam_why_axis_boot(const struct cam_why_axis *a, uint3
 					     uint64_t *second);
 /* A window's own part of it: [start, end) is covered. */
 void cam_why_axis_cover(struct cam_why_axis *a, const struct cam_window_info *info);
+/* Whether two of its seconds are half a day apart. */
+bool cam_why_axis_has_days(const struct cam_why_axis *a);
 /* When all is known: which seconds were observed. */
 void cam_why_axis_settle(struct cam_why_axis *a);

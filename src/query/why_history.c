@@ -9,51 +9,18 @@
  * time; where the cells of one more may not fit, those of the farthest windows are given up, until it is the farthest itself.
  * What is left out is counted.
  */
-#include "query/why_history.h"
-
 #include "base/units.h"
 #include "base/vec.h"
-#include "query/walk.h"
+#include "query/idle.h"
+#include "query/why_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NEAR_SECONDS 6u
-#define MAX_TASKS    1000000u /* to look at, in all windows */
-#define NEAREST	     5u	      /* windows on each side */
-#define SMALL	     10u      /* samples of a process in a window */
+#define NEAREST	     5u /* windows on each side */
 
-struct build {
-	struct cam_why_history *h;
-	const struct cam_why_history_options *o;
-	uint8_t *plan; /* by window of the source: PLAN_… */
-	size_t n_windows;
-	struct cam_source *source;
-	size_t next;	   /* window of the source */
-	size_t near_tasks; /* of the window that is asked about */
-	size_t near;	   /* the window that is asked about */
-	uint64_t near_ns;  /* its period; 0: it does not say */
-	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
-	size_t kept;	   /* windows before it are not taken, or were given up */
-	/* Cells before the window that is read; and the most that one had. */
-	size_t had_processes, had_functions, most_processes, most_functions;
-	/* Of the window that is read. */
-	const struct cam_tables *tables;
-	uint32_t *process_of, *function_of; /* by task, function: + 1 */
-	uint32_t *stack_n, *task_n;	    /* samples of the second */
-	size_t cap_stack_n, n_stack_n;
-	uint32_t *stacks, *tasks; /* those that have any */
-	size_t n_stacks, cap_stacks, n_tasks, cap_tasks;
-	uint32_t *function_n, *function_mark;
-	uint32_t *functions;
-	size_t n_functions_met, cap_functions_met, n_function_room, cap_function_n,
-		cap_function_mark;
-	uint32_t mark;
-	uint32_t at; /* the second; CAM_WHY_NOWHERE: none yet */
-	bool want_processes, want_functions;
-};
-
-enum { PLAN_TAKE = 1, PLAN_FUNCTIONS = 2 };
+enum { PLAN_TAKE = 1, PLAN_FUNCTIONS = 2, PLAN_NAMES = 4 /* no more than those */ };
 
 /* Marks the seconds of a selection. */
 struct marking {
@@ -117,7 +84,7 @@ static int mark_window(void *self, struct cam_walk_window *x)
 	return 0;
 }
 
-static int mark(struct build *b, struct cam_source *source, const struct cam_selection *s,
+static int mark(struct cam_why_build *b, struct cam_source *source, const struct cam_selection *s,
 		uint8_t flag, struct marking *m)
 {
 	const struct cam_walk_view view = {
@@ -131,16 +98,22 @@ static int mark(struct build *b, struct cam_source *source, const struct cam_sel
 
 /*
  * Of many windows with many tasks each every second one, or third, … : a sample of the time is a history, too. The
- * nearest ones are taken all.
+ * nearest ones are taken all. Of the others names are enough, where windows have them by second.
  */
-static bool skips(const struct build *b, size_t distance)
+static bool skips(const struct cam_why_build *b, size_t distance)
 {
-	size_t may = MAX_TASKS / (b->near_tasks + 1) + NEAREST, step = b->n_windows / may + 1;
+	size_t may = b->o->room.tasks / (b->near_tasks + 1) + NEAREST,
+	       step = b->n_windows / may + 1;
 	return distance > NEAREST && distance % step != 0;
 }
 
+static bool is_plain(const struct cam_why_build *b)
+{
+	return cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus;
+}
+
 /* Which windows to take, nearest first, as far as the axis and the samples allow. */
-static int plan_windows(struct build *b, struct cam_source *source)
+static int plan_windows(struct cam_why_build *b, struct cam_source *source)
 {
 	uint64_t samples = 0;
 	b->n_windows = source->ops->count(source);
@@ -154,7 +127,10 @@ static int plan_windows(struct build *b, struct cam_source *source)
 			if (i >= b->n_windows || (side && !distance) ||
 			    source->ops->info(source, i, &info) || info->clock == CAM_CLOCK_ABSENT)
 				continue;
-			int err = skips(b, distance) ? -E2BIG : cam_why_axis_add(&b->h->axis, info);
+			bool part = skips(b, distance);
+			int err = part && !(b->o->by_name && is_plain(b))
+					  ? -E2BIG
+					  : cam_why_axis_add(&b->h->axis, info);
 			if (err && err != -E2BIG)
 				return err;
 			b->h->left_out += err == -E2BIG;
@@ -163,7 +139,9 @@ static int plan_windows(struct build *b, struct cam_source *source)
 					(info->end_ns - info->start_ns) / CAM_NS_PER_SEC;
 			if (err)
 				continue;
-			b->plan[i] = PLAN_TAKE;
+			b->plan[i] = part ? PLAN_TAKE | PLAN_NAMES : PLAN_TAKE;
+			if (part)
+				continue;
 			samples += info->samples;
 			if (samples <= b->o->samples || !distance)
 				b->plan[i] |= PLAN_FUNCTIONS;
@@ -172,13 +150,13 @@ static int plan_windows(struct build *b, struct cam_source *source)
 	return cam_why_axis_make(&b->h->axis);
 }
 
-static size_t distance_of(const struct build *b, size_t window)
+static size_t distance_of(const struct cam_why_build *b, size_t window)
 {
 	return window < b->near ? b->near - window : window - b->near;
 }
 
 /* Nobody looks at a window's seconds any more. */
-static void give_up(struct build *b, size_t window)
+static void give_up(struct cam_why_build *b, size_t window)
 {
 	struct cam_why_axis *a = &b->h->axis;
 	const struct cam_window_info *info;
@@ -194,14 +172,15 @@ static void give_up(struct build *b, size_t window)
 	b->h->left_out_s += (info->end_ns - info->start_ns) / CAM_NS_PER_SEC;
 }
 
-static bool cells_fit(const struct build *b)
+static bool cells_fit(const struct cam_why_build *b)
 {
 	return b->h->by_process.n + b->most_processes <= b->o->room.cells &&
+	       b->h->busiest.n + b->most_processes <= b->o->room.cells &&
 	       b->h->by_function.n + b->most_functions <= b->o->room.cells;
 }
 
 /* Room for the cells of one more window: a part of those that are farther from the question goes. */
-static bool make_way(struct build *b, size_t index)
+static bool make_way(struct cam_why_build *b, size_t index)
 {
 	while (!cells_fit(b)) {
 		size_t most = (index - b->kept) / 8 + 1, gone = 0;
@@ -220,8 +199,8 @@ static bool make_way(struct build *b, size_t index)
 	return true;
 }
 
-static int add_cell(const struct build *b, struct cam_why_cells *c, uint32_t of, uint32_t at,
-		    uint64_t n)
+static int add_cell(const struct cam_why_build *b, struct cam_why_cells *c, uint32_t of,
+		    uint32_t at, uint64_t n)
 {
 	int err = cam_vec_reserve(&c->v, &c->cap, c->n + 1, sizeof(*c->v), b->o->room.cells);
 	if (!err)
@@ -230,7 +209,7 @@ static int add_cell(const struct build *b, struct cam_why_cells *c, uint32_t of,
 	return err;
 }
 
-static int add_process(struct build *b, uint32_t process, uint64_t n)
+int cam_why_add_process(struct cam_why_build *b, uint32_t process, uint64_t n)
 {
 	struct cam_why_process *p = &b->h->processes[process];
 	struct cam_why_cells *c = &b->h->by_process;
@@ -248,111 +227,36 @@ static int add_process(struct build *b, uint32_t process, uint64_t n)
 	return add_cell(b, c, process, b->at, n);
 }
 
-/* From the footer: who leads each pid, and what it had. */
-struct leader {
-	int32_t pid;
-	uint32_t task;
-	uint64_t samples;
-	uint32_t process; /* + 1; 0: not yet asked */
-};
-
-struct footer {
-	struct build *b;
-	const struct cam_window_info *info;
-	struct leader *v;
-	size_t n;
-	struct cam_index index;
-	struct cam_process_cell *cells;
-	size_t n_cells, cap_cells;
-};
-
-static bool same_pid(const void *rows, uint32_t id, const void *key)
+/* Cells of one name come one after the other. */
+static int on_name_cell(void *arg, const struct cam_name_cell *c)
 {
-	return ((const struct leader *)rows)[id].pid == *(const int32_t *)key;
-}
-
-static uint32_t leader_of(const struct footer *f, int32_t pid)
-{
-	return cam_index_find(&f->index, cam_hash_u64((uint32_t)pid, 1), same_pid, f->v, &pid);
-}
-
-/* The main thread, or whoever is met first. */
-static int find_leaders(struct footer *f, const struct cam_tables *t)
-{
+	struct cam_walk_window *x = arg;
+	struct cam_why_build *b = x->own;
+	struct cam_name_cell *last = &b->named;
+	struct cam_text name = cam_string(x->tables, c->name);
 	int err = 0;
-	f->v = calloc(t->n_tasks + 1, sizeof(*f->v));
-	if (!f->v)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
-		const struct cam_task *k = &t->tasks[i];
-		int32_t pid = k->pid == CAM_PID_NONE ? k->tid : k->pid;
-		uint32_t at = leader_of(f, pid);
-		if (at != CAM_INDEX_NONE) {
-			if (k->tid == pid)
-				f->v[at].task = i;
-			continue;
-		}
-		err = cam_index_reserve(&f->index);
-		if (err)
-			break;
-		f->v[f->n] = (struct leader){.pid = pid, .task = i};
-		cam_index_add(&f->index, cam_hash_u64((uint32_t)pid, 1), (uint32_t)f->n++);
-	}
-	return err;
-}
-
-static int on_process_cell(void *arg, const struct cam_process_cell *c)
-{
-	struct footer *f = arg;
-	uint32_t at = c->pid ? leader_of(f, c->pid) : CAM_INDEX_NONE;
-	if (at == CAM_INDEX_NONE)
+	/* As with pids: the idle task is nobody. */
+	if (!c->is_program && cam_idle_comm(name))
 		return 0;
-	int err = cam_vec_reserve(&f->cells, &f->cap_cells, f->n_cells + 1, sizeof(*f->cells),
-				  f->b->o->room.cells);
-	if (err)
+	if (!last->samples || last->name.v != c->name.v || last->cgroup.v != c->cgroup.v ||
+	    last->is_program != c->is_program)
+		err = cam_why_rest_named(b->h, name, c->is_program,
+					 cam_string(x->tables, c->cgroup), &b->named_process);
+	b->named = *c;
+	b->at = cam_why_axis_find(&b->h->axis, &x->w->info.boot_id, c->second);
+	if (err || b->at == CAM_WHY_NOWHERE)
 		return err;
-	f->v[at].samples += c->samples;
-	f->cells[f->n_cells] = *c;
-	f->cells[f->n_cells++].pid = (int32_t)at;
-	return 0;
-}
-
-static int name_leader(struct footer *f, const struct cam_tables *t, struct leader *l)
-{
-	int err = l->samples < SMALL ? cam_why_rest_of(f->b->h, t, l->task, &l->process)
-				     : cam_why_process_of(f->b->h, t, l->task, &l->process);
-	l->process++;
-	return err;
-}
-
-static int take_footer(struct build *b, struct cam_walk_window *x)
-{
-	struct footer f = {.b = b, .info = &x->w->info};
-	uint64_t second = UINT64_MAX;
-	int err = find_leaders(&f, x->tables);
-	if (!err)
-		err = x->w->ops->process_cells(x->w, on_process_cell, &f);
-	for (size_t i = 0; i < f.n_cells && !err; i++) {
-		struct leader *l = &f.v[f.cells[i].pid];
-		if (f.cells[i].second != second)
-			b->at = cam_why_axis_find(&b->h->axis, &f.info->boot_id, f.cells[i].second);
-		second = f.cells[i].second;
-		if (!l->process)
-			err = name_leader(&f, x->tables, l);
-		if (!err && b->at != CAM_WHY_NOWHERE)
-			err = add_process(b, l->process - 1, f.cells[i].samples);
-	}
-	free(f.v);
-	free(f.cells);
-	cam_index_free(&f.index);
-	return err;
+	err = cam_why_add_process(b, b->named_process, c->samples);
+	return err ? err
+		   : add_cell(b, &b->h->busiest, b->h->processes[b->named_process].name, b->at,
+			      c->most);
 }
 
 /* What was due and lost in each second. */
 static int on_cell(void *arg, const struct cam_cell *c)
 {
 	struct cam_walk_window *x = arg;
-	struct build *b = x->own;
+	struct cam_why_build *b = x->own;
 	uint32_t at = cam_why_axis_find(&b->h->axis, &x->w->info.boot_id, c->second);
 	if (at == CAM_WHY_NOWHERE)
 		return 0;
@@ -369,7 +273,7 @@ static int on_cell(void *arg, const struct cam_cell *c)
 	return 0;
 }
 
-static void note_window(struct build *b, struct cam_walk_window *x)
+static void note_window(struct cam_why_build *b, struct cam_walk_window *x)
 {
 	struct cam_why_axis *a = &b->h->axis;
 	const struct cam_window_info *info = &x->w->info;
@@ -383,13 +287,15 @@ static void note_window(struct build *b, struct cam_walk_window *x)
 		a->wall_ns[at] = cam_walk_wall(x, s * CAM_NS_PER_SEC);
 		if (b->want_functions)
 			a->flags[at] |= CAM_WHY_FUNCTIONS;
+		if (!(b->plan[x->index] & PLAN_NAMES))
+			a->flags[at] |= CAM_WHY_PIDS;
 	}
 }
 
 /* Windows that are not planned are not read. They come in the source's order. */
 static int pass_over(void *self, struct cam_walk *walk, struct cam_window *w)
 {
-	struct build *b = self;
+	struct cam_why_build *b = self;
 	const struct cam_window_info *info;
 	(void)walk;
 	for (; b->next < b->n_windows; b->next++) {
@@ -402,15 +308,41 @@ static int pass_over(void *self, struct cam_walk *walk, struct cam_window *w)
 }
 
 /* Twice the samples are not twice the work where they were taken twice as often: such windows are no history. */
-static bool is_other_rate(const struct build *b, const struct cam_tables *t)
+static bool is_other_rate(const struct cam_why_build *b, const struct cam_tables *t)
 {
 	uint64_t period = period_of(t), near = b->near_ns;
 	return period && near && (period > near ? period - near : near - period) > near / 20;
 }
 
+static int leave_out(struct cam_why_build *b, const struct cam_walk_window *x)
+{
+	const struct cam_window_info *info = &x->w->info;
+	b->plan[x->index] = 0;
+	b->h->left_out++;
+	b->h->left_out_s += info->end_ns / CAM_NS_PER_SEC - info->start_ns / CAM_NS_PER_SEC;
+	return 0;
+}
+
+/* What is known of a window without its tasks. */
+static int take_names(struct cam_why_build *b, struct cam_walk_window *x)
+{
+	if (!x->w->ops->name_cells || x->tables->n_etypes != 1)
+		return leave_out(b, x);
+	b->named.samples = 0;
+	b->had_processes = b->h->by_process.n;
+	b->had_functions = b->h->by_function.n;
+	int err = x->w->ops->name_cells(x->w, on_name_cell, x);
+	if (err == -ENODATA)
+		return leave_out(b, x);
+	b->tables = x->tables;
+	b->want_functions = b->want_processes = false;
+	note_window(b, x);
+	return err ? err : x->w->ops->cells(x->w, on_cell, x);
+}
+
 static int open_window(void *self, struct cam_walk_window *x)
 {
-	struct build *b = self;
+	struct cam_why_build *b = self;
 	const struct cam_tables *t = x->tables;
 	uint8_t plan = x->index < b->n_windows ? b->plan[x->index] : 0;
 	x->samples_done = true;
@@ -418,14 +350,15 @@ static int open_window(void *self, struct cam_walk_window *x)
 	b->tables = NULL;
 	if (!(plan & PLAN_TAKE))
 		return 0;
-	if (is_other_rate(b, t) || !make_way(b, x->index)) {
-		const struct cam_window_info *info = &x->w->info;
-		b->plan[x->index] = 0;
-		b->h->left_out++;
-		b->h->left_out_s += info->end_ns / CAM_NS_PER_SEC - info->start_ns / CAM_NS_PER_SEC;
-		return 0;
-	}
-	bool plain = cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus && t->n_etypes == 1;
+	if (is_other_rate(b, t) || !make_way(b, x->index))
+		return leave_out(b, x);
+	if (plan & PLAN_NAMES)
+		return take_names(b, x);
+	int err = x->w->ops->tables(x->w, &t);
+	if (err)
+		return err;
+	x->tables = t;
+	bool plain = is_plain(b) && t->n_etypes == 1;
 	b->had_processes = b->h->by_process.n;
 	b->had_functions = b->h->by_function.n;
 	b->want_functions = plan & PLAN_FUNCTIONS;
@@ -433,9 +366,9 @@ static int open_window(void *self, struct cam_walk_window *x)
 	b->tables = t;
 	b->at = CAM_WHY_NOWHERE;
 	note_window(b, x);
-	int err = x->w->ops->cells(x->w, on_cell, x);
+	err = x->w->ops->cells(x->w, on_cell, x);
 	if (!err && plain)
-		err = take_footer(b, x);
+		err = cam_why_take_footer(b, x);
 	b->at = CAM_WHY_NOWHERE;
 	if (err || !(b->want_functions || b->want_processes))
 		return err;
@@ -447,7 +380,7 @@ static int open_window(void *self, struct cam_walk_window *x)
 }
 
 /* Room for the counts of one more function, of all windows. */
-static int function_room(struct build *b)
+static int function_room(struct cam_why_build *b)
 {
 	size_t n = b->h->n_functions;
 	if (n <= b->n_function_room)
@@ -469,7 +402,7 @@ static int function_room(struct build *b)
 	return 0;
 }
 
-static int add_frame(struct build *b, uint32_t function, uint32_t n)
+static int add_frame(struct cam_why_build *b, uint32_t function, uint32_t n)
 {
 	uint32_t slot =
 		function < b->tables->n_functions ? function : (uint32_t)b->tables->n_functions;
@@ -493,7 +426,7 @@ static int add_frame(struct build *b, uint32_t function, uint32_t n)
 	return 0;
 }
 
-static int end_stacks(struct build *b)
+static int end_stacks(struct cam_why_build *b)
 {
 	const struct cam_tree *tree = &b->tables->stacks;
 	int err = 0;
@@ -515,7 +448,7 @@ static int end_stacks(struct build *b)
 	return err;
 }
 
-static int end_second(struct build *b)
+static int end_second(struct cam_why_build *b)
 {
 	int err = b->want_functions ? end_stacks(b) : 0;
 	for (size_t i = 0; i < b->n_tasks && !err; i++) {
@@ -525,14 +458,14 @@ static int end_second(struct build *b)
 			b->process_of[task] = ++p;
 		}
 		if (!err && b->at != CAM_WHY_NOWHERE && b->h->processes[p - 1].pid)
-			err = add_process(b, p - 1, b->task_n[task]);
+			err = cam_why_add_process(b, p - 1, b->task_n[task]);
 		b->task_n[task] = 0;
 	}
 	b->n_tasks = 0;
 	return err;
 }
 
-static int add_stack(struct build *b, uint32_t stack)
+static int add_stack(struct cam_why_build *b, uint32_t stack)
 {
 	if (stack >= b->n_stack_n) {
 		int err = cam_vec_reserve(&b->stack_n, &b->cap_stack_n, (size_t)stack + 1,
@@ -554,7 +487,7 @@ static int add_stack(struct build *b, uint32_t stack)
 	return err;
 }
 
-static int add_task(struct build *b, uint32_t task)
+static int add_task(struct cam_why_build *b, uint32_t task)
 {
 	if (task >= b->tables->n_tasks || b->task_n[task]++)
 		return 0;
@@ -567,7 +500,7 @@ static int add_task(struct build *b, uint32_t task)
 
 static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
 {
-	struct build *b = self;
+	struct cam_why_build *b = self;
 	const struct cam_batch *batch = rows->batch;
 	uint64_t last = UINT64_MAX;
 	int err = 0;
@@ -589,7 +522,7 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 }
 
 /* Samples are missing, nobody knows from which second. */
-static void forget_functions(struct build *b, const struct cam_window_info *info)
+static void forget_functions(struct cam_why_build *b, const struct cam_window_info *info)
 {
 	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
 		uint32_t at = cam_why_axis_find(&b->h->axis, &info->boot_id, s);
@@ -600,7 +533,7 @@ static void forget_functions(struct build *b, const struct cam_window_info *info
 
 static int close_window(void *self, struct cam_walk_window *x, int err)
 {
-	struct build *b = self;
+	struct cam_why_build *b = self;
 	if (!x->samples_done && b->function_of) {
 		int ended = end_second(b);
 		err = err ? err : ended;
@@ -640,7 +573,7 @@ static void spread_asked(struct cam_why_axis *a)
 	}
 }
 
-static int walk_all(struct build *b, struct cam_source *source)
+static int walk_all(struct cam_why_build *b, struct cam_source *source)
 {
 	const struct cam_walk_view view = {
 		.self = b,
@@ -651,6 +584,7 @@ static int walk_all(struct build *b, struct cam_source *source)
 		.progress = b->o->progress,
 		.columns = CAM_COL_TIME | CAM_COL_TASK,
 		.wall = true,
+		.no_tasks = true,
 	};
 	struct cam_walk walk = {0};
 	struct cam_selection always = *b->o->asked;
@@ -663,7 +597,7 @@ static int walk_all(struct build *b, struct cam_source *source)
 	return err;
 }
 
-static int run(struct build *b, struct cam_source *source)
+static int run(struct cam_why_build *b, struct cam_source *source)
 {
 	struct marking m;
 	int err = mark(b, source, b->o->asked, 0, &m);
@@ -702,7 +636,7 @@ int cam_why_go_on(const struct cam_progress *progress, const struct cam_why_hist
 int cam_why_history_build(struct cam_source *source, const struct cam_why_history_options *o,
 			  struct cam_why_history *h)
 {
-	struct build b = {.h = h, .o = o, .source = source};
+	struct cam_why_build b = {.h = h, .o = o, .source = source};
 	*h = (struct cam_why_history){.names = calloc(1, sizeof(*h->names)),
 				      .axis = {.most = (uint32_t)o->room.seconds},
 				      .room = o->room};
@@ -731,6 +665,7 @@ void cam_why_history_free(struct cam_why_history *h)
 	cam_index_free(&h->function_index);
 	free(h->by_process.v);
 	free(h->by_function.v);
+	free(h->busiest.v);
 	free(h->strings);
 	*h = (struct cam_why_history){0};
 }

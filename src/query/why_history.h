@@ -3,7 +3,8 @@
  * What `why` compares with: how many samples each process and each function had in each second, over all
  * windows that are kept.
  *
- * Processes come from footers, where a window has one event type and nothing is filtered: no sample is read. Functions
+ * Processes come from footers, where a window has one event type and nothing is filtered: no sample is read. Where windows have too many
+ * tasks to look at them all, those of some windows are, and of the others only what processes of a name had together. Functions
  * need stacks: those of the windows nearest to what is asked about are read, up to a number of samples. A
  * process is known by pid and start time; its name is its main thread's, numbers of kernel threads left out
  * (kworker/3:1 is kworker); processes that had less than 10 samples in a window are one there: alone none of them
@@ -49,6 +50,7 @@ struct cam_why_room {
 	uint64_t rows;	 /* samples of the time asked about */
 	uint64_t seconds;
 	uint64_t name_bytes;
+	uint64_t tasks; /* to look at, in all windows: that is time, not memory */
 };
 /* Of about so many bytes in all; 0: as much as a command may take. */
 struct cam_why_room cam_why_room_of(uint64_t max_bytes);
@@ -63,6 +65,8 @@ struct cam_why_history {
 	size_t n_functions, cap_functions;
 	struct cam_index function_index;
 	struct cam_why_cells by_process, by_function;
+	/* By name, where pids are not known: the most that one process had. */
+	struct cam_why_cells busiest;
 	uint32_t cpus;
 	uint64_t period_ns; /* of samples; 0: not known */
 	struct cam_why_room room;
@@ -77,6 +81,7 @@ struct cam_why_history_options {
 	const struct cam_selection *baseline; /* settled; NULL: everything */
 	uint64_t samples;		      /* to read for functions, at most */
 	bool keep_near;			      /* what is asked about is history as well */
+	bool by_name; /* seconds of which only names are known are wanted, too: not all are CAM_WHY_PIDS */
 	struct cam_why_room room;
 	const struct cam_progress *progress;
 };
@@ -98,6 +103,9 @@ int cam_why_process_of(struct cam_why_history *h, const struct cam_tables *t, ui
 /* What stands for the small processes like this one. */
 int cam_why_rest_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t task,
 		    uint32_t *out);
+/* The same by what they are called. is_program: by the path of their program. */
+int cam_why_rest_named(struct cam_why_history *h, struct cam_text name, bool is_program,
+		       struct cam_text cgroup, uint32_t *out);
 int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
 			uint32_t *out);
 /* "kworker" of "kworker/u8:3": what a kernel thread's name says beside its number. */

@@ -16,6 +16,8 @@
 #define ENOUGH	   12.0
 #define MOST_ARE   0.1
 #define STOP_LEAST 4.0 /* a chance of 1 in 10,000, by its law */
+/* Moments to compare with: where only names are known less can be unusual, so that they would make more seem rare. */
+#define ALL_KNOWN (CAM_WHY_SEEN | CAM_WHY_PIDS)
 
 static int descending(const void *x, const void *y)
 {
@@ -69,17 +71,18 @@ int cam_why_judge_make(const struct cam_why_axis *a, const struct cam_why_scan *
 	uint32_t seen = 0, read = 0;
 	*j = (struct cam_why_judge){0};
 	for (uint32_t t = 0; t < a->n; t++) {
-		seen += !!(a->flags[t] & CAM_WHY_SEEN);
-		read += (a->flags[t] & CAM_WHY_SEEN) && (a->flags[t] & CAM_WHY_FUNCTIONS);
+		bool known = (a->flags[t] & ALL_KNOWN) == ALL_KNOWN;
+		seen += known;
+		read += known && (a->flags[t] & CAM_WHY_FUNCTIONS);
 	}
 	j->split = read < seen - seen / 50;
-	int err = fill(&j->surges, a, CAM_WHY_SEEN, width, s->by_process,
+	int err = fill(&j->surges, a, ALL_KNOWN, width, s->by_process,
 		       j->split ? NULL : s->by_function);
 	if (!err)
 		err = fill(&j->functions, a, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, width,
 			   s->by_function, NULL);
 	if (!err)
-		err = fill(&j->stops, a, CAM_WHY_SEEN, width, s->stopped, NULL);
+		err = fill(&j->stops, a, ALL_KNOWN, width, s->stopped, NULL);
 	return err;
 }
 

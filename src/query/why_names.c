@@ -23,6 +23,12 @@ static bool same_process(const void *rows, uint32_t id, const void *key)
 	return a->pid == b->pid && a->start_ns == b->start_ns;
 }
 
+static struct cam_text last_part(struct cam_text path)
+{
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	return slash ? (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
+}
+
 /* Without its main thread a process is called by its program, or by the thread that was met. */
 static int name_process(struct cam_why_history *h, const struct cam_tables *t,
 			const struct cam_task *k, struct cam_why_process *p)
@@ -31,11 +37,8 @@ static int name_process(struct cam_why_history *h, const struct cam_tables *t,
 	struct cam_text exe = cam_string(t, k->exe), name = cam_why_name(cam_string(t, k->comm));
 	if (p->named || (p->name && !main))
 		return 0;
-	if (!main && exe.n) {
-		const char *slash = memrchr(exe.p, '/', exe.n);
-		name = slash ? (struct cam_text){slash + 1, exe.n - (size_t)(slash + 1 - exe.p)}
-			     : exe;
-	}
+	if (!main && exe.n)
+		name = last_part(exe);
 	struct cam_str_id id;
 	int err = cam_string_intern(h->names, name.n ? name : CAM_TEXT("[unknown]"), &id);
 	p->name = id.v;
@@ -80,11 +83,17 @@ int cam_why_rest_of(struct cam_why_history *h, const struct cam_tables *t, uint3
 		    uint32_t *out)
 {
 	const struct cam_task *k = &t->tasks[task];
+	return cam_why_rest_named(h, cam_string(t, k->comm), false, cam_string(t, k->cgroup), out);
+}
+
+int cam_why_rest_named(struct cam_why_history *h, struct cam_text called, bool is_program,
+		       struct cam_text in, uint32_t *out)
+{
 	struct cam_str_id name, cgroup = {0};
-	struct cam_text comm = cam_why_name(cam_string(t, k->comm));
-	int err = cam_string_intern(h->names, comm.n ? comm : CAM_TEXT("[unknown]"), &name);
+	struct cam_text text = is_program ? last_part(called) : cam_why_name(called);
+	int err = cam_string_intern(h->names, text.n ? text : CAM_TEXT("[unknown]"), &name);
 	if (!err)
-		err = cam_string_intern(h->names, cam_string(t, k->cgroup), &cgroup);
+		err = cam_string_intern(h->names, in, &cgroup);
 	if (err)
 		return err;
 	struct cam_why_process key = {.pid = CAM_WHY_REST,

@@ -4,6 +4,7 @@
 
 #define MAX_CELLS      (1u << 25)
 #define MAX_NAME_BYTES (256u << 20)
+#define MAX_TASKS      1000000u
 #define MAX_THINGS     (1u << 22)
 #define MAX_ROWS       (1u << 23)
 #define SECOND_BYTES   160u /* with its scores */
@@ -15,13 +16,15 @@ struct cam_why_room cam_why_room_of(uint64_t max_bytes)
 					 .things = MAX_THINGS,
 					 .rows = MAX_ROWS,
 					 .seconds = CAM_WHY_MAX_SECONDS,
-					 .name_bytes = MAX_NAME_BYTES};
+					 .name_bytes = MAX_NAME_BYTES,
+					 .tasks = MAX_TASKS};
 	/* An eighth for each kind of cells, and once more while they are sorted. */
 	struct cam_why_room part = {.cells = max_bytes / 8 / sizeof(struct cam_why_cell),
 				    .things = max_bytes / 16 / THING_BYTES,
 				    .rows = max_bytes / 4 / sizeof(struct cam_why_row),
 				    .seconds = max_bytes / 8 / SECOND_BYTES,
-				    .name_bytes = max_bytes / 8};
+				    .name_bytes = max_bytes / 8,
+				    .tasks = MAX_TASKS};
 	return max_bytes && part.cells < all.cells ? part : all;
 }
 
@@ -38,10 +41,11 @@ void cam_why_forget(struct cam_why_history *h)
 {
 	drop_cells(&h->axis, &h->by_process);
 	drop_cells(&h->axis, &h->by_function);
+	drop_cells(&h->axis, &h->busiest);
 	for (uint32_t t = 0; t < h->axis.n; t++) {
 		if (!(h->axis.flags[t] & CAM_WHY_GONE))
 			continue;
-		h->axis.flags[t] &= (uint8_t) ~(CAM_WHY_GONE | CAM_WHY_FUNCTIONS);
+		h->axis.flags[t] &= (uint8_t) ~(CAM_WHY_GONE | CAM_WHY_FUNCTIONS | CAM_WHY_PIDS);
 		h->axis.covered_ms[t] = 0;
 	}
 	for (size_t i = 0; i < h->n_processes; i++) {

@@ -43,6 +43,9 @@ struct marks {
 	size_t n, cap;
 };
 
+/* Where the cells of an entity are known. */
+enum known { OF_NAMES, OF_STACKS, OF_PIDS, KNOWN };
+
 struct scan {
 	struct cam_why_history *h;
 	const struct cam_progress *progress;
@@ -54,23 +57,26 @@ struct scan {
 	size_t cap_table;
 	uint32_t *starts;	      /* of processes' cells */
 	uint32_t *order;	      /* processes by name, or by cgroup */
-	uint32_t seen;		      /* seconds observed */
+	uint32_t seen[KNOWN];	      /* seconds observed */
+	bool has_days;		      /* some are half a day from others */
 	struct marks of_many, of_one; /* of a name or cgroup; of a process or function */
-	uint16_t *fits;		      /* by second: FITS() of sums that begin there */
-	/* By whether stacks are needed, and length - 1: sums of the baseline that begin before a second. */
-	uint32_t *before[2][CAM_WHY_LENGTHS];
+	uint32_t *fits;		      /* by second: FITS() of sums that begin there */
+	/* By what must be known, and length - 1: sums of the baseline that begin before a second. */
+	uint32_t *before[KNOWN][CAM_WHY_LENGTHS];
+	uint32_t *busiest; /* by name: where the history's cells of it begin */
+	size_t n_busiest;  /* names */
 };
 
-/* A bit for each length, whether stacks are needed, and whether it is for a baseline. */
-#define FITS(length, stacks, baseline) \
-	(1u << ((length)-1 + CAM_WHY_LENGTHS * ((stacks) + 2 * (baseline))))
+/* A bit for each length, what must be known, and whether it is for a baseline. */
+#define FITS(length, what, baseline) \
+	(1u << ((length)-1 + CAM_WHY_LENGTHS * ((unsigned)(what) + KNOWN * (baseline))))
 
 /* What is scored: seconds [from, to) of v, where the flags are all set. */
 struct series {
 	const uint32_t *v;
 	const struct marks *marks; /* of v */
 	uint32_t from, to;
-	bool stacks;		       /* only where they were read */
+	enum known what;	       /* only where that is known */
 	struct cam_why_candidate best; /* entity and of are set */
 	float **board;
 };
@@ -84,17 +90,19 @@ static bool have(const struct scan *s, uint8_t need, uint32_t t, unsigned length
 	return (all & need) == need;
 }
 
-static bool valid(const struct scan *s, bool stacks, bool baseline, uint32_t t, unsigned length)
+static bool valid(const struct scan *s, enum known what, bool baseline, uint32_t t, unsigned length)
 {
-	return s->fits[t] & FITS(length, stacks, baseline);
+	return s->fits[t] & FITS(length, what, baseline);
 }
 
 /* What valid() says, and how many sums of the baseline there are up to each second. */
 static int find_fits(struct scan *s)
 {
+	static const uint8_t needs[KNOWN] = {CAM_WHY_SEEN, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS,
+					     CAM_WHY_SEEN | CAM_WHY_PIDS};
 	uint32_t n = s->h->axis.n;
 	s->fits = calloc((size_t)n + CAM_WHY_LENGTHS, sizeof(*s->fits));
-	for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++) {
+	for (unsigned i = 0; i < KNOWN * CAM_WHY_LENGTHS; i++) {
 		uint32_t **to = &s->before[i / CAM_WHY_LENGTHS][i % CAM_WHY_LENGTHS];
 		*to = calloc((size_t)n + 2, sizeof(**to));
 		if (!*to)
@@ -102,19 +110,15 @@ static int find_fits(struct scan *s)
 	}
 	if (!s->fits)
 		return -ENOMEM;
-	for (uint32_t t = 0; t < n; t++) {
-		for (unsigned i = 0; i < 4 * CAM_WHY_LENGTHS; i++) {
-			unsigned length = i % CAM_WHY_LENGTHS + 1, what = i / CAM_WHY_LENGTHS;
-			uint8_t need = CAM_WHY_SEEN | (what & 1 ? CAM_WHY_FUNCTIONS : 0) |
-				       (what & 2 ? CAM_WHY_BASELINE : 0);
-			if (t + length <= n && have(s, need, t, length))
-				s->fits[t] |= 1u << i;
-		}
-		for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++) {
-			unsigned length = i % CAM_WHY_LENGTHS + 1;
-			bool stacks = i / CAM_WHY_LENGTHS;
-			uint32_t *before = s->before[stacks][length - 1];
-			before[t + 1] = before[t] + valid(s, stacks, true, t, length);
+	for (unsigned i = 0; i < KNOWN * CAM_WHY_LENGTHS; i++) {
+		unsigned length = i % CAM_WHY_LENGTHS + 1, what = i / CAM_WHY_LENGTHS;
+		uint32_t *before = s->before[what][length - 1];
+		for (uint32_t t = 0; t < n; t++) {
+			bool fits = t + length <= n && have(s, needs[what], t, length);
+			bool base = fits && have(s, CAM_WHY_BASELINE, t, length);
+			s->fits[t] |= fits ? FITS(length, what, 0) : 0;
+			s->fits[t] |= base ? FITS(length, what, 1) : 0;
+			before[t + 1] = before[t] + base;
 		}
 	}
 	return 0;
@@ -151,7 +155,7 @@ static uint32_t sum_at(const uint32_t *v, uint32_t t, unsigned length)
 
 static int fill_counts(struct scan *s, const struct series *k, unsigned length)
 {
-	const uint32_t *before = s->before[k->stacks][length - 1];
+	const uint32_t *before = s->before[k->what][length - 1];
 	uint32_t t, next = 0, looked_at = 0;
 	size_t i = 0;
 	int err = 0;
@@ -159,7 +163,7 @@ static int fill_counts(struct scan *s, const struct series *k, unsigned length)
 	if (k->from + length > k->to)
 		return 0;
 	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
-		if (!valid(s, k->stacks, true, t, length))
+		if (!valid(s, k->what, true, t, length))
 			continue;
 		err = cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
 		looked_at++;
@@ -174,13 +178,13 @@ static struct cam_why_law law_without(struct scan *s, const struct series *k, un
 {
 	out_from = out_from > k->from ? out_from : k->from;
 	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
-		if (valid(s, k->stacks, true, t, length))
+		if (valid(s, k->what, true, t, length))
 			cam_why_counts_remove(&s->counts, sum_at(k->v, t, length));
 	struct cam_why_law law = {0};
 	if (s->counts.n >= LEAST_HISTORY)
 		law = cam_why_counts_law(&s->counts, length);
 	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
-		if (valid(s, k->stacks, true, t, length))
+		if (valid(s, k->what, true, t, length))
 			cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
 	return law;
 }
@@ -233,7 +237,7 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 	err = clear_table(s);
 	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
 		uint32_t x = sum_at(k->v, t, length);
-		if (x < CAM_WHY_FLOOR || !valid(s, k->stacks, false, t, length))
+		if (x < CAM_WHY_FLOOR || !valid(s, k->what, false, t, length))
 			continue;
 		double score;
 		if (brief) {
@@ -271,7 +275,7 @@ static int score_stops(struct scan *s, struct series *k, unsigned length)
 	for (uint32_t t = k->from; t + length <= k->to; t++) {
 		uint32_t x = sum_at(k->v, t, length);
 		struct cam_why_law law = all;
-		if (x > law.mean / 3 || !valid(s, k->stacks, false, t, length))
+		if (x > law.mean / 3 || !valid(s, k->what, false, t, length))
 			continue;
 		if (brief)
 			law = law_without(s, k, length, t > GUARD + length ? t - GUARD - length : 0,
@@ -291,7 +295,7 @@ static uint32_t episodes(const struct scan *s, const struct series *k,
 	bool in = false;
 	double level = c->stopped ? fmax(c->x * 1.25, c->law.mean / 4) : c->x * 0.8;
 	for (uint32_t t = k->from; t + c->length <= k->to; t++) {
-		bool counts = valid(s, k->stacks, true, t, c->length) &&
+		bool counts = valid(s, k->what, true, t, c->length) &&
 			      !(s->h->axis.flags[t] & CAM_WHY_NEAR);
 		uint32_t x = counts ? sum_at(k->v, t, c->length) : 0;
 		bool is = counts && (c->stopped ? x <= level : x >= level);
@@ -307,8 +311,7 @@ static double mean_of(const struct scan *s, const struct series *k, unsigned len
 	double sum = 0;
 	uint32_t n = 0;
 	for (uint32_t t = from > k->from ? from : k->from; t < to && t + length <= k->to; t++) {
-		if (valid(s, k->stacks, false, t, length) &&
-		    !(s->h->axis.flags[t] & CAM_WHY_NEAR)) {
+		if (valid(s, k->what, false, t, length) && !(s->h->axis.flags[t] & CAM_WHY_NEAR)) {
 			sum += sum_at(k->v, t, length);
 			n++;
 		}
@@ -324,14 +327,14 @@ static double days_of(const struct scan *s, const struct series *k,
 	int64_t second = 1000000000, at = a->wall_ns[c->at];
 	double sum = 0;
 	uint32_t n = 0;
-	if (at == INT64_MIN)
+	if (at == INT64_MIN || !s->has_days)
 		return -1;
 	for (uint32_t t = k->from; t + c->length <= k->to; t++) {
 		int64_t apart = a->wall_ns[t] == INT64_MIN ? 0 : llabs(a->wall_ns[t] - at) / second;
 		int64_t off = apart % DAY_SECONDS;
 		off = off > DAY_SECONDS / 2 ? DAY_SECONDS - off : off;
 		if (apart < DAY_SECONDS / 2 || off > DAY_NEAR ||
-		    !valid(s, k->stacks, false, t, c->length))
+		    !valid(s, k->what, false, t, c->length))
 			continue;
 		sum += sum_at(k->v, t, c->length);
 		n++;
@@ -356,6 +359,13 @@ static int keep(struct scan *s, struct series *k)
 	return 0;
 }
 
+static enum known known_of(enum cam_why_entity entity)
+{
+	return entity == CAM_WHY_FUNCTION  ? OF_STACKS
+	       : entity == CAM_WHY_PROCESS ? OF_PIDS
+					   : OF_NAMES;
+}
+
 static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
 		       const struct marks *marks, uint32_t from, uint32_t to)
 {
@@ -364,7 +374,7 @@ static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, 
 		.marks = marks,
 		.from = from,
 		.to = to,
-		.stacks = entity == CAM_WHY_FUNCTION,
+		.what = known_of(entity),
 		.best = {.entity = entity, .of = of},
 		.board = entity == CAM_WHY_FUNCTION ? s->out->by_function : s->out->by_process,
 	};
@@ -382,11 +392,12 @@ static int scan_stops(struct scan *s, enum cam_why_entity entity, uint32_t of, c
 		.marks = marks,
 		.from = from,
 		.to = to + CAM_WHY_LENGTHS < s->h->axis.n ? to + CAM_WHY_LENGTHS : s->h->axis.n,
+		.what = known_of(entity),
 		.best = {.entity = entity, .of = of, .stopped = true},
 		.board = s->out->stopped,
 	};
 	int err = 0;
-	if (to - from < STEADY_LEAST || (to - from) * 2 < s->seen)
+	if (to - from < STEADY_LEAST || (to - from) * 2 < s->seen[known_of(entity)])
 		return 0;
 	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && !err; length++)
 		err = score_stops(s, &k, length);
@@ -418,7 +429,7 @@ static void score_young(struct scan *s, struct series *k, const struct series *b
 	struct cam_why_law law;
 	bool known = false;
 	for (uint32_t t = k->from; t + 1 <= k->to; t++) {
-		if (t + length > busiest->to || !valid(s, false, false, t, length))
+		if (t + length > busiest->to || !valid(s, OF_PIDS, false, t, length))
 			continue;
 		uint32_t x = sum_at(k->v, t, length);
 		if (x < CAM_WHY_FLOOR)
@@ -556,6 +567,12 @@ static int mark_processes(const struct scan *s, struct marks *m, const uint32_t 
 	return err;
 }
 
+static void raise_most(struct scan *s, const struct cam_why_cell *c, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		s->most[c[i].at] = c[i].n > s->most[c[i].at] ? c[i].n : s->most[c[i].at];
+}
+
 /* All processes of a name: together, and each. */
 static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 {
@@ -570,11 +587,11 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 		spread(s, of[i], s->sums, true);
 		if (p->pid == CAM_WHY_REST)
 			continue;
-		for (uint32_t k = s->starts[of[i]]; n > 1 && k < s->starts[of[i] + 1]; k++) {
-			const struct cam_why_cell *c = &s->h->by_process.v[k];
-			s->most[c->at] = c->n > s->most[c->at] ? c->n : s->most[c->at];
-		}
+		if (n > 1)
+			raise_most(s, s->h->by_process.v, s->starts[of[i]], s->starts[of[i] + 1]);
 	}
+	if (n > 1 && name < s->n_busiest)
+		raise_most(s, s->h->busiest.v, s->busiest[name], s->busiest[name + 1]);
 	bool worth = first != UINT32_MAX && matters(s, of, n);
 	const struct marks *marks = &s->of_many;
 	if (worth)
@@ -716,9 +733,12 @@ static int make_room(struct scan *s)
 	}
 	for (uint32_t i = 0; good && i < s->h->n_processes; i++)
 		s->order[i] = i;
-	for (uint32_t i = 0; i < s->h->axis.n; i++)
-		s->seen += s->h->axis.flags[i] & CAM_WHY_SEEN;
-	return good ? find_fits(s) : -ENOMEM;
+	int err = good ? find_fits(s) : -ENOMEM;
+	for (uint32_t i = 0; i < s->h->axis.n && !err; i++)
+		for (unsigned what = 0; what < KNOWN; what++)
+			s->seen[what] += !!(s->fits[i] & FITS(1, what, 0));
+	s->has_days = cam_why_axis_has_days(&s->h->axis);
+	return err;
 }
 
 int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progress,
@@ -729,6 +749,10 @@ int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progr
 	int err = make_room(&s);
 	if (!err)
 		err = cam_why_cells_sort(&h->by_process, h->n_processes, &s.starts);
+	if (!err && h->busiest.n) {
+		s.n_busiest = h->names->strings.n;
+		err = cam_why_cells_sort(&h->busiest, s.n_busiest, &s.busiest);
+	}
 	if (!err)
 		err = scan_names(&s);
 	if (!err)
@@ -744,7 +768,8 @@ int cam_why_scan_run(struct cam_why_history *h, const struct cam_progress *progr
 	free(s.of_many.v);
 	free(s.of_one.v);
 	free(s.fits);
-	for (unsigned i = 0; i < 2 * CAM_WHY_LENGTHS; i++)
+	free(s.busiest);
+	for (unsigned i = 0; i < KNOWN * CAM_WHY_LENGTHS; i++)
 		free(s.before[i / CAM_WHY_LENGTHS][i % CAM_WHY_LENGTHS]);
 	cam_why_counts_free(&s.counts);
 	return err;

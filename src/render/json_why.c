@@ -127,6 +127,7 @@ static void put_history(struct cam_json *j, const struct cam_why *w)
 	cam_json_u64(j, "seconds", w->history_s);
 	cam_json_u64(j, "unobserved_seconds", w->unobserved_s);
 	cam_json_u64(j, "function_seconds", w->functions_s);
+	cam_json_u64(j, "process_seconds", w->processes_s);
 	cam_json_u64(j, "windows_left_out", w->left_out);
 	cam_json_u64(j, "moments", w->moments);
 	cam_json_double(j, "threshold", w->threshold);

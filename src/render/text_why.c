@@ -256,6 +256,9 @@ void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
 	if (w->unobserved_s)
 		cam_out_printf(out, " (%s more was not observed and does not count)",
 			       cam_figure_duration(w->unobserved_s * CAM_NS_PER_SEC).s);
+	if (w->processes_s + w->processes_s / 50 < w->history_s)
+		cam_out_printf(out, ", single processes with %s of it",
+			       cam_figure_duration(w->processes_s * CAM_NS_PER_SEC).s);
 	if (w->functions_s + w->functions_s / 50 < w->history_s)
 		cam_out_printf(out, ", functions with %s of it",
 			       cam_figure_duration(w->functions_s * CAM_NS_PER_SEC).s);

@@ -84,6 +84,7 @@ enum cam_chunk_kind {
 	/* Added since version 1; a reader that does not know a kind passes over its chunks. */
 	CAM_CHUNK_COUNTERS,
 	CAM_CHUNK_LINES,
+	CAM_CHUNK_SECONDS,
 	CAM_CHUNK_KINDS,
 };
 #define CAM_CHUNK_FIRST_COLUMN CAM_CHUNK_COUNTS

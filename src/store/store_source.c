@@ -92,6 +92,13 @@ PASS_ON(ledger, cam_ledger_fn)
 PASS_ON(anchors, cam_anchor_fn)
 PASS_ON(facts, cam_fact_fn)
 
+static int wrapped_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	int (*ask)(struct cam_window *, cam_name_cell_fn *, void *) = x->inner->ops->name_cells;
+	return ask ? follow(x, ask(x->inner, fn, arg)) : -ENODATA;
+}
+
 static int wrapped_counters(struct cam_window *w, cam_counter_fn *fn, void *arg)
 {
 	struct wrapped *x = wrapped_of(w);
@@ -154,6 +161,7 @@ static const struct cam_window_ops wrapped_ops = {
 	.small_totals = wrapped_small_totals,
 	.cells = wrapped_cells,
 	.process_cells = wrapped_process_cells,
+	.name_cells = wrapped_name_cells,
 	.events = wrapped_events,
 	.ledger = wrapped_ledger,
 	.anchors = wrapped_anchors,

@@ -43,6 +43,18 @@ enum cam_process_stream {
 	CAM_PROCESS_SAMPLES,
 	CAM_PROCESS_STREAMS,
 };
+enum cam_second_stream {
+	CAM_SECOND_NAME,
+	CAM_SECOND_PROGRAM,
+	CAM_SECOND_CGROUP,
+	CAM_SECOND_NUMBER,
+	CAM_SECOND_FIRST,
+	CAM_SECOND_GAP,
+	CAM_SECOND_SAMPLES,
+	CAM_SECOND_OTHERS,
+	CAM_SECOND_STREAMS,
+};
+extern const uint8_t cam_second_splits[CAM_SECOND_STREAMS];
 extern const uint8_t cam_process_splits[CAM_PROCESS_STREAMS];
 extern const uint8_t cam_process_contexts[CAM_PROCESS_STREAMS];
 

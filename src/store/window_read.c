@@ -221,6 +221,7 @@ static const struct cam_window_ops reader_ops = {
 	.small_totals = cam_read_small_totals,
 	.cells = cam_read_cells,
 	.process_cells = cam_read_process_cells,
+	.name_cells = cam_read_name_cells,
 	.events = cam_read_events,
 	.ledger = cam_read_ledger,
 	.anchors = cam_read_anchors,

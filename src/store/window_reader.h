@@ -143,6 +143,7 @@ int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
 int cam_read_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
 int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
+int cam_read_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
 int cam_read_events(struct cam_window *w, cam_event_fn *fn, void *arg);
 int cam_read_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 int cam_read_ledger_stored(struct cam_window *w, cam_ledger_fn *fn, void *arg);

@@ -121,6 +121,13 @@ static int ignore_counter(void *arg, const struct cam_counter *c)
 	return 0;
 }
 
+static int ignore_name_cell(void *arg, const struct cam_name_cell *c)
+{
+	(void)arg;
+	(void)c;
+	return 0;
+}
+
 static int ignore_line(void *arg, const struct cam_line *c)
 {
 	(void)arg;
@@ -151,6 +158,10 @@ int cam_window_verify(struct cam_window *w)
 		err = w->ops->small_totals(w, ignore_total, NULL);
 	if (!err)
 		err = w->ops->process_cells(w, ignore_cell, NULL);
+	if (!err) {
+		err = w->ops->name_cells(w, ignore_name_cell, NULL);
+		err = err == -ENODATA ? 0 : err;
+	}
 	if (!err)
 		err = w->ops->events(w, ignore_event, NULL);
 	if (!err)

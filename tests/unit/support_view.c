@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,6 +194,25 @@ static int look_at_line(void *arg, const struct cam_line *line)
 	return 0;
 }
 
+static int look_at_name_cell(void *arg, const struct cam_name_cell *c)
+{
+	struct looking *l = arg;
+	put_bytes(l, c->name);
+	put_bytes(l, c->cgroup);
+	cam_buf_put_varint(l->out, c->is_program);
+	cam_buf_put_varint(l->out, c->second);
+	cam_buf_put_varint(l->out, c->samples);
+	cam_buf_put_varint(l->out, c->most);
+	l->lines++;
+	return 0;
+}
+
+static int look_at_names(struct cam_window *w, struct looking *l)
+{
+	int err = w->ops->name_cells(w, look_at_name_cell, l);
+	return err == -ENODATA ? 0 : err;
+}
+
 static const unsigned aspect_columns[SPAN_ASPECTS] = {
 	CAM_COL_TIME | CAM_COL_CPU,
 	CAM_COL_STACK,
@@ -225,6 +245,8 @@ static int look_at_aspect(struct cam_window *w, enum aspect a, struct looking *l
 		return w->ops->counters(w, look_at_counter, l);
 	case LINES:
 		return w->ops->lines(w, look_at_line, l);
+	case NAMED:
+		return look_at_names(w, l);
 	default:
 		return w->ops->facts(w, look_at_fact, l);
 	}

@@ -32,6 +32,7 @@ enum aspect {
 	FACTS,
 	COUNTERS,
 	LINES,
+	NAMED,
 	ASPECTS,
 };
 

@@ -2,6 +2,7 @@
 /* `why` ends when it is told to, after all samples are read as well; and what is not one's is not told as that one's. */
 #include "base/units.h"
 #include "query/why_explain.h"
+#include "store/window.h"
 #include "support_window.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ static void set_up(struct fixture *f)
 	assert_int_equal(cam_tables_init(h->names, 1 << 20), 0);
 	assert_int_equal(cam_why_axis_add(&h->axis, &info), 0);
 	assert_int_equal(cam_why_axis_make(&h->axis), 0);
-	memset(h->axis.flags, CAM_WHY_SEEN | CAM_WHY_BASELINE | CAM_WHY_FUNCTIONS, SECONDS);
+	memset(h->axis.flags, CAM_WHY_SEEN | CAM_WHY_BASELINE | CAM_WHY_FUNCTIONS | CAM_WHY_PIDS,
+	       SECONDS);
 	h->axis.flags[50] |= CAM_WHY_ASKED;
 	h->cpus = 4;
 	h->n_processes = N_PROCESSES;
@@ -328,6 +330,116 @@ static void what_is_near_is_kept(void **state)
 	}
 }
 
+/* Windows as files: they tell names by second. */
+struct files {
+	struct cam_source s;
+	struct memory_file file[WINDOWS];
+	struct cam_buf bytes[WINDOWS];
+	struct cam_window *w[WINDOWS];
+};
+
+static size_t files_count(struct cam_source *s)
+{
+	(void)s;
+	return WINDOWS;
+}
+
+static int files_info(struct cam_source *s, size_t i, const struct cam_window_info **out)
+{
+	*out = &((struct files *)s)->w[i]->info;
+	return 0;
+}
+
+static int files_open(struct cam_source *s, size_t i, struct cam_window **out)
+{
+	return cam_window_open(&((struct files *)s)->file[i].file, out);
+}
+
+static void files_close(struct cam_source *s)
+{
+	struct files *f = (struct files *)s;
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		f->w[i]->ops->close(f->w[i]);
+		cam_buf_free(&f->bytes[i]);
+	}
+	free(f);
+}
+
+static struct cam_source *files_new(void)
+{
+	static const struct cam_source_ops ops = {files_count, files_info, files_open, files_close};
+	struct files *f = calloc(1, sizeof(*f));
+	f->s.ops = &ops;
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct fake_window *made = busy_window(i);
+		struct cam_out out;
+		f->bytes[i] = CAM_BUF(SIZE_MAX / 2);
+		cam_out_to_buf(&out, &f->bytes[i]);
+		assert_int_equal(cam_window_write(fake_window_ready(made), &out), 0);
+		assert_int_equal(cam_out_finish(&out), 0);
+		fake_window_free(made);
+		memory_file_init(&f->file[i], f->bytes[i].data, f->bytes[i].len);
+		assert_int_equal(cam_window_open(&f->file[i].file, &f->w[i]), 0);
+	}
+	return &f->s;
+}
+
+static void sum_by_second(const struct cam_why_history *h, uint64_t *sums)
+{
+	memset(sums, 0, WINDOWS * EACH * sizeof(*sums));
+	for (size_t i = 0; i < h->by_process.n; i++) {
+		uint64_t second;
+		cam_why_axis_boot(&h->axis, h->by_process.v[i].at, &second);
+		sums[second - 1000] += h->by_process.v[i].n;
+	}
+}
+
+/* Where there are too many tasks, of every second window beyond the near ones only names are known; they add up to the same. */
+static void far_windows_are_known_by_name(void **state)
+{
+	(void)state;
+	struct cam_source *source = files_new();
+	struct cam_selection s;
+	struct cam_why_history all, part;
+	struct cam_why_history_options o = {
+		.asked = &s, .by_name = true, .room = cam_why_room_of(0)};
+	uint64_t of_all[WINDOWS * EACH], of_part[WINDOWS * EACH];
+	cam_selection_init(&s);
+	s.clock = CAM_SELECT_CLOCK;
+	s.from_ns = 1005 * (int64_t)CAM_NS_PER_SEC;
+	s.to_ns = 1010 * (int64_t)CAM_NS_PER_SEC;
+	assert_int_equal(cam_why_history_build(source, &o, &all), 0);
+	assert_int_equal(all.n_processes, WINDOWS * EACH);
+	assert_int_equal(all.busiest.n, 0);
+	o.room.tasks = 100;
+	assert_int_equal(cam_why_history_build(source, &o, &part), 0);
+	assert_int_equal(part.left_out, 0);
+	/* 7, 9 and 11; one more process stands for all of theirs. */
+	assert_int_equal(part.n_processes, (WINDOWS - 3) * EACH + 1);
+	assert_int_equal(part.busiest.n, 3 * EACH);
+	for (size_t i = 0; i < part.busiest.n; i++)
+		assert_int_equal(part.busiest.v[i].n, 1);
+	for (uint32_t t = 0; t < WINDOWS * EACH; t++) {
+		unsigned window = t / EACH;
+		bool by_name = window == 7 || window == 9 || window == 11;
+		assert_true(part.axis.flags[t] & CAM_WHY_SEEN);
+		assert_true(all.axis.flags[t] & CAM_WHY_PIDS);
+		assert_int_equal(!(part.axis.flags[t] & CAM_WHY_PIDS), by_name);
+	}
+	sum_by_second(&all, of_all);
+	sum_by_second(&part, of_part);
+	assert_memory_equal(of_all, of_part, sizeof(of_all));
+	/* Who has not asked for that has them left out, as before. */
+	cam_why_history_free(&part);
+	o.by_name = false;
+	assert_int_equal(cam_why_history_build(source, &o, &part), 0);
+	assert_int_equal(part.left_out, 3);
+	cam_why_history_free(&part);
+	cam_why_history_free(&all);
+	cam_selection_free(&s);
+	source->ops->close(source);
+}
+
 static void room_is_what_was_given(void **state)
 {
 	(void)state;
@@ -348,6 +460,7 @@ int main(void)
 		cmocka_unit_test(a_surplus_is_not_all),
 		cmocka_unit_test(every_second_is_scored),
 		cmocka_unit_test(what_is_near_is_kept),
+		cmocka_unit_test(far_windows_are_known_by_name),
 		cmocka_unit_test(room_is_what_was_given),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

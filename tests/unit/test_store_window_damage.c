@@ -135,10 +135,11 @@ static unsigned may_change(enum cam_chunk_kind kind)
 		[CAM_CHUNK_DETAIL] = OF_SPAN(DETAILS),
 		[CAM_CHUNK_COUNTERS] = 1u << COUNTERS,
 		[CAM_CHUNK_LINES] = 1u << LINES,
+		[CAM_CHUNK_SECONDS] = 1u << NAMED,
 	};
 	switch (kind) {
 	case CAM_CHUNK_STRINGS:
-		return stacks | OF_SPAN(TASKS) | OF_SPAN(GROUPS);
+		return stacks | OF_SPAN(TASKS) | OF_SPAN(GROUPS) | 1u << NAMED;
 	case CAM_CHUNK_MODULES:
 	case CAM_CHUNK_FUNCTIONS:
 		return stacks;

@@ -5,7 +5,8 @@
  *
  * tests/data/window-1.pcw is version 1 with chunks of 128 bytes, so that it has several of every
  * kind. It was made by `test_store_window_golden tests/data/window-1.pcw` and is never made
- * again: a writer that has learnt something writes other bytes, and a new version gets a new file.
+ * again: a writer that has learnt something writes other bytes, and a new version gets a new file. window-1-seconds.pcw is the same
+ * content, with the compatible table of names by second.
  */
 #include "base/units.h"
 #include "store/window.h"
@@ -13,6 +14,7 @@
 #include "store/window_writer.h"
 #include "support_window.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,10 +154,135 @@ static void version_1_says_what_it_said(void **state)
 	cam_buf_free(&got);
 }
 
+#define MAX_SECONDS 64u
+#define MAX_PIDS    16u
+
+/* Samples by process and second, and by name and second, counted sample by sample. */
+struct tally {
+	const struct cam_tables *t;
+	uint32_t leader[MAX_PIDS]; /* by process: a task + 1 */
+	bool has_main[MAX_PIDS];
+	int32_t pids[MAX_PIDS];
+	unsigned n_pids;
+	uint32_t n[MAX_PIDS][MAX_SECONDS];
+	uint64_t told;
+	unsigned cells;
+};
+
+static unsigned process_of(struct tally *y, uint32_t task)
+{
+	const struct cam_task *k = &y->t->tasks[task];
+	int32_t pid = k->pid == CAM_PID_NONE ? -k->tid : k->pid;
+	unsigned p = 0;
+	while (p < y->n_pids && y->pids[p] != pid)
+		p++;
+	assert_true(p < MAX_PIDS);
+	y->n_pids += p == y->n_pids;
+	y->pids[p] = pid;
+	return p;
+}
+
+static int tally_batch(void *arg, const struct cam_batch *b)
+{
+	struct tally *y = arg;
+	for (size_t i = 0; i < b->n; i++) {
+		uint64_t second = b->time_ns[i] / NS - 100;
+		assert_true(second < MAX_SECONDS);
+		y->n[process_of(y, b->task[i])][second]++;
+	}
+	return 0;
+}
+
+static bool is_called(const struct tally *y, unsigned p, const struct cam_name_cell *c)
+{
+	const struct cam_task *k = &y->t->tasks[y->leader[p] - 1];
+	bool program = !y->has_main[p] && cam_string(y->t, k->exe).n;
+	return c->is_program == program && c->cgroup.v == k->cgroup.v &&
+	       c->name.v == (program ? k->exe.v : k->comm.v);
+}
+
+static int check_cell(void *arg, const struct cam_name_cell *c)
+{
+	struct tally *y = arg;
+	uint64_t samples = 0, most = 0;
+	for (unsigned p = 0; p < y->n_pids; p++) {
+		uint32_t n = y->n[p][c->second - 100];
+		if (!is_called(y, p, c))
+			continue;
+		samples += n;
+		most = n > most ? n : most;
+	}
+	assert_int_equal(c->samples, samples);
+	assert_int_equal(c->most, most);
+	y->told += samples;
+	y->cells++;
+	return 0;
+}
+
+/* What processes of a name had in a second is what their samples say. */
+static void check_seconds(struct cam_window *w)
+{
+	struct tally y = {0};
+	assert_int_equal(w->ops->tables(w, &y.t), 0);
+	for (uint32_t i = 0; i < y.t->n_tasks; i++) {
+		unsigned p = process_of(&y, i);
+		const struct cam_task *k = &y.t->tasks[i];
+		bool is_main = k->pid == k->tid || k->pid == CAM_PID_NONE;
+		if (!y.leader[p] || is_main)
+			y.leader[p] = i + 1;
+		y.has_main[p] |= is_main;
+	}
+	assert_int_equal(
+		w->ops->samples(w, CAM_RANGE_ALL, CAM_COL_TIME | CAM_COL_TASK, tally_batch, &y), 0);
+	assert_int_equal(w->ops->name_cells(w, check_cell, &y), 0);
+	assert_int_equal(y.told, w->info.samples);
+	assert_true(y.cells > 30);
+}
+
+static int no_cell(void *arg, const struct cam_name_cell *c)
+{
+	(void)arg;
+	(void)c;
+	fail_msg("a window of before told seconds");
+	return 0;
+}
+
+static void seconds_of_names_are_told(void **state)
+{
+	(void)state;
+	struct cam_buf old = read_file("window-1.pcw"), kept = read_file("window-1-seconds.pcw");
+	struct cam_buf made = CAM_BUF(SIZE_MAX / 2);
+	const struct cam_buf *files[] = {&kept, &made};
+	struct memory_file m;
+	struct cam_window *w;
+	struct cam_out out;
+	struct fake_window *f = version_1();
+	memory_file_init(&m, old.data, old.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	assert_int_equal(w->ops->name_cells(w, no_cell, NULL), -ENODATA);
+	w->ops->close(w);
+	cam_out_to_buf(&out, &made);
+	assert_int_equal(cam_window_write(fake_window_ready(f), &out), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		memory_file_init(&m, files[i]->data, files[i]->len);
+		assert_int_equal(cam_window_open(&m.file, &w), 0);
+		assert_true(cam_reader_of(w)->dir.sections[CAM_CHUNK_SECONDS].n > 0);
+		check_seconds(w);
+		assert_int_equal(cam_window_verify(w), 0);
+		w->ops->close(w);
+	}
+	fake_window_free(f);
+	cam_buf_free(&old);
+	cam_buf_free(&kept);
+	cam_buf_free(&made);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_says_what_it_said),
+		cmocka_unit_test(seconds_of_names_are_told),
 	};
 	if (argc == 2) {
 		write_file(argv[1]);

@@ -19,6 +19,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,13 @@ static uint64_t bytes_in(const char *path)
 	return sum;
 }
 
+/* As recorders do by default: a twentieth of the file system stays free, whatever is sent. */
+static bool has_room(void)
+{
+	struct statvfs s;
+	return statvfs(".", &s) || s.f_bavail * 20 >= s.f_blocks;
+}
+
 static void remove_place(const char *place)
 {
 	char path[DIGITS + 8];
@@ -94,6 +102,8 @@ static void begin(struct importer *m, const struct cam_importer_head *h, const c
 
 static void take(struct importer *m, const char *bytes, size_t n)
 {
+	if (!m->error && !has_room())
+		m->error = -ENOSPC;
 	while (n && !m->error) {
 		ssize_t done = write(m->file, bytes, n);
 		if (done <= 0) {
@@ -164,6 +174,8 @@ static int watch(struct importer *m, int child, int words)
 		if (bytes_in(store) + bytes_in(m->place) >
 		    CAM_IMPORTER_STORE_BYTES + CAM_IMPORTER_FILE_BYTES)
 			return -EFBIG;
+		if (!has_room())
+			return -ENOSPC;
 	}
 }
 

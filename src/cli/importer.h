@@ -7,7 +7,7 @@
  * words. It owns a directory and keeps each file's store in it, DIRECTORY/NUMBER/store, until it is told to drop it, or
  * the socket is closed: then it removes everything and ends. It never looks into what it is sent: that is done by a
  * process for each file, which can read and write below DIRECTORY/NUMBER, has no network, and is ended when it
- * takes more than the limits below.
+ * takes more than the limits below, or when less than a twentieth of the file system is free.
  */
 #pragma once
 #include <stdint.h>

@@ -248,6 +248,23 @@ class Opened(unittest.TestCase):
         self.assertLess(served.memory_mb(self.server.process.pid), 120)
         self.assertEqual(self.open(b"main 1\n")[0], 200)
 
+    def test_a_twentieth_of_the_disk_stays_free(self):
+        small = tempfile.mkdtemp(dir=folder)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=1777", "none", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=True)
+        self.server.stop()
+        self.server = served.Server(store, env={"TMPDIR": small})
+        self.assertEqual(self.open(b"main;work 1\n")[0], 200)
+        ballast = os.path.join(small, "ballast")
+        with open(ballast, "wb") as f:
+            f.write(bytes(31 << 19))
+        self.refused(b"main;work 1\n", "no room left", 503)
+        os.unlink(ballast)
+        self.assertEqual(self.open(b"main;work 1\n")[0], 200)
+        # It ends in the middle of a file, too, and what came is removed.
+        self.refused(b"main;work 1\n" * (15 << 20 >> 3), "no room left", 503)
+        self.assertEqual(self.open(b"main;work 1\n")[0], 200)
+
     def test_names_are_labels(self):
         for name in ("../../../../tmp/x", "/etc/passwd", "..", ".", "store", "a/../../b", "-rf", "a\nb", "\\\\host\\share", "<img src=x>", "\u202egpj.exe", "n" * 255, "%s%n"):
             status, body = self.open(b"main;work 1\n", name)

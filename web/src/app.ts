@@ -374,6 +374,9 @@ export class App implements AroundHost {
 		const s = this.state;
 		if (s.source !== this.server.source)
 			this.leaveSource();
+		/* Asked first: the server works while what is known is drawn. */
+		if (this.store)
+			void this.load();
 		this.tip.hide();
 		this.undoButton.disabled = !this.undo.steps;
 		this.opening.showName();
@@ -412,8 +415,6 @@ export class App implements AroundHost {
 		this.heat.paint();
 		this.heat.draw();
 		this.showTree();
-		if (this.store)
-			void this.load();
 	}
 
 	private async load(): Promise<void> {

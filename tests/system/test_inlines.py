@@ -11,6 +11,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 
 import support
@@ -174,7 +175,7 @@ class Inlines(support.Case):
         programs = {name: self.build(name, after) for name, after in PROGRAMS.items()}
         data = os.path.join(self.dir, "perf.data")
         addresses = os.path.join(self.dir, "addresses.pcw")
-        second = self.start(support.BIN, "record", "--addresses", "-d", f"{SECONDS + 2}s", "-o", addresses,
+        second = self.start(support.BIN, "record", "--addresses", "-o", addresses,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         r = self.recorder("-F", "499").ready()
         running = [self.start(path, str(SECONDS), stdout=subprocess.DEVNULL)
@@ -182,8 +183,10 @@ class Inlines(support.Case):
         perf = self.start("perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph",
                           "dwarf,4096", "--no-bpf-event", "-o", data, programs["whole"], str(SECONDS),
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for p in running + [perf, second]:
+        for p in running + [perf]:
             self.assertEqual(p.wait(support.PATIENCE), 0)
+        second.send_signal(signal.SIGINT)
+        self.assertEqual(second.wait(support.PATIENCE), 0)
         status = r.status()
         self.assertEqual(r.stop(), 0, r.said())
         self.check_dump()

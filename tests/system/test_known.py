@@ -327,14 +327,13 @@ class Scene:
         self.elder_pid = elder.pid
         self.copy("blue", "elder")
         recorders = self.case.both("-F", "997", "--max-cpu", "none")
-        self.theirs = []
-        for scenes in (self.run_first, self.run_second):
-            perf, data = self.start_perf()
+        data = [os.path.join(self.dir, f"perf.{i}") for i in range(2)]
+        for scenes, path in zip((self.run_first, self.run_second), data):
+            perf = self.start_perf(path)
             scenes()
             self.finish()
             perf.terminate()
             perf.wait(support.PATIENCE)
-            self.theirs += self.read_perf(data)
         self.run_third()
         self.finish()
         self.stores = {}
@@ -342,10 +341,11 @@ class Scene:
             if r.stop() != 0:
                 raise AssertionError(r.said())
             self.stores[source] = dump.Store(r.store)
+        self.theirs = [s for path in data for s in self.read_perf(path)]
 
-    def start_perf(self):
+    def start_perf(self, data):
         """It samples when it has said so."""
-        data, control, ack = (os.path.join(self.dir, f"perf.{what}.{len(self.theirs)}") for what in ("data", "control", "ack"))
+        control, ack = data + ".control", data + ".ack"
         os.mkfifo(control)
         os.mkfifo(ack)
         perf = self.case.start("perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-a", "-g", "--no-bpf-event", "-D", "-1",
@@ -355,7 +355,7 @@ class Scene:
             say.write(b"enable\n")
             if not hear.read(4).startswith(b"ack"):
                 raise AssertionError("perf does not begin")
-        return perf, data
+        return perf
 
     def read_perf(self, data):
         """perf's samples, root first."""

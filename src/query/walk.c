@@ -414,7 +414,8 @@ static int keep_text(char **where, struct cam_text *shown, struct cam_text text)
 	char *copy = malloc(text.n + 1);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, text.p, text.n);
+	if (text.n)
+		memcpy(copy, text.p, text.n);
 	free(*where);
 	*where = copy;
 	*shown = (struct cam_text){copy, text.n};

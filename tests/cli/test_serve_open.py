@@ -254,6 +254,7 @@ class Opened(unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", "-l", small], check=True)
         self.server.stop()
         self.server = served.Server(store, env={"TMPDIR": small})
+        self.addCleanup(self.server.stop)
         self.assertEqual(self.open(b"main;work 1\n")[0], 200)
         ballast = os.path.join(small, "ballast")
         with open(ballast, "wb") as f:

@@ -258,7 +258,7 @@ int cam_cmd_export(const struct cam_verb *verb, int argc, char **argv)
 		{"weight", 0, CAM_OPTION_TEXT, &a.weight, "samples|period",
 		 "folded: what is counted (default: period in other tools' files, else samples)"},
 		{"symbols", 0, CAM_OPTION_TEXT, &a.symbols, "DIR",
-		 "perf-data: names for perf, too: perf --buildid-dir DIR report -i OUT"},
+		 "perf-data: our names, too, where perf finds them; says by which command"},
 		{0},
 	};
 	int n_rest;

@@ -90,6 +90,17 @@ static int run_journal(char **argv)
 	return cam_journal_run(SOCKET, &w, cam_confine_journal) ? 1 : 0;
 }
 
+/* Where memory is short this one goes first. What cannot be written was not ours to say. */
+static void volunteer(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (write(fd, "1000", 4) < 0)
+		cam_note("helper: /proc/self/oom_score_adj: %s", strerror(errno));
+	close(fd);
+}
+
 /*
  * helper capsule STORE @TIME, for a rule (daemon/recorder_capsules.c): to descriptor 1. Confined as the server is, who writes
  * them, too.
@@ -105,6 +116,7 @@ static int run_capsule(char **argv)
 	    setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY) || setrlimit(RLIMIT_CPU, &cpu) ||
 	    setrlimit(RLIMIT_FSIZE, &bytes))
 		return 1;
+	volunteer();
 	tzset(); /* later there is no /etc/localtime */
 	int store = open(argv[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (store < 0 || cam_privilege_drop(s.st_gid, who, sizeof(who)))

@@ -11,6 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
+
+#define TIMES  3u
+#define PER_NS (600 * CAM_NS_PER_SEC)
 
 _Static_assert(CAM_FINDINGS_MAX >= CAM_STARVED_MAX, "all of a window");
 
@@ -87,4 +91,32 @@ size_t cam_findings_receive(int socket, struct cam_finding out[CAM_FINDINGS_MAX]
 		n += whole;
 	}
 	return n;
+}
+
+/* Whose place is taken rather: that of another boot, since their times do not compare, else the older one. */
+static bool goes_before(const struct cam_found *a, const struct cam_found *b, uint64_t boot)
+{
+	if ((a->boot == boot) != (b->boot == boot))
+		return a->boot != boot;
+	return a->since_ns < b->since_ns;
+}
+
+bool cam_finding_is_news(struct cam_found known[CAM_FOUND], const struct cam_finding *f)
+{
+	uint64_t boot = XXH3_64bits(&f->boot_id, sizeof(f->boot_id)) | 1;
+	uint64_t who = XXH3_64bits(f->who, strlen(f->who)) | 1;
+	struct cam_found *oldest = &known[0];
+	for (size_t i = 0; i < CAM_FOUND; i++) {
+		struct cam_found *x = &known[i];
+		if (x->boot == boot && x->who == who) {
+			if (f->time_ns < x->since_ns + PER_NS)
+				return ++x->times <= TIMES;
+			oldest = x;
+			break;
+		}
+		if (goes_before(x, oldest, boot))
+			oldest = x;
+	}
+	*oldest = (struct cam_found){boot, who, f->time_ns, 1};
+	return true;
 }

@@ -10,6 +10,8 @@
 #include "model/nouns.h"
 #include "store/io.h"
 
+#include <stdbool.h>
+
 #define CAM_FINDINGS_MAX   8u
 #define CAM_FINDING_BYTES  512u
 #define CAM_FINDING_SOURCE "finding"
@@ -21,6 +23,21 @@ struct cam_finding {
 	char text[CAM_FINDING_BYTES]; /* terminated */
 };
 typedef void cam_finding_fn(void *arg, const struct cam_finding *f);
+
+/* What was found lately of one process: it is not told of again and again. */
+struct cam_found {
+	uint64_t boot, who; /* hashes; 0: nobody */
+	uint64_t since_ns;
+	unsigned times;
+};
+#define CAM_FOUND 64u
+
+/*
+ * Whether it is news; then it is counted. Of one process, or function of the kernel, three are in ten minutes: a job that
+ * has a core to itself all night is no news each minute. By the times it is about, so that a start with many windows to
+ * seal tells the same; each boot counts its own, since its clock begins anew.
+ */
+bool cam_finding_is_news(struct cam_found known[CAM_FOUND], const struct cam_finding *f);
 
 /* Looks into a sealed window. Errors are nobody's: then nothing was found. */
 void cam_findings_send(struct cam_file *window, int socket);

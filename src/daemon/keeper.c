@@ -230,7 +230,7 @@ static void settle_watched(struct cam_keeper *k, int result, const char *window)
 	snprintf(k->watched.window, sizeof(k->watched.window), "%s", window);
 }
 
-static void finish_job(struct cam_keeper *k, int result)
+static int finish_job(struct cam_keeper *k, int result)
 {
 	int err = cam_store_seal_done(k->store, &k->job, result);
 	k->sealing = false;
@@ -242,6 +242,7 @@ static void finish_job(struct cam_keeper *k, int result)
 	}
 	k->retain_now |= !err;
 	note(k, err);
+	return err;
 }
 
 static void start_sealing(struct cam_keeper *k, uint64_t now)
@@ -292,7 +293,9 @@ static void end_sealer(struct cam_keeper *k, int status)
 	struct cam_finding found[CAM_FINDINGS_MAX];
 	size_t n = result ? 0 : cam_findings_receive(k->sealer.socket, found);
 	cam_helper_stop(&k->sealer, NULL);
-	finish_job(k, result);
+	/* One that is not in its place is sealed again, and found again. */
+	if (finish_job(k, result))
+		n = 0;
 	for (size_t i = 0; i < n && k->tell; i++)
 		k->tell(k->tell_arg, &found[i]);
 }

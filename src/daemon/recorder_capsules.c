@@ -58,6 +58,15 @@ void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happenin
 		*p = (char)(*p == '/' || *p == ':' || *p < ' ' ? '-' : *p);
 }
 
+/* Who may read the store may read them, as far as that can be had. */
+static void share(int fd, int store)
+{
+	struct stat of, now;
+	if (fstat(store, &of) == 0 && fstat(fd, &now) == 0 && of.st_gid != now.st_gid &&
+	    fchown(fd, (uid_t)-1, of.st_gid))
+		return;
+}
+
 static int open_place(const struct cam_recorder *r)
 {
 	CAM_AUTOCLOSE int store =
@@ -65,7 +74,10 @@ static int open_place(const struct cam_recorder *r)
 	if (store < 0 || (mkdirat(store, PLACE, 0750) && errno != EEXIST))
 		return -errno;
 	int fd = openat(store, PLACE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	share(fd, store);
+	return fd;
 }
 
 static int is_capsule(const struct dirent *d)
@@ -156,6 +168,7 @@ static int begin(struct cam_recorder *r, const struct cam_wanted_capsule *w, uin
 		openat(place, UNFINISHED, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
 	if (fd < 0 || !gmtime_r(&sec, &t))
 		return -errno;
+	share(fd, place);
 	strftime(c->name, sizeof(c->name), "%Y%m%dT%H%M%SZ-", &t);
 	size_t n = strlen(c->name);
 	snprintf(c->name + n, sizeof(c->name) - n, "%s" SUFFIX, w->source);

@@ -6,6 +6,7 @@
  * All on the thread that writes, with each tick; never on the one that drains rings.
  */
 #pragma once
+#include "daemon/findings.h"
 #include "daemon/settings.h"
 #include "events/intake.h"
 #include "events/kmsg.h"
@@ -40,14 +41,6 @@ struct cam_recorder_journal {
 /* How far lines from before the recorder's start go back. */
 #define CAM_EVENTS_BACK_NS (600 * UINT64_C(1000000000))
 
-/* What was found lately of one process: it is not told of again and again. */
-struct cam_recorder_found {
-	uint64_t who; /* a hash; 0: nobody */
-	uint64_t since_ns;
-	unsigned times;
-};
-#define CAM_RECORDER_FOUND 64u
-
 /* Where events come from; recorder_events.c. */
 struct cam_recorder_events {
 	struct cam_recorder_log logs[CAM_SETTINGS_LOGS];
@@ -62,7 +55,7 @@ struct cam_recorder_events {
 	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
 	uint64_t kmsg_second, kmsg_read, kmsg_missed;
 	uint64_t stored, refused;
-	struct cam_recorder_found found[CAM_RECORDER_FOUND];
+	struct cam_found found[CAM_FOUND];
 	struct cam_limiter told;	      /* marks and alerts */
 	uint64_t alerts[CAM_RECORDER_ALERTS]; /* hashes */
 	size_t n_alerts;

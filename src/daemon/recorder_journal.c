@@ -14,10 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define A_TURN	 2048u
-#define AGAIN_NS CAM_NS_PER_SEC /* twice as long each time it did not live a minute */
-#define MOST_NS	 (60 * CAM_NS_PER_SEC)
-#define US_PER_S INT64_C(1000000)
+#define A_TURN	  2048u
+#define AGAIN_NS  CAM_NS_PER_SEC /* twice as long each time it did not live a minute */
+#define MOST_NS	  (60 * CAM_NS_PER_SEC)
+#define US_PER_S  INT64_C(1000000)
+#define MARGIN_US (10 * US_PER_S)
 
 void cam_recorder_open_journal(struct cam_recorder *r)
 {
@@ -32,14 +33,28 @@ void cam_recorder_close_journal(struct cam_recorder *r)
 		cam_helper_stop(&r->events.journal.helper, NULL);
 }
 
+/* From where on it is read: what is passed over where there is much of it should not be what is new. */
+static int64_t since_us(const struct cam_recorder *r)
+{
+	const struct cam_axis *x = cam_intake_axis(r->events.intake);
+	struct timespec now;
+	uint64_t doubt;
+	int64_t wall;
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t end = now.tv_sec * US_PER_S;
+	int64_t since = end - (int64_t)(CAM_EVENTS_BACK_NS / CAM_NS_PER_US);
+	if (!cam_anchor_wall_of(x->anchors, x->n, r->events.journal.after_ns, &wall, &doubt))
+		return since;
+	int64_t known = wall / (int64_t)CAM_NS_PER_US - MARGIN_US;
+	/* Behind now: the clock was set back since. */
+	return known > since && known < end ? known : since;
+}
+
 static void start(struct cam_recorder *r, uint64_t now_ns)
 {
 	struct cam_recorder_journal *j = &r->events.journal;
 	char since[32];
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(since, sizeof(since), "%" PRId64,
-		 (now.tv_sec - (int64_t)(CAM_EVENTS_BACK_NS / CAM_NS_PER_SEC)) * US_PER_S);
+	snprintf(since, sizeof(since), "%" PRId64, since_us(r));
 	const char *const args[] = {r->settings->journal, since, r->events.kmsg ? "" : "kernel",
 				    NULL};
 	j->started_ns = now_ns;

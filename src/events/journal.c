@@ -14,6 +14,7 @@
 
 #define WAIT_US	    UINT64_C(1000000)
 #define BEHIND	    (4 * CAM_JOURNAL_A_SECOND)
+#define BACKLOG	    (60 * CAM_JOURNAL_A_SECOND) /* of before the start: the last is of most use */
 #define DIRECTORIES 2u
 
 struct library {
@@ -39,6 +40,7 @@ struct reader {
 	int socket;
 	time_t second;
 	unsigned looked_at, streak; /* in this second; since its end was last reached */
+	unsigned most;		    /* of such a streak */
 };
 
 static bool load(struct library *l)
@@ -173,6 +175,7 @@ static int pass_over(struct reader *r)
 	if (err >= 0)
 		err = r->l.previous(r->journal);
 	r->streak = 0;
+	r->most = BEHIND;
 	return err < 0 ? err : tell(r, NULL, -EOVERFLOW);
 }
 
@@ -199,10 +202,11 @@ static int follow(struct reader *r)
 			break;
 		if (err == 0) {
 			r->streak = 0;
+			r->most = BEHIND;
 			err = r->l.wait(r->journal, WAIT_US);
 			continue;
 		}
-		err = ++r->streak > BEHIND ? pass_over(r) : look_at_entry(r);
+		err = ++r->streak > r->most ? pass_over(r) : look_at_entry(r);
 		rest_of_second(r);
 	}
 	return err == -EPIPE ? 0 : err;
@@ -211,7 +215,7 @@ static int follow(struct reader *r)
 int cam_journal_run(int socket, const struct cam_journal_wish *w,
 		    int (*confine)(const int *directories, size_t n))
 {
-	struct reader r = {.wish = w, .socket = socket};
+	struct reader r = {.wish = w, .socket = socket, .most = BACKLOG};
 	int fds[DIRECTORIES];
 	size_t n;
 	signal(SIGPIPE, SIG_IGN);

@@ -7,7 +7,7 @@
  * Handed over: one line a packet, struct cam_journal_packet and the text behind it; first those since wish.since_us, then what comes.
  * Thread: the helper's only one. It waits where the recorder does not take its packets.
  * Bounds: CAM_JOURNAL_A_SECOND entries are looked at a second; of a journal that grows faster all is passed over to its
- * end, at times, and said: error is then -EOVERFLOW, without a text.
+ * end, at times (four seconds behind; at the start a minute), and said: error is then -EOVERFLOW, without a text.
  */
 #pragma once
 #include "events/journal_entry.h"

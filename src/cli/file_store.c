@@ -52,11 +52,17 @@ static int copy_bytes(int from, int to)
 	return err;
 }
 
+/* A window is known by what is in it, a store's by its name: whatever people called it, it ends as those do. */
 static int copy_window(const char *store, const char *path)
 {
+	const struct cam_text ending = CAM_TEXT(".pcw");
 	char target[PATH_MAX + 256];
 	const char *slash = strrchr(path, '/');
-	snprintf(target, sizeof(target), "%s/%.200s", store, slash ? slash + 1 : path);
+	struct cam_text name = cam_text_of(slash ? slash + 1 : path);
+	if (cam_text_ends(name, ending))
+		name.n -= ending.n;
+	snprintf(target, sizeof(target), "%s/%.*s%s", store, (int)(name.n < 200 ? name.n : 200),
+		 name.p, ending.p);
 	CAM_AUTOCLOSE int from = open(path, O_RDONLY | O_CLOEXEC);
 	CAM_AUTOCLOSE int to =
 		from < 0 ? -1 : open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);

@@ -320,6 +320,12 @@ int cam_opening_new(struct cam_opening **out)
 	return err;
 }
 
+void cam_opening_stop(struct cam_opening *o)
+{
+	if (o)
+		shutdown(o->socket, SHUT_WR);
+}
+
 void cam_opening_free(struct cam_opening *o)
 {
 	char byte;
@@ -329,7 +335,7 @@ void cam_opening_free(struct cam_opening *o)
 		cam_served_close(&o->sources[i]->served);
 		free(o->sources[i]);
 	}
-	shutdown(o->socket, SHUT_WR);
+	cam_opening_stop(o);
 	/* Its end is the end of its socket. */
 	while (wait_for(o->socket, POLLIN, END_MS) && read(o->socket, &byte, 1) > 0) {
 	}

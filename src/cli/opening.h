@@ -14,6 +14,8 @@ struct cam_opening;
 /* Makes the directory and starts the process, as who the caller is: before it is confined, and before it has threads.
  * -errno: there is no room for temporary files, … */
 int cam_opening_new(struct cam_opening **out);
+/* Has the process end, whatever it reads: who waits for that gets an error soon. From any thread; NULL is nothing. */
+void cam_opening_stop(struct cam_opening *o);
 /* Ends the process, which removes all there was; waits for that, for 2 s at most. */
 void cam_opening_free(struct cam_opening *o);
 /* The directory, which the caller must still be able to read. */

@@ -469,6 +469,7 @@ int cam_serving_run(struct cam_serving *s)
 
 void cam_serving_close(struct cam_serving *s)
 {
+	cam_opening_stop(s->opening);
 	cam_server_stop(s->server);
 	cam_opening_free(s->opening);
 	while (s->n_given)

@@ -40,6 +40,9 @@ void cam_facts_gather(struct cam_source *source, struct cam_facts *f)
 	}
 }
 
+/* More than Linux has. Who sends a file may say that it is of a host with four billion. */
+#define MOST_CPUS 8192u
+
 struct nodes {
 	const struct cam_tables *tables;
 	struct cam_text runs;
@@ -68,10 +71,11 @@ void cam_facts_put_nodes(struct cam_json *j, struct cam_source *source, const ui
 	struct cam_window *w;
 	struct nodes x = {0};
 	cam_facts_gather(source, &f);
-	bool open = n && f.newest != SIZE_MAX && !source->ops->open(source, f.newest, &w);
+	bool open = n && n <= MOST_CPUS && f.newest != SIZE_MAX &&
+		    !source->ops->open(source, f.newest, &w);
 	if (open && !w->ops->tables(w, &x.tables))
 		w->ops->facts(w, take_nodes, &x);
-	if (x.runs.n)
+	if (x.runs.n && x.runs.n <= CAM_RUNS_BYTES)
 		put_nodes(j, x.runs, cpus, n);
 	else
 		cam_json_null(j, "nodes");

@@ -15,7 +15,8 @@ struct cam_facts {
 void cam_facts_gather(struct cam_source *source, struct cam_facts *f);
 /*
  * The NUMA nodes of CPUs as a list under "nodes": of n CPUs, or of 0 … n - 1 where cpus is NULL, by what the newest
- * window says of its host; null where it does not.
+ * window says of its host; null where it does not, or they are more
+ * than any host has.
  */
 void cam_facts_put_nodes(struct cam_json *j, struct cam_source *source, const uint32_t *cpus,
 			 size_t n);

@@ -162,7 +162,7 @@ class Opened(unittest.TestCase):
             window = f.read()
         speedscope = self.server.ask("/api/export?format=speedscope")[2]
         pprof = self.server.ask("/api/export?format=pprof")[2]
-        for name, data in (("a.perf-script", text), ("a.gz", gzip.compress(text)), ("w.pcw", window)):
+        for name, data in (("a.perf-script", text), ("a.gz", gzip.compress(text)), ("w.pcw", window), ("incident", window), ("w" * 251 + ".pcw", window)):
             status, body = self.open(data, name)
             self.assertEqual((status, body.get("label"), body.get("kind"), body.get("notes")), (200, name, "opened", []), body)
             self.assertEqual(samples(self.server, body["id"]), samples(self.server), name)
@@ -171,7 +171,7 @@ class Opened(unittest.TestCase):
             status, body = self.open(data, name)
             self.assertEqual(status, 200, body)
             self.assertGreater(samples(self.server, body["id"]), 0, name)
-        self.assertEqual(len(self.server.json("/api/sources")["sources"]), 7)
+        self.assertEqual(len(self.server.json("/api/sources")["sources"]), 9)
         self.assertEqual(self.server.ask(f"/api/live?source={body['id']}")[0], 404)
 
     def test_perf_data_and_its_time(self):
@@ -191,6 +191,22 @@ class Opened(unittest.TestCase):
             about, _ = self.server.columns("/api/heatmap?mode=cores&idle=1&source=" + body["id"])
             if want:
                 self.assertEqual(about["nodes"], [(want + [-1] * 99)[c] for c in about["cpus"]], lists)
+
+    def test_a_host_of_four_billion_cpus(self):
+        data = bytearray(subprocess.run(["zstd", "-dc", os.path.join(tap.DATA, "nginx-997.perf.data.zst")], check=True, stdout=subprocess.PIPE).stdout)
+        attrs, _, at, n = struct.unpack_from("<4Q", data, 24)
+        flags, end = struct.unpack_from("<Q", data, attrs + 24)[0], at + n
+        before = sum(8 for bit in (0, 1, 2, 3, 6, 9, 16) if flags >> bit & 1)  # fields that stand before the CPU
+        while struct.unpack_from("<I", data, at)[0] != 9 and at < end:  # PERF_RECORD_SAMPLE
+            at += struct.unpack_from("<H", data, at + 6)[0]
+        struct.pack_into("<I", data, at + 8 + before, 4294967290)
+        status, body = self.open(with_nodes(bytes(data), [b"0-3", b"4-7"]), "many.data")
+        self.assertEqual(status, 200, body)
+        begun, got = time.monotonic(), self.server.json("/api/store?source=" + body["id"])
+        self.assertEqual((got["cpus"], got["nodes"]), (4294967291, None))
+        for path in ("heatmap?", "heatmap?mode=cores&", "why?", "moments?", "timeline?from=-1h&to=now&", "chart?"):
+            self.server.ask(f"/api/{path}source={body['id']}")
+        self.assertLess(time.monotonic() - begun, 10)
 
     def test_the_oldest_goes(self):
         for i in range(9):
@@ -326,6 +342,26 @@ class Opened(unittest.TestCase):
             self.assertEqual(os.listdir(self.place), [], stop)
             self.server = served.Server(store, env={"TMPDIR": self.place})
             self.addCleanup(self.server.stop)
+
+    def test_the_end_waits_for_no_file(self):
+        (reader,) = children(self.server.process.pid)
+        done = threading.Event()
+
+        def ask():
+            try:
+                self.open(text * 40, "long.txt")
+            except OSError:
+                pass  # no answer is one, too
+            done.set()
+        threading.Thread(target=ask).start()
+        until, workers = time.monotonic() + 20, []
+        while not workers and time.monotonic() < until:
+            workers = children(reader)
+        os.kill(workers[0], signal.SIGSTOP)  # so that it takes for ever
+        self.server.process.terminate()
+        self.server.process.communicate(timeout=5)
+        self.assertTrue(done.wait(5))
+        self.assertEqual(os.listdir(self.place), [])
 
     def test_without_a_place_nothing_can_be_opened(self):
         own = served.Server(store, env={"TMPDIR": "/proc"})

@@ -35,6 +35,7 @@ const MOST_TIMED = 40e6; /* samples whose times a heatmap may ask for */
 const TOLD_MS = 200;
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
+const HELD_MS = 5000;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 const NOTHING_ASKED = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "", quality: "", usual: "", chart: "" };
 export class App implements AroundHost {
@@ -99,6 +100,7 @@ export class App implements AroundHost {
 	private banner = el("div", { class: "banner", role: "alert", hidden: true });
 	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
 	statusLine = el("span", { class: "cut grow" });
+	private heldUntil = 0; // what was said stays until then
 	private rec = el("span", { class: "dot" });
 	private recWords = el("span", { class: "soft wide" });
 	private spanWords = el("span", { class: "soft cut grow" });
@@ -494,9 +496,9 @@ export class App implements AroundHost {
 		try {
 			await this.server.pin(part, [...name].slice(0, 15).join(""));
 			this.asked.timeline = "";
-			this.say(`pinned: ${name} is kept`);
+			this.say(`pinned: ${name} is kept`, HELD_MS);
 		} catch (e) {
-			this.say(`not pinned: ${e instanceof Refusal ? e.message : "the server does not answer"}`);
+			this.say(`not pinned: ${e instanceof Refusal ? e.message : "the server does not answer"}`, HELD_MS);
 		}
 	}
 
@@ -684,7 +686,7 @@ export class App implements AroundHost {
 		this.bar.showCoverage(t);
 		this.showEmpty();
 		this.around.showPlaces();
-		if (t)
+		if (t && performance.now() >= this.heldUntil)
 			this.statusLine.textContent = t.before
 				? `Width: ${this.state.flip ? "the baseline" : "the selection"}. Colour: change against ${this.state.flip ? "the selection" : "the baseline"}, only where it exceeds chance: ${this.changed(t)}`
 				: `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
@@ -717,9 +719,11 @@ export class App implements AroundHost {
 		void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied"));
 	}
 
-	say(words: string): void {
+	/* holdMs: so long the next graph, which a live page has every second, does not take its place. */
+	say(words: string, holdMs = 0): void {
 		this.spoken.textContent = words;
 		this.statusLine.textContent = words;
+		this.heldUntil = performance.now() + holdMs;
 	}
 
 	toggleTheme(): void {

@@ -15,12 +15,11 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-#define EPOCH_NS	(1000000000ull * CAM_NS_PER_SEC)
-#define REFERENCE_NS	CAM_NS_PER_US
-#define WRITTEN_NS	(10 * CAM_NS_PER_SEC)
-#define MAX_KEPT_TASKS	(1u << 17)
-#define MAX_KEPT_FRAMES (1u << 22)
-#define AHEAD		8u /* samples: the slot of a chain is a miss in every cache */
+#define EPOCH_NS       (1000000000ull * CAM_NS_PER_SEC)
+#define REFERENCE_NS   CAM_NS_PER_US
+#define WRITTEN_NS     (10 * CAM_NS_PER_SEC)
+#define MAX_KEPT_TASKS (1u << 17)
+#define AHEAD	       8u /* samples: the slot of a chain is a miss in every cache */
 
 bool cam_perf_reader_refused(int err)
 {
@@ -235,7 +234,7 @@ static void end_batch(struct cam_perf_reader *r)
 {
 	r->n_pending = r->n_losses = 0;
 	r->has_bytes = false;
-	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > MAX_KEPT_FRAMES) {
+	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > CAM_PERF_KEPT_FRAMES) {
 		r->n_frames = 0;
 		r->epoch++;
 	}

@@ -297,8 +297,8 @@ static int take_sockets(const struct cam_perf_features *to, struct cam_perf_byte
 	return err == -E2BIG ? 0 : err;
 }
 
-/* "0-3,8": those below n are of this node. */
-static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n)
+/* "0-3,8": those below n are of this node. A CPU is of one node: no more are marked in all than there are. */
+static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n, uint32_t *left)
 {
 	for (size_t i = 0; i < list.n;) {
 		uint32_t ends[2] = {0, 0};
@@ -311,7 +311,7 @@ static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n)
 			else
 				ends[k] = ends[k] * 10 + (uint32_t)(list.p[i] - '0');
 		}
-		for (uint32_t cpu = ends[0]; cpu <= ends[k] && cpu < n; cpu++)
+		for (uint32_t cpu = ends[0]; cpu <= ends[k] && cpu < n && *left; cpu++, --*left)
 			nodes[cpu] = node;
 		i++;
 	}
@@ -321,7 +321,7 @@ static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n)
 static int take_nodes(const struct cam_perf_features *to, struct cam_perf_bytes *b)
 {
 	uint32_t cpus = to->meta->cpus < MAX_CPUS ? to->meta->cpus : MAX_CPUS;
-	uint32_t n = cam_perf_bytes_u32(b);
+	uint32_t n = cam_perf_bytes_u32(b), left = cpus;
 	struct cam_runs *runs = calloc(1, sizeof(*runs));
 	int *nodes = calloc(cpus + 1, sizeof(*nodes));
 	int err = runs && nodes ? 0 : -ENOMEM;
@@ -333,7 +333,7 @@ static int take_nodes(const struct cam_perf_features *to, struct cam_perf_bytes 
 		cam_perf_bytes_u64(b); /* and free */
 		struct cam_text list = take_string(b);
 		if (!b->bad && node < MAX_CPUS)
-			mark_cpus(list, (int)node, nodes, cpus);
+			mark_cpus(list, (int)node, nodes, cpus, &left);
 	}
 	for (uint32_t i = 0; !err && n && i < cpus; i++)
 		cam_runs_add(runs, nodes[i]);

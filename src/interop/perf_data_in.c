@@ -75,8 +75,8 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns);
 	}
 	/* Names are asked for by the batch: a large one asks less often. What points into the records cannot wait. */
-	if (!err && (r->n_pending >= BATCH_SAMPLES || r->has_bytes || r->n_copies ||
-		     r->options->drop_stacks))
+	if (!err && (r->n_pending >= BATCH_SAMPLES || r->n_frames > CAM_PERF_KEPT_FRAMES ||
+		     r->has_bytes || r->n_copies || r->options->drop_stacks))
 		err = cam_perf_reader_deliver(r);
 	cam_perf_order_drop(o);
 	return err;

@@ -14,6 +14,8 @@
 
 #define CAM_PERF_RECORD_HEADER 8u
 #define CAM_PERF_MAX_FRAMES    (1u << 26) /* of a batch */
+#define CAM_PERF_KEPT_FRAMES \
+	(1u << 22) /* and from one to the next: with more a batch is large enough */
 #define CAM_PERF_MAX_THROTTLED 256u
 
 /* A sample that waits for the names of its batch; or what was lost, between samples. */

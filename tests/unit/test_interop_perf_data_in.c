@@ -4,6 +4,7 @@
  * asked for, in which batches, and what becomes of refusals and new windows. And order and spaces by
  * themselves. What perf prints of recordings is compared in tests/cli/test_perf_data.py.
  */
+#include "interop/perf_data_header.h"
 #include "interop/perf_data_in.h"
 #include "interop/perf_data_order.h"
 #include "support_input.h"
@@ -247,6 +248,111 @@ static void facts_and_anchors(void **state)
 	done(&x);
 }
 
+/* NUMA_TOPOLOGY, whose lists may say a CPU as often as they like: it is of the node that says it first. */
+static void a_cpu_is_of_one_node(void **state)
+{
+	(void)state;
+	static const char *const lists[] = {"0-1,4", "2-3,5-7", "0-65535,0-65535,0-65535"};
+	struct record_sink *r = record_sink_new();
+	struct cam_perf_meta_data meta = {.cpus = 8};
+	const struct cam_perf_features to = {.sink = &r->sink, .meta = &meta};
+	struct cam_buf b = CAM_BUF(4096);
+	cam_buf_put_u32(&b, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		cam_buf_put_u32(&b, i);
+		cam_buf_put_u64(&b, 1024);
+		cam_buf_put_u64(&b, 512);
+		cam_buf_put_u32(&b, 64);
+		cam_buf_put(&b, lists[i], strlen(lists[i]));
+		for (size_t n = strlen(lists[i]); n < 64; n++)
+			cam_buf_put_u8(&b, 0);
+	}
+	assert_int_equal(cam_perf_features_take(&to, 14, b.data, b.len), 0);
+	assert_int_equal(r->n_facts, 2);
+	assert_true(cam_text_equal(r->facts[0], CAM_TEXT("nodes")));
+	assert_true(cam_text_equal(r->facts[1], CAM_TEXT("0*2 1*2 0*1 1*3")));
+	record_sink_free(r);
+	cam_buf_free(&b);
+}
+
+/* A recording of deep chains, each another one: what waits for its batch is bounded by frames, not by samples alone. */
+struct deep {
+	struct cam_buf data;
+	uint64_t read;	     /* so far */
+	uint64_t first_read; /* when the first sample came */
+	size_t samples;
+};
+
+static ssize_t read_deep(void *arg, void *room, size_t n, uint64_t at)
+{
+	struct deep *d = arg;
+	if (at >= d->data.len)
+		return 0;
+	n = n < d->data.len - at ? n : (size_t)(d->data.len - at);
+	memcpy(room, d->data.data + at, n);
+	d->read = at + n > d->read ? at + n : d->read;
+	return (ssize_t)n;
+}
+
+static struct deep *counting;
+
+static int count_sample(struct cam_sink *s, const struct cam_sink_sample *sample)
+{
+	(void)s;
+	assert_int_equal(sample->n_frames, 1000);
+	if (!counting->samples++)
+		counting->first_read = counting->read;
+	return 0;
+}
+
+static void put_deep(struct cam_buf *b, unsigned samples)
+{
+	const uint64_t user = (uint64_t)-512, bytes = 8 + 5 * 8 + 1001 * 8;
+	const uint64_t head[] = {104, 128, 104, 128, 232, samples * bytes + samples / 100 * 8};
+	cam_buf_put(b, "PERFILE2", 8);
+	for (unsigned i = 0; i < 12; i++)
+		cam_buf_put_u64(b, i < 6 ? head[i] : 0);
+	/* software cpu-clock; IP, TID, TIME, CALLCHAIN, PERIOD; sample_id_all; no ids. */
+	const uint64_t attr[16] = {112ull << 32 | 1, 0, 10101010, 0x127, 0, 1u << 18};
+	cam_buf_put(b, attr, sizeof(attr));
+	for (unsigned i = 0; i < samples; i++) {
+		const uint64_t fields[] = {9 | 2ull << 32 | bytes << 48,
+					   0x400000,
+					   7 | 7ull << 32,
+					   1000000000 + i * 1000ull,
+					   10101010,
+					   1001,
+					   user,
+					   0x400000 + i * 16ull};
+		cam_buf_put(b, fields, sizeof(fields));
+		for (unsigned k = 1; k < 1000; k++)
+			cam_buf_put_u64(b, 0x900000 + k * 16ull);
+		if (i % 100 == 99)
+			cam_buf_put_u64(b, 68 | 8ull << 48); /* a round is over */
+	}
+}
+
+static void deep_chains_do_not_wait_for_the_end(void **state)
+{
+	(void)state;
+	struct deep d = {.data = CAM_BUF(256u << 20)};
+	struct record_sink *r = record_sink_new();
+	struct cam_import_stats st = {0};
+	put_deep(&d.data, 9000);
+	assert_int_equal(cam_buf_error(&d.data), 0);
+	const struct cam_perf_file whole = {&d, read_deep, d.data.len};
+	counting = &d;
+	r->sink.sample = count_sample;
+	r->sink.stack = NULL;
+	assert_int_equal(cam_perf_data_read_files(&whole, 1, &r->sink,
+						  &(struct cam_import_options){0}, &st),
+			 0);
+	assert_int_equal(d.samples, 9000);
+	assert_true(d.first_read < d.data.len / 4 * 3);
+	record_sink_free(r);
+	cam_buf_free(&d.data);
+}
+
 static void times_of(struct cam_perf_order *o, const uint64_t *want, size_t n)
 {
 	assert_int_equal(o->n_ready, n);
@@ -423,6 +529,8 @@ int main(void)
 		cmocka_unit_test(addresses_can_be_dropped),
 		cmocka_unit_test(stacks_can_be_dropped),
 		cmocka_unit_test(facts_and_anchors),
+		cmocka_unit_test(a_cpu_is_of_one_node),
+		cmocka_unit_test(deep_chains_do_not_wait_for_the_end),
 		cmocka_unit_test(records_wait_for_the_round_after_theirs),
 		cmocka_unit_test(streams_wait_for_each_other),
 		cmocka_unit_test(a_full_order_lets_the_older_half_go),

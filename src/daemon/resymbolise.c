@@ -102,12 +102,25 @@ static int compare_leaves(const void *a, const void *b)
 static void drop_doubles(struct work *k, size_t from)
 {
 	size_t kept = from;
+	if (k->n == from)
+		return;
 	qsort(k->wants + from, k->n - from, sizeof(*k->wants), compare_leaves);
 	for (size_t i = from; i < k->n; i++) {
 		if (kept == from || compare_leaves(&k->wants[kept - 1], &k->wants[i]))
 			k->wants[kept++] = k->wants[i];
 	}
 	k->n = kept;
+}
+
+/* Of one more: where it is full, most are doubles. Where they are not, next time is far off: looking sorts all of them. */
+static int leaf_room(struct work *k, size_t from)
+{
+	size_t need = k->n + 1;
+	if (k->n == k->cap && k->n - from > 4096) {
+		drop_doubles(k, from);
+		need = k->n > k->cap / 2 ? k->cap + 1 : k->n + 1;
+	}
+	return cam_vec_reserve(&k->wants, &k->cap, need, sizeof(*k->wants), 2 * CAM_MAX_ROWS);
 }
 
 static int gather_leaves(void *arg, const struct cam_batch *b)
@@ -120,11 +133,7 @@ static int gather_leaves(void *arg, const struct cam_batch *b)
 		uint32_t func = b->stack[i] ? t->stacks.item[b->stack[i]] : CAM_NONE;
 		if (func >= t->n_functions || !is_placed(t, &t->functions[func]))
 			continue;
-		/* Half of what may be there are doubles: time to look. */
-		if (k->n == k->cap && k->n - from > 4096)
-			drop_doubles(k, from);
-		err = cam_vec_reserve(&k->wants, &k->cap, k->n + 1, sizeof(*k->wants),
-				      2 * CAM_MAX_ROWS);
+		err = leaf_room(k, from);
 		const struct cam_function *f = &t->functions[func];
 		uint64_t offset = b->leaf_offset[i];
 		if (!err)

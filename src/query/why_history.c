@@ -223,8 +223,10 @@ int cam_why_add_process(struct cam_why_build *b, uint32_t process, uint64_t n)
 		p->first = b->at;
 	if (b->at > p->last)
 		p->last = b->at;
-	p->newest = (uint32_t)c->n + 1;
-	return add_cell(b, c, process, b->at, n);
+	int err = add_cell(b, c, process, b->at, n);
+	if (!err)
+		p->newest = (uint32_t)c->n;
+	return err;
 }
 
 /* Cells of one name come one after the other. */

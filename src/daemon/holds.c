@@ -2,6 +2,7 @@
 #include "daemon/holds.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,27 @@
 #define MAX_NUMBERS 32768u
 
 static const struct cam_hold nothing = {.fd = -1, .debug_fd = -1};
+
+/*
+ * As fstat(), but from what the kernel knows: a file system whose server is gone (NFS, FUSE) would be asked, and waited
+ * for, by the thread that writes samples.
+ */
+static int look_at(int fd, struct stat *out)
+{
+	struct statx x;
+	*out = (struct stat){0};
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x))
+		return -errno;
+	*out = (struct stat){
+		.st_mode = x.stx_mode,
+		.st_uid = x.stx_uid,
+		.st_gid = x.stx_gid,
+		.st_size = (off_t)x.stx_size,
+		.st_mtim = {x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec},
+		.st_ctim = {x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
 
 struct cam_hold *cam_holds_find(const struct cam_holds *h, uint32_t file)
 {
@@ -43,8 +65,9 @@ int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key
 	struct cam_hold *row = cam_holds_find(h, file);
 	if (!row || fd < 0)
 		return -EBADMSG;
-	if (fstat(fd, &now))
-		return -errno;
+	int err = look_at(fd, &now);
+	if (err)
+		return err;
 	/* Several were under way when the last place was free. */
 	if (row->fd < 0 && h->count >= h->max_files)
 		return -EMFILE;
@@ -76,7 +99,7 @@ static bool may_write_both(const struct cam_hold *row, const struct stat *debug)
 int cam_hold_keep_debug(struct cam_hold *row, int fd)
 {
 	struct stat s;
-	int error = fstat(fd, &s) ? -errno : 0;
+	int error = look_at(fd, &s);
 	if (!error && (!S_ISREG(s.st_mode) || !may_write_both(row, &s)))
 		error = -EPERM;
 	if (error) {
@@ -121,7 +144,7 @@ void cam_holds_free(struct cam_holds *h)
 
 bool cam_hold_was_written(const struct cam_hold *row, struct stat *now)
 {
-	return !row->grows && !fstat(row->fd, now) &&
+	return !row->grows && !look_at(row->fd, now) &&
 	       (now->st_mtim.tv_sec != row->written.tv_sec ||
 		now->st_mtim.tv_nsec != row->written.tv_nsec || now->st_size != row->bytes);
 }

@@ -21,6 +21,7 @@ LOOKUP, GETATTR, OPEN, READ, RELEASE, INIT = 1, 3, 14, 15, 18, 26
 SILENT = (2, 36, 42)  # forget, interrupt, many to forget: no answer is due
 ROOT, PROG, MAP = 1, 2, 3
 FOREVER = 1000000
+SHORT = 1  # second: what is known of files is asked for again and again, as most servers have it
 
 
 class Server:
@@ -52,10 +53,10 @@ class Server:
                                             *[0] * 8))
         elif opcode == LOOKUP:
             node = PROG if request[40:].startswith(b"prog\0") else MAP
-            self.answer(unique, struct.pack("<4Q2I", node, 0, FOREVER, FOREVER, 0, 0) +
+            self.answer(unique, struct.pack("<4Q2I", node, 0, FOREVER, SHORT, 0, 0) +
                         self.attributes(node))
         elif opcode == GETATTR:
-            self.answer(unique, struct.pack("<Q2I", FOREVER, 0, 0) + self.attributes(node))
+            self.answer(unique, struct.pack("<Q2I", SHORT, 0, 0) + self.attributes(node))
         elif opcode == OPEN:
             self.answer(unique, struct.pack("<Q2I", 0, 2, 0))  # what is cached may be kept
         elif opcode == READ:

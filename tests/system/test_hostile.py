@@ -205,4 +205,30 @@ class Hostile(support.Both):
             self.assertLess(self.scene.stopped[source], 5, source)
 
 
+class Held(support.Case):
+    def test_a_mount_that_hangs_once_its_file_is_held(self):
+        """Each file is looked at again every two seconds: that must not ask a server that is gone."""
+        r = self.recorder().ready()
+        fuse = self.start("unshare", "-m", os.path.join(os.path.dirname(__file__), "fuse.py"), support.workload("red"), "600",
+                          support.workload("jit"), "600", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            fuse.stdout.readline()
+
+            def is_held():
+                return "/tmp/prog" in [os.readlink(e.path) for e in os.scandir(f"/proc/{r.pid}/fd") if os.path.islink(e.path)]
+
+            self.assertTrue(support.wait_until(is_held))
+            time.sleep(1.2)  # longer than what is known of it holds
+            fuse.stdin.write("\n")
+            fuse.stdin.flush()
+            time.sleep(4)
+            self.assertTrue(r.status(), "it answers")
+            started = time.monotonic()
+            self.assertEqual(r.stop(), 0, r.said())
+            self.assertLess(time.monotonic() - started, 5)
+        finally:
+            fuse.stdin.close()
+            fuse.wait(support.PATIENCE)
+
+
 support.main()

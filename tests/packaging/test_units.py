@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The units, the configuration and what make install does with them."""
+import glob
 import json
 import os
 import re
@@ -157,8 +158,20 @@ class AsUnit(Case):
         for name in os.listdir(self.state):
             self.assertEqual(os.stat(os.path.join(self.state, name)).st_mode & 0o777, 0o640, name)
 
+    def write_journal(self, text):
+        """A directory with a journal of one entry of now, which root alone may read."""
+        place = self.path("journal")
+        os.mkdir(place, 0o700)
+        entry = {"__REALTIME_TIMESTAMP": int(time.time() * 1e6), "__MONOTONIC_TIMESTAMP": time.monotonic_ns() // 1000,
+                 "_BOOT_ID": open("/proc/sys/kernel/random/boot_id", encoding="ascii").read().strip().replace("-", ""),
+                 "_TRANSPORT": "journal", "PRIORITY": 6, "MESSAGE": text}
+        subprocess.run(["/lib/systemd/systemd-journal-remote", "-o", os.path.join(place, "a.journal"), "-"], check=True,
+                       input="".join(f"{k}={v}\n" for k, v in entry.items()).encode() + b"\n", capture_output=True, timeout=30)
+        os.chmod(os.path.join(place, "a.journal"), 0o600)
+        return place
+
     def test_it_sees_what_happens(self):
-        """The kernel's log, a log that only root may read, and a rule's program, without any right."""
+        """The kernel's log, a log and a journal that only root may read, a capsule, and a rule's program, without any right."""
         told, mark = self.directory("told", 0o755), f"unit-{os.getpid()}-{time.monotonic_ns()}"
         # A rule's program is the recorder's user here, and can write no file: not the store either. It tells by a socket.
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -175,12 +188,12 @@ class AsUnit(Case):
                               "said = [l for l in status.splitlines() if l.startswith(('Cap', 'NoNew'))] + [os.environ['PERFCAM_EVENT_TEXT'] + wrong]\n"
                               f"socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto('\\n'.join(said).encode(), '{told}/socket')\n"),
                 (conf, 0o644, f"allow-run = yes\non kmsg /{mark}/ pin 1m before, run {hook}\n"
-                              f"on log /{mark}/ pin 1s after\n")):
+                              f"on log /{mark}/ pin 1s after, capsule\n")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
             os.chmod(path, mode)
         os.chmod(self.dir, 0o755)
-        p = self.start("--config", conf, "--log", log)
+        p = self.start("--config", conf, "--log", log, "--journal", self.write_journal(f"{mark} journal"))
         try:
             self.assertTrue(self.manager.recv(4096).startswith(b"READY=1\nSTATUS="))
             time.sleep(1)
@@ -189,7 +202,9 @@ class AsUnit(Case):
             with open(log, "a", encoding="ascii") as f:
                 f.write(f"2001-02-03 04:05:06 {mark} file\n")
             *rights, text = listener.recv(4096).decode().splitlines()
-            time.sleep(0.5)
+            capsules, until = os.path.join(self.state, "capsules"), time.monotonic() + 30
+            while time.monotonic() < until and not glob.glob(capsules + "/*.html"):
+                time.sleep(0.1)
             status = json.loads(self.good("status", "--json", "--store", self.state))
         finally:
             p.terminate()
@@ -202,7 +217,10 @@ class AsUnit(Case):
         self.assertEqual(found["NoNewPrivs"], "1")
         events = json.loads(self.good("events", "--json", "--match", mark, "--store", self.state))["events"]
         self.assertEqual({(e["source"], e["text"]) for e in events},
-                         {("kmsg", f"{mark} kernel"), ("log:app.log", f"{mark} file")})
+                         {("kmsg", f"{mark} kernel"), ("log:app.log", f"{mark} file"), ("journal", f"{mark} journal")})
+        [capsule] = glob.glob(capsules + "/*.html")
+        with open(capsule, encoding="utf-8") as f:
+            self.assertIn(f"{mark} file", f.read())
         pins = json.loads(self.good("pin", "--json", "--store", self.state))
         self.assertEqual(len(pins), 2)
         # A date that cannot be is no reason to pin all that lies between.

@@ -195,7 +195,8 @@ static int import(struct importer *m)
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = m->modified_s}};
 	if (m->error)
 		return m->error;
-	if (m->modified_s && futimens(m->file, times))
+	/* Where nobody says when it was written it is not now: then its times are not known. */
+	if (futimens(m->file, times))
 		return -errno;
 	if (pipe2(words, O_CLOEXEC))
 		return -errno;

@@ -191,9 +191,11 @@ static void set_times(const char *path, int fd, const struct cam_told *told,
 	struct stat about;
 	struct cam_perf_name name;
 	int64_t ns;
-	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-		o->written_ns =
-			about.st_mtim.tv_sec * (int64_t)CAM_NS_PER_SEC + about.st_mtim.tv_nsec;
+	/* A file's time is whatever somebody set it to. */
+	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+	    !__builtin_mul_overflow(about.st_mtim.tv_sec, (int64_t)CAM_NS_PER_SEC, &ns) &&
+	    !__builtin_add_overflow(ns, about.st_mtim.tv_nsec, &ns))
+		o->written_ns = ns;
 	if (told->began_ns) {
 		o->began_ns = told->began_ns;
 		o->began_uncertain_ns = CAM_NS_PER_SEC;

@@ -396,6 +396,13 @@ static int open_readable(const char *store)
 /* Who reads the files that are sent is the server's user, and not confined as that is. */
 static int start_opening(struct cam_serving *s)
 {
+	if (!cam_confine_has_landlock()) {
+		snprintf(
+			s->why_closed, sizeof(s->why_closed),
+			"this kernel has no Landlock, without which nobody reads what is sent here; "
+			"`perfcam serve FILE` reads files");
+		return -1;
+	}
 	int err = cam_opening_new(&s->opening);
 	if (err) {
 		snprintf(s->why_closed, sizeof(s->why_closed),

@@ -735,6 +735,11 @@ int cam_confine_hook(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : forbid_writing(true);
 }
 
+bool cam_confine_has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u /* which version? */) >= 1;
+}
+
 int cam_confine_importer(int directory)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);

@@ -16,6 +16,7 @@
 #define CAM_FETCH_MAX_BYTES  (2ull << 30)
 #define CAM_SYMBOLISER_BYTES (256ull << 20) /* private and writable: what it allocates */
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum cam_helper_role {
@@ -96,3 +97,5 @@ int cam_confine_hook(void);
  */
 #define CAM_IMPORTER_BYTES (384ull << 20)
 int cam_confine_importer(int directory);
+/* Whether the kernel has Landlock. Without it there is no such confinement. */
+bool cam_confine_has_landlock(void);

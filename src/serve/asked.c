@@ -173,12 +173,14 @@ static int look_at_clock(void *arg, uint64_t done, uint64_t all)
 	const struct cam_asked_deadline *d = arg;
 	(void)done;
 	(void)all;
-	return now_ns() > d->until_ns ? -ETIMEDOUT : 0;
+	bool stop = d->stop && atomic_load(d->stop);
+	return stop || now_ns() > d->until_ns ? -ETIMEDOUT : 0;
 }
 
 void cam_asked_deadline_begin(struct cam_asked_deadline *d)
 {
 	d->until_ns = now_ns() + CAM_ASKED_SECONDS * 1000000000ll;
+	d->stop = NULL;
 	d->progress = (struct cam_progress){look_at_clock, d};
 }
 

@@ -51,6 +51,7 @@ bool cam_asked_before(struct cam_source *source, const struct cam_request *q,
 struct cam_asked_deadline {
 	struct cam_progress progress;
 	int64_t until_ns;
+	const atomic_bool *stop; /* once it is set nobody waits any more; NULL: not looked at */
 };
 /* Points into itself: not to be copied. */
 void cam_asked_deadline_begin(struct cam_asked_deadline *d);

@@ -62,6 +62,7 @@ static void write(const struct cam_server_doors *doors, const struct cam_request
 	char scope[400];
 	cam_asked_deadline_begin(&deadline);
 	deadline.until_ns += (SECONDS - CAM_ASKED_SECONDS) * 1000000000ll;
+	deadline.stop = &q->shared->stopping;
 	cam_asked_deadline_bind(&deadline, s);
 	name_scope(q, scope, sizeof(scope));
 	const struct cam_server_capsule c = {.source = source,

@@ -166,6 +166,7 @@ static void begin(struct job *j, const struct cam_request *q, struct cam_answer 
 {
 	cam_asked_deadline_begin(&j->deadline);
 	j->deadline.until_ns += (MAX_SECONDS - CAM_ASKED_SECONDS) * 1000000000ll;
+	j->deadline.stop = &q->shared->stopping;
 	cam_asked_deadline_bind(&j->deadline, &j->selection);
 	const struct cam_pump_work w = {.work = work,
 					.done = done,

@@ -180,6 +180,11 @@ class Opened(unittest.TestCase):
         body = json.loads(body)
         self.assertEqual(status, 200, body)
         self.assertAlmostEqual(float(body["to"]), 1500000000, delta=1)
+        # Nobody says when: that is not the time at which it was sent.
+        for query in ("", "&modified=99999999999"):
+            status, _, got = self.server.ask("/api/open?name=p.data" + query, method="POST", body=data, Content_Type="application/octet-stream")
+            got = json.loads(got)
+            self.assertEqual((status, got.get("from"), got.get("samples")), (200, None, body["samples"]), got)
         stats = tap.perfcam("export", "json", "--idle", "-i", os.path.join(tap.DATA, "nginx-997.perf.data.zst")).stdout
         self.assertEqual(body["samples"], len(stats.splitlines()))
         cpus = self.server.json("/api/store?source=" + body["id"])["cpus"]
@@ -359,9 +364,25 @@ class Opened(unittest.TestCase):
             workers = children(reader)
         os.kill(workers[0], signal.SIGSTOP)  # so that it takes for ever
         self.server.process.terminate()
-        self.server.process.communicate(timeout=5)
+        self.server.process.communicate(timeout=15)
         self.assertTrue(done.wait(5))
         self.assertEqual(os.listdir(self.place), [])
+
+    def test_without_landlock_nothing_can_be_opened(self):
+        # As on a kernel that was built or started without it.
+        before = (sys.executable, "-c", "import ctypes, os, sys\n"
+                  "c = ctypes.CDLL('libseccomp.so.2')\nc.seccomp_init.restype = ctypes.c_void_p\n"
+                  "f = ctypes.c_void_p(c.seccomp_init(0x7fff0000))\n"  # all is allowed …
+                  "if c.seccomp_rule_add(f, 0x00050000 | 95, 444, 0) or c.seccomp_load(f):\n    sys.exit(9)\n"  # … but landlock_create_ruleset: EOPNOTSUPP
+                  "os.execv(sys.argv[1], sys.argv[1:])")
+        own = served.Server(store, env={"TMPDIR": self.place}, before=before)
+        self.addCleanup(own.stop)
+        got = own.json("/api/sources")
+        self.assertIsNone(got["open"])
+        self.assertIn("Landlock", got["open_why"])
+        status, _, body = own.ask("/api/open", method="POST", body=b"main 1\n", Content_Type="application/octet-stream")
+        self.assertEqual((status, json.loads(body)["error"]), (503, got["open_why"]))
+        self.assertEqual(own.ask("/api/flame")[0], 200)
 
     def test_without_a_place_nothing_can_be_opened(self):
         own = served.Server(store, env={"TMPDIR": "/proc"})

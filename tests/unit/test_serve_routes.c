@@ -188,13 +188,35 @@ static void test_why(void **state)
 	assert_non_null(strstr(text, "\"moments\":[]"));
 }
 
+static int write_for_long(void *self, const struct cam_server_capsule *c, struct cam_out *out)
+{
+	(void)self;
+	cam_out_printf(out, "<p>");
+	return c->progress->tell(c->progress->arg, 1, 2);
+}
+
+/* A capsule may take a minute; a server that is to end does not wait for it. */
+static void test_capsule_at_the_end(void **state)
+{
+	(void)state;
+	char text[256];
+	int err = 0;
+	struct cam_server_doors d = doors(&err);
+	d.capsule = write_for_long;
+	assert_int_equal(ask(&d, "/api/export", "format", "capsule", text), 200);
+	atomic_store(&shared.stopping, true);
+	assert_int_equal(ask(&d, "/api/export", "format", "capsule", text), 503);
+	atomic_store(&shared.stopping, false);
+	assert_int_equal(atomic_load(&shared.exports), 0);
+	assert_int_equal(atomic_load(&shared.capsules), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_room_for_an_answer),
-		cmocka_unit_test(test_unknown_words),
-		cmocka_unit_test(test_errors_in_words),
-		cmocka_unit_test(test_why),
+		cmocka_unit_test(test_no_room_for_an_answer), cmocka_unit_test(test_unknown_words),
+		cmocka_unit_test(test_errors_in_words),	      cmocka_unit_test(test_why),
+		cmocka_unit_test(test_capsule_at_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ class Opened(unittest.TestCase):
         cpus = self.server.json("/api/store?source=" + body["id"])["cpus"]
         self.assertEqual(self.server.json("/api/store?source=" + body["id"])["nodes"], [0] * cpus)
         self.assertIsNone(self.server.json("/api/store")["nodes"])  # a text does not tell
-        for lists, want in (([b"1-2,5-6", b"0,3"], [1, 0, 0, 1, -1, 0, 0]), ([b"", b"0-99999999999"], None), ([b"x", b"4-1"], None), ([b"0-3"] * 3, [2] * 4)):
+        for lists, want in (([b"1-2,5-6", b"0,3"], [1, 0, 0, 1, -1, 0, 0]), ([b"", b"0-99999999999"], None), ([b"x", b"4-1"], None), ([b"0-3"] * 3, [0] * 4)):
             status, body = self.open(with_nodes(data, lists), "n.data")
             self.assertEqual(status, 200, body)
             about, _ = self.server.columns("/api/heatmap?mode=cores&idle=1&source=" + body["id"])

@@ -5,6 +5,7 @@
 #include "store/window.h"
 #include "store/window_reader.h"
 #include "store/window_writer.h"
+#include "support_dump.h"
 #include "support_window.h"
 
 #include <errno.h>
@@ -357,6 +358,110 @@ static void tasks_are_read_where_somebody_is_called_swapper(void **state)
 	}
 }
 
+/* Random windows in small chunks: what is kept by second, and tasks one by one, against samples and tables. */
+struct tally {
+	const struct cam_tables *t;
+	uint32_t leader[4096]; /* by task: the one its process is called after */
+	uint32_t n[4096][16];  /* by leader and second */
+	uint64_t told;
+};
+
+static bool same_process(const struct cam_task *a, const struct cam_task *b)
+{
+	return a->pid == b->pid && (a->pid != CAM_PID_NONE || a->tid == b->tid);
+}
+
+static bool is_main(const struct cam_task *k)
+{
+	return k->pid == k->tid || k->pid == CAM_PID_NONE;
+}
+
+static void find_leaders(struct tally *y)
+{
+	assert_true(y->t->n_tasks < 4096);
+	for (uint32_t i = 0; i < y->t->n_tasks; i++) {
+		uint32_t leader = CAM_NONE;
+		for (uint32_t k = 0; k < y->t->n_tasks; k++)
+			if (same_process(&y->t->tasks[i], &y->t->tasks[k]) &&
+			    (leader == CAM_NONE || is_main(&y->t->tasks[k])))
+				leader = k;
+		y->leader[i] = leader;
+	}
+}
+
+static int tally_batch(void *arg, const struct cam_batch *b)
+{
+	struct tally *y = arg;
+	for (size_t i = 0; i < b->n; i++)
+		y->n[y->leader[b->task[i]]][b->time_ns[i] / NS - 1000]++;
+	return 0;
+}
+
+static int check_name_cell(void *arg, const struct cam_name_cell *c)
+{
+	struct tally *y = arg;
+	uint64_t samples = 0, most = 0;
+	for (uint32_t i = 0; i < y->t->n_tasks; i++) {
+		const struct cam_task *k = &y->t->tasks[i];
+		bool program = !is_main(k) && cam_string(y->t, k->exe).n;
+		uint32_t n = y->n[i][c->second - 1000];
+		if (y->leader[i] != i || program != c->is_program || k->cgroup.v != c->cgroup.v ||
+		    (program ? k->exe.v : k->comm.v) != c->name.v)
+			continue;
+		samples += n;
+		most = n > most ? n : most;
+	}
+	assert_int_equal(c->samples, samples);
+	assert_int_equal(c->most, most);
+	y->told += samples;
+	return 0;
+}
+
+static void random_windows_say_the_same_by_second(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 24; seed++) {
+		struct fake_window *f = rich_window(seed, 1 + seed % 12, 20 + seed * 9 % 200);
+		struct cam_buf bytes = CAM_BUF(SIZE_MAX / 2);
+		struct memory_file file;
+		struct cam_window *w, *alone;
+		struct cam_out out;
+		struct tally *y = calloc(1, sizeof(*y));
+		cam_out_to_buf(&out, &bytes);
+		assert_int_equal(cam_window_write_chunks(fake_window_ready(f), &out,
+							 seed % 3 ? 300 : 65536),
+				 0);
+		assert_int_equal(cam_out_finish(&out), 0);
+		memory_file_init(&file, bytes.data, bytes.len);
+		assert_int_equal(cam_window_open(&file.file, &w), 0);
+		assert_int_equal(cam_window_open(&file.file, &alone), 0);
+		assert_int_equal(w->ops->tables(w, &y->t), 0);
+		find_leaders(y);
+		assert_int_equal(w->ops->samples(w, CAM_RANGE_ALL, CAM_COL_TIME | CAM_COL_TASK,
+						 tally_batch, y),
+				 0);
+		assert_int_equal(w->ops->name_cells(w, check_name_cell, y), 0);
+		assert_int_equal(y->told, w->info.samples);
+		for (uint32_t i = 0; i < y->t->n_tasks; i++) {
+			uint32_t at = (uint32_t)(i * 7919ull % y->t->n_tasks);
+			const struct cam_task *k = &y->t->tasks[at];
+			struct cam_task one;
+			assert_int_equal(cam_window_task(alone, at, &one), 0);
+			assert_true(one.pid == k->pid && one.tid == k->tid && one.uid == k->uid &&
+				    one.comm.v == k->comm.v && one.exe.v == k->exe.v &&
+				    one.cgroup.v == k->cgroup.v && one.start_ns == k->start_ns);
+		}
+		assert_int_equal(cam_window_task(alone, (uint32_t)y->t->n_tasks,
+						 &(struct cam_task){0}),
+				 -EBADMSG);
+		w->ops->close(w);
+		alone->ops->close(alone);
+		cam_buf_free(&bytes);
+		fake_window_free(f);
+		free(y);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +472,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test(names_come_without_tasks),
 		cmocka_unit_test(tasks_are_read_where_somebody_is_called_swapper),
+		cmocka_unit_test(random_windows_say_the_same_by_second),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

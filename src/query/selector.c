@@ -484,12 +484,12 @@ static int look_at_comm(void *arg, struct cam_str_id comm, uint32_t task)
 	struct cam_task k;
 	if (!cam_idle_comm(cam_string(s->x->tables, comm)))
 		return 0;
+	s->x->by_stack = true;
 	int err = task == CAM_NONE ? -EBADMSG : cam_window_task(s->w, task, &k);
 	if (err == -EBADMSG) {
 		s->unclear = true;
 		return 0;
 	}
-	s->x->by_stack = true;
 	s->x->by_task |= !is_idle_task(&k);
 	return err;
 }

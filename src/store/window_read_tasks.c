@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define MAX_LOADS 16u /* of a chunk alone: who asks for more of them gets all */
+
 struct task_rows {
 	struct cam_stream_in s[CAM_TASK_STREAMS];
 	struct cam_reader *r;
@@ -179,9 +181,10 @@ int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out)
 		number++;
 	if (number == s->n || s->chunks[number].first > task)
 		return -EBADMSG;
-	int err = r->parts & CAM_PART_TASKS || r->task_chunk == number + 1
-			  ? 0
-			  : load_one_chunk(r, number);
+	int err = 0;
+	if (!(r->parts & CAM_PART_TASKS) && r->task_chunk != number + 1)
+		err = r->task_loads++ < MAX_LOADS ? load_one_chunk(r, number)
+						  : cam_reader_load(r, CAM_PART_TASKS);
 	if (!err)
 		*out = r->t.tasks[task];
 	return err;

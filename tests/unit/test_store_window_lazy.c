@@ -358,6 +358,46 @@ static void tasks_are_read_where_somebody_is_called_swapper(void **state)
 	}
 }
 
+/* From one chunk to another and back: each is not read for ever. */
+static void tasks_here_and_there_are_read_once(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct cam_window *w = with_tasks(&x, NULL, 0);
+	struct reads *r = watch(&x);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct cam_task task;
+		uint32_t at = i % 2 ? 5999 - i : i;
+		assert_int_equal(cam_window_task(w, at, &task), 0);
+		assert_int_equal(task.pid, pid_of(at));
+	}
+	assert_true(r->bytes[CAM_CHUNK_TASKS] < 16 * 1500 + size_of(&x, CAM_CHUNK_TASKS));
+	w->ops->close(w);
+	cam_buf_free(&x.bytes);
+}
+
+/* Whoever is called swapper in a chunk that cannot be read: its stack says whether it idles, as ever. */
+static void damaged_tasks_idle_by_their_stacks(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct cam_selection s;
+	struct cam_selector selector;
+	struct cam_window *w = with_tasks(&x, (struct cam_task[]){{.pid = 0, .uid = 1}}, 1);
+	x.bytes.data[cam_reader_of(w)->dir.sections[CAM_CHUNK_TASKS].chunks[0].offset + 9] ^= 1;
+	cam_selection_init(&s);
+	assert_int_equal(cam_selector_open(&selector, &s, w, (struct cam_etype_id){0},
+					   (struct cam_etype_id){CAM_NONE}),
+			 0);
+	assert_int_equal(w->damage.chunks, 1);
+	assert_true(selector.by_stack);
+	assert_false(selector.by_task);
+	cam_selector_close(&selector);
+	cam_selection_free(&s);
+	w->ops->close(w);
+	cam_buf_free(&x.bytes);
+}
+
 /* Random windows in small chunks: what is kept by second, and tasks one by one, against samples and tables. */
 struct tally {
 	const struct cam_tables *t;
@@ -472,6 +512,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test(names_come_without_tasks),
 		cmocka_unit_test(tasks_are_read_where_somebody_is_called_swapper),
+		cmocka_unit_test(tasks_here_and_there_are_read_once),
+		cmocka_unit_test(damaged_tasks_idle_by_their_stacks),
 		cmocka_unit_test(random_windows_say_the_same_by_second),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

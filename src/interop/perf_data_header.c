@@ -297,7 +297,7 @@ static int take_sockets(const struct cam_perf_features *to, struct cam_perf_byte
 	return err == -E2BIG ? 0 : err;
 }
 
-/* "0-3,8": those below n are of this node. A CPU is of one node: no more are marked in all than there are. */
+/* "0-3,8": those below n are of this node. A CPU is of the first that says so: no more are looked at in all than there are. */
 static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n, uint32_t *left)
 {
 	for (size_t i = 0; i < list.n;) {
@@ -312,7 +312,7 @@ static void mark_cpus(struct cam_text list, int node, int *nodes, uint32_t n, ui
 				ends[k] = ends[k] * 10 + (uint32_t)(list.p[i] - '0');
 		}
 		for (uint32_t cpu = ends[0]; cpu <= ends[k] && cpu < n && *left; cpu++, --*left)
-			nodes[cpu] = node;
+			nodes[cpu] = nodes[cpu] == CAM_RUNS_NONE ? node : nodes[cpu];
 		i++;
 	}
 }

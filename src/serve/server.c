@@ -128,9 +128,9 @@ static void notice(void *arg, struct MHD_Connection *c, void **context,
 	*context = i ? cam_minder_join(s->minder, i->connect_fd, REQUEST_S) : NULL;
 }
 
-/* What becomes of an answer is not this request's to wait for: the body goes with it. */
-static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
-				   const char *(*extra)[2], size_t n_extra)
+/* All of them, or false: an answer that lacks one (each takes memory) would lack what protects the page. */
+static bool put_headers(struct MHD_Response *r, const struct cam_answer *a, const char *(*extra)[2],
+			size_t n_extra)
 {
 	static const char of_ours[] =
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -147,6 +147,29 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 		{"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Cross-Origin-Opener-Policy", "same-origin"},
 	};
+	bool speedscope = a->asset && cam_route_is_speedscope(a->asset->path);
+	bool all = MHD_add_response_header(r, "Cache-Control",
+					   a->tag[0] ? "private, no-cache" : "no-store");
+	all &= MHD_add_response_header(r, "Content-Security-Policy",
+				       speedscope ? of_speedscope : of_ours);
+	if (a->status != MHD_HTTP_NOT_MODIFIED)
+		all &= MHD_add_response_header(r, "Content-Type",
+					       a->asset ? a->asset->type : a->type);
+	if (a->asset)
+		all &= MHD_add_response_header(r, "Content-Encoding", "gzip");
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		all &= MHD_add_response_header(r, always[i][0], always[i][1]);
+	for (size_t i = 0; i < n_extra; i++)
+		all &= MHD_add_response_header(r, extra[i][0], extra[i][1]);
+	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		all &= MHD_add_response_header(r, "Retry-After", "2");
+	return all;
+}
+
+/* What becomes of an answer is not this request's to wait for: the body goes with it. */
+static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
+				   const char *(*extra)[2], size_t n_extra)
+{
 	struct MHD_Response *r =
 		a->stream  ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
 							       read_stream, a->stream, close_stream)
@@ -161,21 +184,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *
 		cam_buf_free(&a->body);
 		return MHD_NO;
 	}
-	if (a->status != MHD_HTTP_NOT_MODIFIED)
-		MHD_add_response_header(r, "Content-Type", a->asset ? a->asset->type : a->type);
-	MHD_add_response_header(r, "Cache-Control", a->tag[0] ? "private, no-cache" : "no-store");
-	if (a->asset)
-		MHD_add_response_header(r, "Content-Encoding", "gzip");
-	MHD_add_response_header(r, "Content-Security-Policy",
-				a->asset && cam_route_is_speedscope(a->asset->path) ? of_speedscope
-										    : of_ours);
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		MHD_add_response_header(r, always[i][0], always[i][1]);
-	for (size_t i = 0; i < n_extra; i++)
-		MHD_add_response_header(r, extra[i][0], extra[i][1]);
-	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		MHD_add_response_header(r, "Retry-After", "2");
-	enum MHD_Result queued = MHD_queue_response(c, a->status, r);
+	enum MHD_Result queued =
+		put_headers(r, a, extra, n_extra) ? MHD_queue_response(c, a->status, r) : MHD_NO;
 	MHD_destroy_response(r);
 	return queued;
 }

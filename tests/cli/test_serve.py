@@ -567,6 +567,7 @@ class Limits(unittest.TestCase):
                 except (OSError, http.client.HTTPException):  # no memory for a connection
                     continue
                 got.add(status)
+                self.assertIn("content-security-policy", headers, status)
                 if status == 503:
                     self.assertEqual(headers["retry-after"], "2")
                     self.assertTrue(not body or "memory" in json.loads(body)["error"], body)

@@ -258,10 +258,14 @@ class Tables(Case):
         p, master = self.watched("export", "folded", "-i", path)
         place = 0
         while place == 0:
+            self.assertIsNone(p.poll())
             for name in os.listdir(f"/proc/{p.pid}/fd"):
-                if os.readlink(f"/proc/{p.pid}/fd/{name}") == path:
-                    with open(f"/proc/{p.pid}/fdinfo/{name}") as f:
-                        place = int(f.readline().split()[1])
+                try:
+                    if os.readlink(f"/proc/{p.pid}/fd/{name}") == path:
+                        with open(f"/proc/{p.pid}/fdinfo/{name}") as f:
+                            place = int(f.readline().split()[1])
+                except FileNotFoundError:  # closed in between
+                    pass
         p.send_signal(signal.SIGSTOP)
         time.sleep(1.2)
         p.send_signal(signal.SIGCONT)

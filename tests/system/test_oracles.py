@@ -349,7 +349,8 @@ def stacks(lines, back=0):
             found.append((int(m[2]), int(m[3]) + int(m[4]) / 10 ** len(m[4]), frames))
             continue
         m = FRAME.match(line)
-        if m and frames is not None and not m[3].startswith(("[kernel", "[guest")):
+        # What was inlined is at the address of the function it is in, which follows; perf is asked for without.
+        if m and frames is not None and m[3] != "inlined" and not m[3].startswith(("[kernel", "[guest")):
             frames.append((m[2] if m[3] == "[unknown]" and m[2].startswith("[") else
                            os.path.basename(m[3]), int(m[1], 16) - (back if frames else 0)))
     return found

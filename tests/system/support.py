@@ -103,6 +103,14 @@ class Case(unittest.TestCase):
             p.wait()
         shutil.rmtree(self.dir, ignore_errors=True)
 
+    def made_once(self, make):
+        """What all cases of a class look at; what it started is ended also where it fails, before there is a tearDown()."""
+        try:
+            return make(self)
+        except BaseException:
+            self.tearDown()
+            raise
+
     def recorder(self, *args, **options):
         r = Recorder(options.pop("store", self.store), *args, **options)
         self.running.append(r.p)

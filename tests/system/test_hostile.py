@@ -133,7 +133,7 @@ class Hostile(support.Both):
         super().setUp()
         if Hostile.made is None:
             Hostile.made = False
-            Hostile.made = Scene(self)
+            Hostile.made = self.made_once(Scene)
         self.assertTrue(Hostile.made, "the recording failed")
         self.scene = Hostile.made
 

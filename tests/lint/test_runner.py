@@ -100,7 +100,7 @@ class Counting(unittest.TestCase):
                 with contextlib.redirect_stdout(io.StringIO()) as said:
                     self.assertEqual(tuple(map(sum, zip(*RUNNER.run_all()))), counts)
                 self.assertEqual({c for c in calls if c[0] == "build-asan"},
-                                 {("build-asan", "unit"), ("build-asan", "fuzz")} if asan else set())
+                                 {("build-asan", "unit"), ("build-asan", "live")} if asan else set())
                 self.assertEqual([c for c in calls if c[0] == "build"],
                                  [("build", "unit"), ("build", "system"), ("build", "alone")])
                 self.assertIn("slowest: t 30 s", said.getvalue())

@@ -65,14 +65,15 @@ class Recorder:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**os.environ, **(env or {})})
         self.pid = self.p.pid
+        self.loads = []
 
     def said(self):
         self.errors.seek(0)
         return self.errors.read()
 
-    def ready(self):
+    def ready(self, patience=PATIENCE):
         """Waits until it answers; self."""
-        if not wait_until(lambda: self.p.poll() is not None or self.status()):
+        if not wait_until(lambda: self.p.poll() is not None or self.status(), patience):
             raise AssertionError("the recorder did not answer:\n" + self.said())
         if self.p.poll() is not None:
             raise AssertionError("the recorder ended:\n" + self.said())
@@ -83,18 +84,21 @@ class Recorder:
         return json.loads(r.stdout) if r.returncode == 0 else None
 
     def stop(self, sig=signal.SIGTERM):
-        """Its exit status."""
+        """Its exit status. What ran to be recorded ends with it: nobody looks at that any more."""
         if self.p.poll() is None:
             self.p.send_signal(sig)
         self.p.stdout.read()
-        return self.p.wait(PATIENCE)
+        status = self.p.wait(PATIENCE)
+        for p in self.loads:
+            p.kill()
+        return status
 
 
 class Case(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="perfcam-test-")
         self.store = os.path.join(self.dir, "store")
-        self.running = []
+        self.running, self.loads = [], []
 
     def tearDown(self):
         for p in self.running:
@@ -114,12 +118,19 @@ class Case(unittest.TestCase):
     def recorder(self, *args, **options):
         r = Recorder(options.pop("store", self.store), *args, **options)
         self.running.append(r.p)
+        r.loads = self.loads
         return r
 
     def start(self, *command, **options):
         """Another program of the test's own, killed at its end."""
         p = subprocess.Popen(command, stdin=options.pop("stdin", subprocess.DEVNULL), **options)
         self.running.append(p)
+        return p
+
+    def load(self, name, *args, share=40):
+        """Something to record: a workload for a share of each tenth of a second, until a recorder is stopped."""
+        p = self.start(workload("paced"), str(share), workload(name), *map(str, args or (60,)), stdout=subprocess.DEVNULL)
+        self.loads.append(p)
         return p
 
     def windows(self, store=None):

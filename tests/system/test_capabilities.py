@@ -31,13 +31,11 @@ class Capabilities(support.Case):
 
     def record(self, capabilities, *args, seconds=2.5):
         """(what it said, its samples) of some seconds beside a spinning process of root's."""
-        spin = self.start(support.workload("spin31"), "60")
+        self.load("spin31", share=60)
         r = self.recorder("-F", "199", "--window", "1m", *args, wrap=nobody(capabilities)).ready()
         time.sleep(seconds)
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        spin.kill()
-        spin.wait()
         return r.said(), Store(self.store).samples
 
     def named(self, samples):
@@ -56,10 +54,18 @@ class Capabilities(support.Case):
         self.assertEqual(exe, {os.path.realpath(support.workload("spin31"))})
 
     def test_each_that_is_missing_is_said_and_the_rest_works(self):
-        for missing in ALL:
+        """Six recorders at once, each without one of them."""
+        self.load("spin31", share=80)
+        recorders = {missing: self.recorder("-F", "199", "--window", "1m", store=os.path.join(self.place, missing),
+                                            wrap=nobody([c for c in ALL if c != missing])) for missing in ALL}
+        for r in recorders.values():
+            r.ready()
+        time.sleep(1.5)
+        for missing, r in recorders.items():
             with self.subTest(missing=missing):
-                self.store = os.path.join(self.place, missing)
-                said, samples = self.record([c for c in ALL if c != missing], seconds=1.5)
+                self.assertEqual(r.stop(), 0, r.said())
+                self.verify(r.store)
+                said, samples = r.said(), Store(r.store).samples
                 support.note(f"without {missing}: " + next(
                     (line for line in said.splitlines() if "CAP_" in line), "nothing said"))
                 self.assertEqual(said.count(f"CAP_{missing.upper()} is missing"), 1, said)
@@ -107,7 +113,7 @@ class Capabilities(support.Case):
         self.assertGreater(self.named(samples), 50, r.said())
 
     def test_in_a_time_namespace(self):
-        spin = self.start(support.workload("spin31"), "60")
+        self.load("spin31", share=60)
         before = time.monotonic_ns()
         r = self.recorder("-F", "199", "--window", "1m",
                           wrap=["unshare", "-T", "--monotonic", "100000", "--"]).ready()
@@ -122,7 +128,6 @@ class Capabilities(support.Case):
         for w in dump.windows:
             self.assertLess(abs(w["realtime"] - time.time_ns()), 20 * SECOND)
         self.assertEqual(sum(w["lost"] for w in dump.windows), 0)
-        spin.kill()
 
 
 support.main()

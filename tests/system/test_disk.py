@@ -62,7 +62,7 @@ class Disk(support.Case):
 
     def test_a_full_disk_is_survived(self):
         self.mount("size=12M")
-        self.start(support.workload("manystacks"), "60")
+        self.load("manystacks", share=80)
         r = self.recorder("-F", "4999", "--window", "2s", "--min-free", "0", "--max-cpu", "none",
                           "--max-bytes", "1G").ready()
         time.sleep(2)
@@ -82,7 +82,7 @@ class Disk(support.Case):
 
     def test_no_inodes_are_survived(self):
         self.mount("size=32M,nr_inodes=12")
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         r = self.recorder("-F", "499", "--window", "1s", "--min-free", "0").ready()
         time.sleep(2.2)
         full = time.monotonic_ns()
@@ -102,7 +102,7 @@ class Disk(support.Case):
 
     def test_a_store_that_turns_read_only(self):
         self.mount("size=32M")
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         r = self.recorder("-F", "499", "--window", "1s").ready()
         time.sleep(2.2)
         # The open journal is in the way of a remount: as with a disk that fails, it is forced.
@@ -128,7 +128,7 @@ class Disk(support.Case):
     def test_a_store_that_is_read_only_at_the_start(self):
         self.mount("size=32M")
         self.remount("ro")
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         r = self.recorder("-F", "499").ready()
         self.said(r, "cannot write")
         self.remount("rw")
@@ -141,7 +141,7 @@ class Disk(support.Case):
     def test_a_store_that_can_be_written_just_before_the_end(self):
         self.mount("size=32M")
         self.remount("ro")
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         r = self.recorder("-F", "499").ready()
         self.said(r, "cannot write")
         time.sleep(1)
@@ -152,7 +152,7 @@ class Disk(support.Case):
 
     def test_the_newest_windows_are_never_deleted(self):
         """Whatever the limits say: a mistyped one must not cost what just happened."""
-        self.start(support.workload("manystacks"), "60")
+        self.load("manystacks")
         r = self.recorder("-F", "1999", "--window", "1s", "--keep", "2s", "--max-bytes", "1M",
                           "--max-cpu", "none").ready()
         time.sleep(6)
@@ -165,7 +165,7 @@ class Disk(support.Case):
 
     def test_readers_beside_the_writer(self):
         """Nothing that is read is ever torn, while windows come, are sealed, and go."""
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         r = self.recorder("-F", "997", "--window", "1s", "--keep", "3s").ready()
         self.assertTrue(support.wait_until(lambda: sum(w["samples"] for w in self.windows())))
         until = time.monotonic() + 6
@@ -181,7 +181,7 @@ class Disk(support.Case):
 
     def test_a_store_that_is_moved_away_or_deleted_is_made_anew(self):
         r = self.recorder("-F", "499", "--window", "1m").ready()
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         time.sleep(1.5)
         moved = self.store + ".moved"
         os.rename(self.store, moved)

@@ -33,7 +33,7 @@ class Errors(support.Case):
             return f.read(1) != b"0"
 
     def begin(self):
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         return self.recorder("-F", "499", "--window", "1s", "--max-cpu", "none", env={
             "LD_PRELOAD": built("PERFCAM_FAIL_IO", "fail_io.so"), "FAIL_IO": self.orders}).ready()
 
@@ -77,7 +77,7 @@ class Cardinality(support.Case):
     def test_stacks_that_never_repeat_stay_within_the_stated_budgets(self):
         group = tempfile.mkdtemp(prefix="perfcam-test-", dir=MEMORY)
         try:
-            self.start(support.workload("manystacks"), "60")
+            self.load("manystacks")
             r = self.recorder("-F", "1999", "--window", "3s", "--max-cpu", "none", wrap=(
                 "sh", "-c", f"echo $$ >{group}/cgroup.procs && exec \"$@\"", "sh")).ready()
             budgets = {b["name"]: b["limit"] for b in support.wait_until(r.status)["budgets"]}

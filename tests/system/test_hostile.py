@@ -13,7 +13,7 @@ import dump
 import support
 
 DEPTH = 60
-HZ = 997
+HZ = 499
 SECOND = 10**9
 
 
@@ -33,6 +33,7 @@ class Scene:
         fuse.stdin.flush()
         recorders = case.both("-F", str(HZ), "--max-cpu", "none")
         self.began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        used = [cpu_seconds(pid) for pid in self.fuse_pids]
         self.write_over()
         self.forge()
         self.asked = {}
@@ -41,14 +42,15 @@ class Scene:
             case.assertTrue(r.status(), source)
             self.asked[source] = time.monotonic() - started
         self.ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self.stores, self.stopped = {}, {}
+        self.used = [cpu_seconds(pid) - before for pid, before in zip(self.fuse_pids, used)]
+        self.stopped = {}
         for source, r in recorders.items():
             started = time.monotonic()
             case.assertEqual(r.stop(), 0, r.said())
             self.stopped[source] = time.monotonic() - started
-            self.stores[source] = dump.Store(r.store)
-        fuse.stdin.close()
+        fuse.stdin.close()  # and with it the programs, before all is read
         fuse.wait(support.PATIENCE)
+        self.stores = {source: dump.Store(r.store) for source, r in recorders.items()}
 
     def copy(self, name, path):
         return shutil.copy(support.workload(name), os.path.join(self.dir, path))
@@ -119,11 +121,20 @@ def rules_of(path):
     raise AssertionError("no .eh_frame")
 
 
-def is_under_way(pid):
-    """Has it used CPU as the program that it is to become?"""
+def name_and_fields(pid):
     with open(f"/proc/{pid}/stat") as f:
         comm, _, rest = f.read().partition("(")[2].rpartition(")")
-    return not comm.startswith("python") and int(rest.split()[11]) >= 5
+    return comm, rest.split()
+
+
+def cpu_seconds(pid):
+    return sum(map(int, name_and_fields(pid)[1][11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_under_way(pid):
+    """Has it used CPU as the program that it is to become?"""
+    comm, fields = name_and_fields(pid)
+    return not comm.startswith("python") and int(fields[11]) >= 5
 
 
 class Hostile(support.Both):
@@ -186,14 +197,15 @@ class Hostile(support.Both):
     def test_a_mount_that_hangs_costs_its_own_names_alone(self):
         program, jit = self.scene.fuse_pids
         for source, store in self.each():
-            seconds = (self.scene.ended - self.scene.began) / SECOND
+            seconds, jit_seconds = self.scene.used
             # It was sampled all the while, up to the end, though nobody could open its file.
             mine = [s for s in store.of_pid(program) if self.scene.began < s.time < self.scene.ended]
-            self.assertGreater(len(mine), 0.1 * HZ * seconds, source)
+            support.note(f"{source}: {len(mine)} samples of {seconds:.1f} s of CPU")
+            self.assertGreater(len(mine), 0.8 * HZ * seconds, source)
             self.assertGreater(max(s.time for s in mine), self.scene.ended - SECOND, source)
             self.assertEqual([s for s in mine if s.has("red_work") or s.has("blue_work")], [], source)
             theirs = store.of_pid(jit)
-            self.assertGreater(len(theirs), 0.02 * HZ * seconds, source)
+            self.assertGreater(len(theirs), 0.8 * HZ * jit_seconds, source)
             self.assertEqual([s for s in theirs if s.has("never_read")], [], source)
             self.assertEqual(sum(w["lost"] for w in store.windows), 0, f"{source} {store.losses()}")
 

@@ -7,19 +7,21 @@ import os
 import random
 import signal
 import statistics
+import threading
 import time
 
 import support
 from dump import Store
 
 SECOND = 1_000_000_000
-KILLS = int(os.environ.get("PERFCAM_KILLS", "20"))
+KILLS = int(os.environ.get("PERFCAM_KILLS", "50"))
+LANES = 5  # so many recorders at once, each with a store of its own: most of the time between two kills is waiting
 
 
 class Killed(support.Case):
-    def kill_once(self, rng):
+    def kill_once(self, store, rng):
         """When it was ready, and when killed."""
-        r = self.recorder("-F", "499", "--window", "1s").ready()
+        r = self.recorder("-F", "199", "--window", "1s", store=store).ready(4 * support.PATIENCE)
         started = time.monotonic_ns()
         time.sleep(rng.uniform(0, 1.6))
         at = time.monotonic_ns()
@@ -27,19 +29,47 @@ class Killed(support.Case):
         r.p.wait()
         return started, at
 
-    def check_kills(self, kills):
+    def kill_often(self, kills):
+        """{store: (when it was ready, when killed) of each time}"""
         seed = random.randrange(1 << 32)
         support.note(f"seed {seed}")
-        rng = random.Random(seed)
-        for cpu in ("0", "1"):
-            self.start(support.workload("slots"), str(60 + 5 * kills), cpu, stdout=-3)
-        moments = [self.kill_once(rng) for _ in range(kills)]
-        r = self.recorder("-F", "499", "--window", "2s").ready()
-        self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
+        moments, problems = {}, []
+
+        def lane(store, rng, n):
+            try:
+                moments[store] = [self.kill_once(store, rng) for _ in range(n)]
+            except Exception as e:  # of a thread: told by the test
+                problems.append(e)
+
+        lanes = [threading.Thread(target=lane, args=(f"{self.store}{i}", random.Random(seed + i),
+                                                     (kills + i) // LANES)) for i in range(LANES)]
+        for t in lanes:
+            t.start()
+        for t in lanes:
+            t.join()
+        self.assertEqual(problems, [])
+        self.assertEqual(sum(map(len, moments.values())), kills)
+        return moments
+
+    def check_kills(self, kills):
+        for cpu in (0, 1):
+            self.load("slots", 3600, cpu)
+        moments = self.kill_often(kills)
+        recorders = [self.recorder("-F", "199", "--window", "2s", store=store).ready() for store in moments]
+        for r in recorders:
+            self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
         time.sleep(0.5)
-        self.assertEqual(r.stop(), 0, r.said())
-        self.verify()
-        dump = Store(self.store)
+        for r in recorders:
+            self.assertEqual(r.stop(), 0, r.said())
+        tails = [tail for store in moments for tail in self.check_store(store, moments[store])]
+        support.note(f"{kills} kills: lost at the end: median {statistics.median(tails):.3f} s, "
+                     f"most {max(tails):.3f} s")
+        self.assertLess(max(tails), 1)
+
+    def check_store(self, store, moments):
+        """What each kill cost, in seconds."""
+        self.verify(store)
+        dump = Store(store)
         times = sorted(s.time for s in dump.samples)
         tails = []
         for started, at in moments:
@@ -52,9 +82,6 @@ class Killed(support.Case):
             gap = [g for g in dump.gaps if g["from"] <= at < g["to"]]
             self.assertEqual([g["cause"] for g in gap], ["recorder_dead"], (at, dump.gaps))
             self.assertLess(at - max(gap[0]["from"], started), SECOND)
-        support.note(f"{kills} kills: lost at the end: median {statistics.median(tails):.3f} s, "
-                     f"most {max(tails):.3f} s")
-        self.assertLess(max(tails), 1)
         for a, b in zip(dump.windows, dump.windows[1:]):
             self.assertLessEqual(a["end"], b["start"], (a, b, moments))
         # Each window can be found by the hour it was recorded in.
@@ -63,15 +90,16 @@ class Killed(support.Case):
         self.assertTrue(all(w["sealed"] for w in dump.windows))
         # Whatever touches such a gap says that it is incomplete, also if it begins in it; what lies
         # between two of them does not.
-        self.check_views(3)
+        self.check_views(store, 3)
         wall = {w["start"]: w["realtime"] for w in dump.windows}[dump.gaps[-1]["to"]]
-        self.check_views(3, "--from", f"@{wall / 1e9 - 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
-        self.check_views(0, "--from", f"@{wall / 1e9 + 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
+        self.check_views(store, 3, "--from", f"@{wall / 1e9 - 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
+        self.check_views(store, 0, "--from", f"@{wall / 1e9 + 0.001:.6f}", "--to", f"@{wall / 1e9 + 0.1:.6f}")
+        return tails
 
-    def check_views(self, status, *times):
+    def check_views(self, store, status, *times):
         for verb in (("flame", "-o", self.dir + "/x.svg"), ("export", "folded"),
                      ("export", "perf-script")):
-            shown = support.perfcam(*verb, "--store", self.store, *times)
+            shown = support.perfcam(*verb, "--store", store, *times)
             self.assertEqual(shown.returncode, status, (verb, times, shown.stderr))
             if status:
                 self.assertIn("the recorder was not running for", shown.stderr)
@@ -80,7 +108,7 @@ class Killed(support.Case):
         self.check_kills(KILLS)
 
     def test_names_of_a_killed_recorder_are_kept(self):
-        self.start(support.workload("spin31"), "20")
+        self.load("spin31", share=80)
         r = self.recorder("--window", "1m").ready()
         time.sleep(4)
         r.p.kill()
@@ -112,7 +140,7 @@ class Killed(support.Case):
     def test_helpers_may_die_at_any_time(self):
         """Opener, symboliser, sealer: no sample is lost, and names come back."""
         r = self.recorder("-F", "499", "--window", "1s", "--max-cpu", "none").ready()
-        work = self.start(support.workload("slots"), "60", stdout=-3)
+        work = self.load("slots", share=80)
         deaths = self.kill_helpers(r, 6)
         support.note(f"{deaths} times a helper was killed")
         self.assertGreater(deaths, 5)

@@ -54,7 +54,7 @@ class Rate(support.Case):
         limit = "/proc/sys/kernel/perf_event_max_sample_rate"
         with open(allowed, "w") as file:
             file.write("100000\n")
-        self.start(support.workload("slots"), "60", stdout=-3)
+        self.load("slots", share=80)
         r = self.recorder("-F", "197", "--max-cpu", "none", wrap=(
             "unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', allowed, limit)).ready()
         self.assertEqual(r.status()["hz"], 197)

@@ -15,7 +15,7 @@ SECOND = 1_000_000_000
 
 class Stop(support.Case):
     def stop_and_look(self, sig):
-        self.start(support.workload("slots"), "30", stdout=-3)
+        self.load("slots")
         r = self.recorder("-F", "499", "--window", "1m").ready()
         time.sleep(1.2)
         asked = time.monotonic_ns()
@@ -71,7 +71,7 @@ class Stop(support.Case):
         os.mkdir(self.store, 0o750)
         os.mkdir(os.path.join(self.store, "open-00000001.pcj"))
         r = self.recorder("--window", "1h", "-F", "499").ready()
-        self.start(support.workload("spin31"), "60")
+        self.load("spin31")
         for n in (1, 2):
             time.sleep(0.7)
             asked = support.perfcam("snapshot", "--store", self.store, "--control",
@@ -124,7 +124,7 @@ class Stop(support.Case):
 
     def test_two_stores_are_recorded_at_once(self):
         other = os.path.join(self.dir, "other")
-        self.start(support.workload("spin31"), "30")
+        self.load("spin31")
         both = [self.recorder("-F", "199"), self.recorder("-F", "199", store=other)]
         for r in both:
             r.ready()

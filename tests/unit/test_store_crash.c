@@ -501,7 +501,7 @@ static void nested(struct enumeration *e, struct sim_disk *d)
 /* Inside a write: the kinds of images for which the byte matters. */
 static void points_in_write(struct enumeration *e, const struct sim_disk *d)
 {
-	for (size_t cut = 1; cut <= sim_replay_bytes(d); cut += EVERY) {
+	for (size_t cut = 1 + EVERY_FROM; cut <= sim_replay_bytes(d); cut += EVERY) {
 		uint64_t seed = e->position * 100003 + cut;
 		point(e, d, cut, SIM_DEATH, 0);
 		point(e, d, cut, SIM_ZEROS, 0);

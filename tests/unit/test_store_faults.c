@@ -291,7 +291,7 @@ static bool run_with(struct sim_plan plan, struct memo *checked, uint64_t *refus
 static void fail_every_call(int error, bool for_ever)
 {
 	struct memo checked = {0};
-	uint64_t call = 1, refused = 0;
+	uint64_t call = 1 + EVERY_FROM, refused = 0;
 	while (run_with((struct sim_plan){.at_call = call,
 					  .at_byte = call % 50,
 					  .fail_errno = error,
@@ -300,7 +300,7 @@ static void fail_every_call(int error, bool for_ever)
 		call += EVERY;
 	memo_free(&checked);
 	print_message("# %s %s: %" PRIu64 " calls failed, %" PRIu64 " refusals\n", strerror(error),
-		      for_ever ? "from then on" : "once", (call - 1) / EVERY, refused);
+		      for_ever ? "from then on" : "once", call / EVERY, refused);
 	assert_true(call > 300 && refused > 100 / EVERY);
 }
 

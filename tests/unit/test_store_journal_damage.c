@@ -88,7 +88,7 @@ static void cut_at_every_byte(void **state)
 	for (int compress = 0; compress < 2; compress++) {
 		struct fixture x;
 		make(&x, 31, 12, 4, compress);
-		for (size_t n = 0; n <= x.n; n += EVERY) {
+		for (size_t n = EVERY_FROM; n <= x.n; n += EVERY) {
 			struct sim_disk *d = sim_new();
 			struct cam_window *w = NULL;
 			int err = open_bytes(d, x.bytes, n, &w);
@@ -154,7 +154,7 @@ static void every_bit(void **state)
 	(void)state;
 	struct fixture x;
 	make(&x, 41, 5, 5, true);
-	for (uint64_t bit = 0; bit < x.n * 8; bit += EVERY) {
+	for (uint64_t bit = EVERY_FROM; bit < x.n * 8; bit += EVERY) {
 		struct sim_disk *d = sim_image(x.d, 0, SIM_DEATH, 0);
 		struct cam_window *w = NULL;
 		sim_flip(d, "j", bit);
@@ -410,7 +410,7 @@ static void crash_at_every_byte(void **state)
 	uint64_t images = 0;
 	do {
 		size_t done = sim_replay_position(r);
-		for (size_t cut = 0; cut <= sim_replay_bytes(r); cut += EVERY) {
+		for (size_t cut = EVERY_FROM; cut <= sim_replay_bytes(r); cut += EVERY) {
 			for (enum sim_image how = SIM_DEATH; how < SIM_IMAGES; how++, images++) {
 				struct sim_disk *image = sim_image(r, cut, how, images);
 				struct cam_window *w = NULL;

@@ -323,7 +323,7 @@ static struct cam_place_id random_place(struct fake_window *f, uint64_t *seed)
 static void random_windows(void **state)
 {
 	(void)state;
-	for (uint64_t round = 1; round <= 120; round += EVERY) {
+	for (uint64_t round = 1 + EVERY_FROM; round <= 120; round += EVERY) {
 		uint64_t seed = round * 0x9e3779b97f4a7c15ull;
 		struct fake_window *f = fake_window_new();
 		const uint64_t units[] = {1, 1000, 10000};

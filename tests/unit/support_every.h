@@ -30,7 +30,8 @@ static inline unsigned every_from(unsigned every)
 {
 	static unsigned from, chosen;
 	if (!chosen) {
-		from = every_number("PERFCAM_EVERY_FROM", (unsigned)time(NULL) * 31 + (unsigned)getpid());
+		from = every_number("PERFCAM_EVERY_FROM",
+				    (unsigned)time(NULL) * 31 + (unsigned)getpid());
 		chosen = 1;
 		printf("# PERFCAM_EVERY=%u PERFCAM_EVERY_FROM=%u\n", every, from % every + every);
 	}

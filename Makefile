@@ -68,6 +68,7 @@ bench: all
 	@ninja -C $(BUILD) tests/bench/replay tests/bench/rebase
 	@tools/bench-replay
 	@tools/bench-views
+	@tools/bench-page
 	@ninja -C $(BUILD) tests/workloads/workload_sleepers
 	@tools/bench-growth
 	@tools/bench-table $(BENCH_ROWS)

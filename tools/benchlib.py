@@ -2,10 +2,53 @@
 """Rows of the one table that `make bench` ends with (tools/bench-table prints it).
 
 A row is a claim: perfcam and a peer did the same work in one run, and one of the two numbers is so many times the other. Every pair is
-kept, so that the table can say how far they lie apart.
+kept, so that the table can say how far they lie apart. And what several benches do: run a program, make a store of many hours.
 """
 import json
 import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build")
+PROGRAM = os.path.join(BUILD, "perfcam")
+HOURS = 12
+
+
+def run(*command, output=subprocess.DEVNULL):
+    """CPU seconds and what it printed, if that is kept."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL)
+    out = process.stdout.read() if process.stdout else b""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 3):
+        sys.exit(f"bench: exit status {process.returncode} of: {' '.join(command)}")
+    return usage.ru_utime + usage.ru_stime, out
+
+
+def line(what, value, unit, note=""):
+    print(f"{what:<44} {value:>10} {unit:<22} {note}".rstrip(), flush=True)
+
+
+def windows(store):
+    return json.loads(run(PROGRAM, "ls", "--json", "--store", store, output=subprocess.PIPE)[1])
+
+
+def make_stores(directory, seconds):
+    """Of 96 CPUs, one real window of this machine (as root) re-based until they are full: about a million samples, ten million, twelve hours."""
+    replay, rebase = (os.path.join(BUILD, "tests", "bench", n) for n in ("replay", "rebase"))
+    tape, one = (os.path.join(directory, n) for n in ("tape", "one"))
+    os.mkdir(one)
+    run(replay, "record", tape, str(seconds))
+    run(replay, "play", tape, "96", "245", one)  # whatever its beginning, one whole window is in it
+    run(replay, "seal", one)
+    window = max(windows(one), key=lambda w: w["samples"])
+    each = (window["end_ns"] - window["start_ns"]) / 1e9
+    for name, n in (("1 M", round(1e6 / window["samples"])), ("10 M", round(1e7 / window["samples"])), (f"{HOURS} h", round(HOURS * 3600 / each))):
+        place = os.path.join(directory, name)
+        os.mkdir(place)
+        run(rebase, os.path.join(one, window["name"]), str(max(1, n)), place)
+        yield name, place
 
 
 def row(part, what, ours, theirs, peer, unit, aim=None, less=True, how="measured"):

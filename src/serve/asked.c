@@ -198,6 +198,7 @@ void cam_asked_failed(struct cam_answer *a, int err)
 			a, 503,
 			"this takes too long; ask for less time or by a simpler expression, "
 			"or use the command line");
+		a->in_vain = true;
 		break;
 	case -ENODATA:
 		cam_answer_error(a, 404, "nothing was recorded at that time");

@@ -105,6 +105,7 @@ void cam_answer_error(struct cam_answer *a, unsigned status, const char *words)
 	struct cam_out out;
 	struct cam_json j;
 	cam_buf_clear(&a->body);
+	a->in_vain = false;
 	a->tag[0] = '\0';
 	a->type = "application/json";
 	a->status = status;
@@ -308,6 +309,11 @@ size_t cam_route_body_bytes(const char *path)
 bool cam_route_is_long(const char *path)
 {
 	return !strcmp(path, "/api/why") || !strcmp(path, "/api/moments");
+}
+
+bool cam_route_is_light(const char *path)
+{
+	return cam_route_number(path) <= 1 || !strcmp(path, "/healthz");
 }
 
 bool cam_route_is_apart(const char *path)

@@ -47,6 +47,7 @@ struct cam_answer {
 	struct cam_stream *stream;     /* instead of a body: it comes bit by bit */
 	uint64_t stamp;		       /* the store's, before its windows were listed */
 	char tag[24];		       /* not "": an ETag, of an answer that may be kept */
+	bool in_vain;		       /* of a 503: asking again would not help */
 	char file[64];		       /* not "": to be saved under this name */
 };
 
@@ -74,6 +75,8 @@ size_t cam_route_body_bytes(const char *path);
 bool cam_route_is_apart(const char *path);
 /* Whether a question there may take long: not all places are for such. */
 bool cam_route_is_long(const char *path);
+/* Whether it takes no work to speak of: the page's own files, whether the server is well. It waits for nobody. */
+bool cam_route_is_light(const char *path);
 
 /* For the routes: the value of a key, NULL if it is not there. */
 const char *cam_request_value(const struct cam_request *q, const char *key);

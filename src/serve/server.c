@@ -161,7 +161,7 @@ static bool put_headers(struct MHD_Response *r, const struct cam_answer *a, cons
 		all &= MHD_add_response_header(r, always[i][0], always[i][1]);
 	for (size_t i = 0; i < n_extra; i++)
 		all &= MHD_add_response_header(r, extra[i][0], extra[i][1]);
-	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE && !a->in_vain)
 		all &= MHD_add_response_header(r, "Retry-After", "2");
 	return all;
 }
@@ -269,7 +269,8 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 		.has_tag = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
 	};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
-	bool apart = cam_route_is_apart(url), is_long = cam_route_is_long(url);
+	bool apart = cam_route_is_apart(url) || cam_route_is_light(url),
+	     is_long = cam_route_is_long(url);
 	uint64_t begun = now_ns();
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return turn_away(s, c, url, MHD_HTTP_BAD_REQUEST, "too many parameters");

@@ -105,7 +105,7 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, width=1200, height=900, scheme="light", script=True):
+    def __init__(self, browser, width=1200, height=900, scheme="light", script=True, zone=None):
         self.browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -114,6 +114,8 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                   mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        if zone:
+            self.call("Emulation.setTimezoneOverride", timezoneId=zone)
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
 
     def call(self, method, **params):

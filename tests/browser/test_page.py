@@ -287,6 +287,120 @@ class Page(unittest.TestCase):
         for name, n in leaves.items():
             self.assertEqual(int(rows[name].replace("\u2009", "")), n, name)
 
+    def test_the_brush_has_edges(self):
+        """Of the timeline: each edge by itself, the middle as a whole, beside it a new one; past the end of what there is an edge stops."""
+        v = View(f"from={scene.START + 20}&to={scene.START + 50}")
+        x, y, w, h = v.box("#timeline")
+        begin, end = (float(server.json("/api/store")[k]) for k in ("from", "to"))
+
+        def drag(*ends):
+            a, b = (x + GUTTER + (t - begin) / (end - begin) * (w - 2 * GUTTER) for t in ends)
+            v.drag(a, y + h / 2, b, y + h / 2)
+            v.settle()
+            return float(v.query()["from"][0]) - scene.START, float(v.query()["to"][0]) - scene.START
+
+        step = 2 * (end - begin) / (w - 2 * GUTTER)  # two pixels
+        for ends, want in (((scene.START + 50, scene.START + 70), (20, 70)), ((scene.START + 20, scene.START + 30), (30, 70)), ((scene.START + 50, scene.START + 40), (20, 60)),
+                           ((scene.START + 20, scene.START - 3), (begin - scene.START, 60)), ((scene.START + 80, scene.START + 65), (65, 80))):
+            low, high = drag(*ends)
+            self.assertAlmostEqual(low, want[0], delta=step, msg=(ends, want))
+            self.assertAlmostEqual(high, want[1], delta=step, msg=(ends, want))
+        v.settle(lambda: abs((v.samples() or 0) - counted((float(v.query()["from"][0]), float(v.query()["to"][0]), None))) <= 2)
+        for label, seconds in (("2 m", None), ("all", end - begin)):
+            v.page.evaluate(f"[...document.querySelectorAll('[aria-label=Span] [role=radio]')].find(b => b.innerText === '{label}').click()")
+            v.settle()
+            if seconds:
+                self.assertAlmostEqual(float(v.query()["to"][0]) - float(v.query()["from"][0]), seconds, delta=0.01)
+        v.page.evaluate("history.back()")
+        v.settle()
+        self.check_quiet(v)
+
+    def test_the_table_is_in_order_of_what_was_clicked(self):
+        v = View(WHOLE + "&tab=table")
+        rows = "[...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.innerText.trim()))"
+        number = lambda text: float(text.replace("\u2009", "").rstrip(" %"))
+        click = "[...document.querySelectorAll('th button')].find(b => b.innerText === '%s').click()"
+        sorted_by = "document.querySelector('th[aria-sort]').innerText + ' ' + document.querySelector('th[aria-sort]').getAttribute('aria-sort')"
+        self.assertEqual(v.page.evaluate(sorted_by), "Self descending")
+        for words, cell, said in (("Total", 4, "Total descending"), ("Function", 0, "Function ascending"), ("Self", 2, "Self descending"), ("Total", 4, "Total descending")):
+            v.page.evaluate(click % words)
+            v.settle(lambda said=said: v.page.evaluate(sorted_by) == said)
+            found = [r[cell] for r in v.page.evaluate(rows)]
+            self.assertGreater(len(set(found)), 10)
+            self.assertEqual(found, sorted(found) if cell == 0 else sorted(found, key=number, reverse=True), words)
+        same = View(v.page.evaluate("location.search")[1:])
+        self.assertEqual(same.page.evaluate(rows), v.page.evaluate(rows))
+        low = facts["incident"]
+        v = View(WHOLE + f"&tab=table&a={low}~{low + 1.9}&base=minute&cmp=1&sort=change")
+        first = v.page.evaluate("[...document.querySelectorAll('tbody tr')].slice(0, 3).map(r => [r.cells[0].innerText.trim(), r.cells[6].innerText, r.cells[6].className])")
+        self.assertTrue(all(n in {"mem_cgroup_nr_lru_pages", "memory_stat_show", "cgroup_seqfile_show", "seq_read_iter", "runtime.goexit", "cadvisor.(*containerData).housekeeping",
+                                  "cadvisor.(*containerData).updateStats", "fs.(*MemoryGroup).GetStats", "os.ReadFile", "syscall.Syscall6"} for n, _, _ in first), first)
+        self.assertTrue(all(c.startswith("+") and k == "more" for _, c, k in first), first)
+
+    def test_baselines_that_nobody_drags(self):
+        """The same length before, the minute around, an hour ago: each is what is asked for, and what is said."""
+        a = (scene.START + 60, scene.START + 65)
+        v = View(WHOLE + f"&a={a[0]}~{a[1]}&cmp=1&tz=utc")
+        asked = "new URL(performance.getEntriesByType('resource').filter(e => e.name.includes('/api/diff')).at(-1).name).searchParams.getAll('before-from').concat(new URL(performance.getEntriesByType('resource').filter(e => e.name.includes('/api/diff')).at(-1).name).searchParams.getAll('before-to'))"
+        for base, low, high in (("before", a[0] - 5, a[0]), ("minute", a[0] - 60, a[0]), ("around", a[0] - 27.5, a[1] + 27.5), ("hour", a[0] - 3600, a[1] - 3600)):
+            v.page.evaluate(f"(s => {{ s.value = '{base}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('[aria-label=Baseline]'))")
+            v.settle(lambda base=base, low=low, high=high: v.query().get("base", ["before"]) == [base] and [float(t[1:]) for t in v.page.evaluate(asked)] == [low, high])
+            self.assertEqual([float(t[1:]) for t in v.page.evaluate(asked)], [low, high], base)
+            words = time.strftime("%H:%M:%S", time.gmtime(low)) + " – " + time.strftime("%H:%M:%S", time.gmtime(high))
+            self.assertIn(words, v.page.evaluate("document.querySelector('.selection').innerText"), base)
+        self.assertIn("nothing was recorded at that time", v.page.evaluate("document.querySelector('.banner').innerText"))
+        bad = [p for p in v.page.problems() if not re.match(rf"request: http://127\.0\.0\.1:{server.port}/|log: .* 404 ", p)]
+        self.assertEqual(bad, [])
+
+    def test_local_time_or_utc(self):
+        """By button and key: every time on the page changes, the selection does not."""
+        v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 12}", zone="Asia/Kathmandu")  # + 5:45
+        words = "document.querySelector('.selection').innerText + document.querySelector('.stage').innerText"
+        here, there = (time.strftime("%H:%M:%S", time.gmtime(scene.START + 10 + by)) for by in (0, 20700))
+        self.assertIn(there, v.page.evaluate(words))
+        self.assertNotIn(here, v.page.evaluate(words))
+        before = v.picture("#timeline"), v.picture("#heat")
+        v.page.evaluate("[...document.querySelectorAll('.top button')].find(b => b.innerText === 'Local').click()")
+        v.settle(lambda: v.query().get("tz") == ["utc"])
+        self.assertIn(here, v.page.evaluate(words))
+        self.assertNotIn(there, v.page.evaluate(words))
+        self.assertNotEqual(before[0], v.picture("#timeline"))
+        self.assertNotEqual(before[1], v.picture("#heat"))
+        self.assertEqual(v.selected(), (scene.START + 10, scene.START + 12, None))
+        v.key("z")
+        v.settle(lambda: "tz" not in v.query())
+        self.assertEqual(before, (v.picture("#timeline"), v.picture("#heat")))
+
+    def test_what_is_on_its_way_is_said(self):
+        """The server is held: the graph that is shown is marked as the one before; a page without any has a skeleton."""
+        v = View(WHOLE)
+        busy = "['#flame', '#heat'].map(s => document.querySelector(s).getAttribute('aria-busy')).join()"
+        self.assertEqual(v.page.evaluate(busy), "false,false")
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            v.page.evaluate("[...document.querySelectorAll('.rows .row')].find(b => b.innerText.startsWith('postgres')).click()")
+            until = time.monotonic() + 20
+            while time.monotonic() < until and v.page.evaluate("[...document.querySelectorAll('#flame canvas')].some(c => Number(getComputedStyle(c).opacity) > 0.5)"):
+                time.sleep(0.1)
+            self.assertLess(time.monotonic(), until)
+            self.assertEqual(v.page.evaluate(busy), "true,true")
+            self.assertEqual(v.page.evaluate("document.querySelector('.stage').getAttribute('aria-busy')"), "true")
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        v.settle(lambda: v.samples() == counted((0, 1e12, None), "postgres"))
+        self.assertEqual(v.page.evaluate(busy), "false,false")
+
+    def test_every_control_has_a_name(self):
+        """As a screen reader has it, in each view."""
+        for more in ("", "&tab=table", f"&tab=sandwich&sand=tcp_sendmsg&a={scene.START + 60}~{scene.START + 65}&cmp=1&q=tcp&comm=postgres"):
+            v = View(WHOLE + more)
+            v.page.call("Accessibility.enable")
+            controls = [n for n in v.page.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored") and n.get("role", {}).get("value") in (
+                "button", "textbox", "searchbox", "combobox", "link", "radio", "application", "menuitem", "checkbox", "radiogroup", "region", "dialog", "tab", "tablist")]
+            self.assertGreater(len(controls), 30)
+            self.assertEqual([n["role"]["value"] for n in controls if not n.get("name", {}).get("value", "").strip()], [], more)
+            v.page.call("Accessibility.disable")
+
     def test_what_changed_is_the_culprit(self):
         """The incident beside the minute before: its process is named, and what ran as ever is grey."""
         low = facts["incident"]

@@ -590,6 +590,9 @@ class Limits(unittest.TestCase):
         while len(recorder.asked) < 4 and time.monotonic() < until:
             time.sleep(0.02)
         self.assertEqual(len(recorder.asked), 4)
+        begun = time.monotonic()
+        self.assertEqual([own.ask(path)[0] for path in ("/healthz", "/", "/assets/page.js")], [200] * 3)
+        self.assertLess(time.monotonic() - begun, 1.5)  # these wait for nobody
         got = []
         def ask():
             begun = time.monotonic()

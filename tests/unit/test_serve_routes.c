@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/routes.h"
 
+#include "serve/asked.h"
+
 #include "support_window.h"
 
 #include <errno.h>
@@ -169,6 +171,15 @@ static void test_errors_in_words(void **state)
 	err = -E2BIG;
 	assert_int_equal(ask(&d, "/api/flame", NULL, NULL, text), 413);
 	assert_non_null(strstr(text, "less time"));
+	/* Who took too long once will again: only the other 503s ask to come again. */
+	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
+	cam_asked_failed(&a, -ETIMEDOUT);
+	assert_int_equal(a.status, 503);
+	assert_true(a.in_vain);
+	cam_asked_failed(&a, -ENOMEM);
+	assert_int_equal(a.status, 503);
+	assert_false(a.in_vain);
+	cam_buf_free(&a.body);
 }
 
 /* Times are needed, and not too long; 4 s are no history in which anything is unusual. */

@@ -55,19 +55,43 @@ export interface Heat {
 export const LEAST_SEEN = 1 / 5;
 
 export class Refusal extends Error {
-	constructor(readonly status: number, message: string) {
+	/* again: the server asks to come again later. */
+	constructor(readonly status: number, message: string, readonly again = false) {
 		super(message);
 	}
 }
 
+const MOST_TRIES = 3; /* of a question for which there was no place */
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+	return new Promise((done, failed) => {
+		const timer = setTimeout(done, ms);
+		signal?.addEventListener("abort", () => {
+			clearTimeout(timer);
+			failed(new DOMException("stopped", "AbortError"));
+		});
+	});
+}
+
 async function answerOf(path: string, signal?: AbortSignal, change?: object): Promise<Response> {
-	const r = await fetch(path, { signal, credentials: "same-origin", headers: change ? { "Content-Type": "application/json" } : { Accept: "*/*" },
-		...(change ? { method: "POST", body: JSON.stringify(change) } : {}) });
-	if (!r.ok) {
-		const words = await r.json().then((j) => String(j.error), () => r.statusText);
-		throw new Refusal(r.status, words);
+	for (let tries = 1; ; tries++) {
+		const r = await answered(path, signal, change);
+		const later = r.status === 503 ? Number(r.headers.get("Retry-After")) : 0;
+		if (later > 0 && tries < MOST_TRIES && !change) {
+			await pause(Math.min(later, 10) * 1000, signal);
+			continue;
+		}
+		if (!r.ok) {
+			const words = await r.json().then((j) => String(j.error), () => r.statusText);
+			throw new Refusal(r.status, words, later > 0);
+		}
+		return r;
 	}
-	return r;
+}
+
+function answered(path: string, signal?: AbortSignal, change?: object): Promise<Response> {
+	return fetch(path, { signal, credentials: "same-origin", headers: change ? { "Content-Type": "application/json" } : { Accept: "*/*" },
+		...(change ? { method: "POST", body: JSON.stringify(change) } : {}) });
 }
 
 const seconds = (v: unknown) => (v === undefined || v === null ? NaN : Number(v) * 1000);

@@ -6,12 +6,13 @@
  */
 import { Around, type AroundHost, type AroundKind } from "./around";
 import { ByTime } from "./by_time";
+import { Busy } from "./busy";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
 import { fillEmpty, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
-import { drawFunnel } from "./funnel";
+import { Funnels } from "./funnel";
 import { AROUND, shortText } from "./happening";
 import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
@@ -79,7 +80,8 @@ export class App implements AroundHost {
 		return view;
 	});
 	dragsBaseline = false;
-	private table = new TableView((name) => this.setSearch(`^${escapeExpression(name)}$`));
+	private table = new TableView({ sort: () => this.state.sort, setSort: (sort) => this.change({ sort }, false),
+		search: (name) => this.setSearch(`^${escapeExpression(name)}$`) });
 	panel = new Panel({
 		addFilter: (name, value) => this.addFilter(name, value),
 		setOnly: (only) => this.change({ only }, true),
@@ -112,7 +114,9 @@ export class App implements AroundHost {
 	private stageEmpty = el("div", { class: "empty", hidden: true });
 	private skeleton = makeSkeleton();
 	private heatEmpty = el("div", { class: "empty", hidden: true });
-	private funnels = [el("canvas", { class: "funnel" }), el("canvas", { class: "funnel" })];
+	private busy = new Busy<Kind>(this.stage, () => ({ heat: [this.heat.layers.root], timeline: [this.timeline.layers.root], tracks: [this.track.layers.root],
+		chart: [this.byTime.view.layers.root], flame: [this.flame.layers.root, this.table.root, this.sandwich.root] }));
+	private funnels = new Funnels(() => [[...this.timeline.brush(), this.theme.color("tx3")], [...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3")]]);
 	search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
 		maxlength: 1024, spellcheck: "false" });
 	goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
@@ -213,16 +217,15 @@ export class App implements AroundHost {
 		put(this.stage, [this.banner, this.opening.notice,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
-			this.timeline.layers.root, this.funnels[0],
+			this.timeline.layers.root, this.funnels.canvases[0],
 			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
-			this.heat.layers.root, this.track.layers.root, this.funnels[1], this.bar.root,
+			this.heat.layers.root, this.track.layers.root, this.funnels.canvases[1], this.bar.root,
 			el("div", { class: "bar" }, this.tabs.root, this.undoButton, this.directions.root, this.byTime.view.picker, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
 				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwich.root, this.byTime.view.layers.root,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
 		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.opening.overlay, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
-		new ResizeObserver(() => this.drawFunnels()).observe(this.funnels[0]);
 		this.setTheme(localStorage.getItem("theme"));
 	}
 
@@ -421,8 +424,10 @@ export class App implements AroundHost {
 
 	private async load(): Promise<void> {
 		/* What is about it may wait until the picture is there. */
-		await Promise.all([this.loadHeat(), this.byTime.load(), this.loadFlame().then(() => this.around.load())]);
+		this.pictured = this.loadHeat();
+		await Promise.all([this.pictured, this.byTime.load(), this.loadFlame().then(() => this.around.load())]);
 	}
+	private pictured: Promise<void> = Promise.resolve();
 
 	/* Cells below a second take the time of every sample: hours of a large host would take minutes. Cores come from sums. */
 	private tooLong(): boolean {
@@ -467,16 +472,18 @@ export class App implements AroundHost {
 		const s = this.state, [part, before] = this.sides();
 		const key = JSON.stringify([part, before, s.filters, s.only, s.by, s.elided, s.frames, s.collapse]);
 		if (key === this.asked.flame)
-			return;
+			return this.growing;
 		this.asked.flame = key;
-		await this.answering("flame", async () => {
+		this.growing = this.answering("flame", async () => {
 			const tree = await this.server.flame(s, part, before);
 			if (this.asked.flame !== key)
 				return;
 			this.tree = tree;
 			this.showTree();
 		});
+		await this.growing;
 	}
+	private growing: Promise<void> = Promise.resolve(); /* the tree that was asked for last */
 
 	private async loadTimeline(): Promise<void> {
 		const store = this.store!;
@@ -517,7 +524,7 @@ export class App implements AroundHost {
 
 	/* Errors of one picture are said, and leave the others alone. */
 	async answering(kind: Kind, work: () => Promise<void>): Promise<void> {
-		this.showBusy(1);
+		this.busy.show(1, kind);
 		try {
 			await work();
 			this.problems.delete(kind);
@@ -529,15 +536,9 @@ export class App implements AroundHost {
 			this.problems.set(kind, e);
 			this.showProblem();
 		} finally {
-			this.showBusy(-1);
+			this.busy.show(-1, kind);
 		}
 	}
-
-	private showBusy(by: number): void {
-		this.running += by;
-		this.stage.setAttribute("aria-busy", String(this.running > 0));
-	}
-	private running = 0;
 
 	private showProblem(): void {
 		const e = this.problems.get("store") ?? [...this.problems.values()][0];
@@ -556,14 +557,14 @@ export class App implements AroundHost {
 
 	/* What failed for want of an answer, and not because of the question. */
 	private mayRetry(): boolean {
-		return [...this.problems.values()].some((e) => !(e instanceof Refusal) || e.status >= 500);
+		return [...this.problems.values()].some((e) => !(e instanceof Refusal) || e.again);
 	}
 
 	/* The store grows while it is looked at. */
 	private async poll(): Promise<void> {
 		let wait = LIVE_MS;
 		this.waiting = 0;
-		this.showBusy(1);
+		this.busy.show(1);
 		try {
 			const first = !this.store;
 			const before = this.store?.to;
@@ -578,9 +579,10 @@ export class App implements AroundHost {
 				if (first || again || !this.state.span || this.timeless())
 					this.refresh();
 			}
-			void this.around.loadEvents();
+			/* What stands beside the first picture comes after it, unless the link is about an event. */
+			void (this.state.event ? Promise.resolve() : this.pictured).then(() => this.store && this.around.loadEvents());
 			if (first)
-				void this.opening.load();
+				void this.pictured.then(() => this.opening.load());
 		} catch (e) {
 			if (isAbort(e))
 				wait = 0;
@@ -590,7 +592,7 @@ export class App implements AroundHost {
 				wait = RETRY_MS;
 			}
 		}
-		this.showBusy(-1);
+		this.busy.show(-1);
 		if (this.told)
 			wait = Math.min(wait, TOLD_MS);
 		this.told = false;
@@ -708,11 +710,7 @@ export class App implements AroundHost {
 	}
 
 	private drawFunnels(): void {
-		const [a, b] = this.funnels;
-		if (!a.clientWidth)
-			return;
-		drawFunnel(a, ...this.timeline.brush(), this.theme.color("tx3"));
-		drawFunnel(b, ...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3"));
+		this.funnels.draw();
 	}
 
 	copyLink(): void {

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The flame graph on a canvas: only what is at least half a pixel wide is looked at. */
 import { mix } from "./colour";
-import { el, Layers, type Theme, type Tip } from "./dom";
-import { FONT, frameFill, KIND_WORDS, LABEL_LEAST, Labels, ROW } from "./frames";
+import { el, type Theme, type Tip } from "./dom";
+import { FrameCanvas, SIDE, type FrameHost, type Way } from "./frame_canvas";
+import { FONT, frameFill, KIND_WORDS, ROW } from "./frames";
 import { count, cpuTime, percent } from "./format";
 import type { Colour } from "./state";
 import type { Place } from "./why";
-import { CHANGE, findStack, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Match, type Tree } from "./tree";
+import { CHANGE, findStack, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Tree } from "./tree";
 
-const SIDE = 12;
-
-export interface FlameHost {
-	theme(): Theme;
-	icicle(): boolean;
+export interface FlameHost extends FrameHost {
 	colour(): Colour;
 	zoomed(path: string[]): void;
-	walked(words: string): void;
 	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
 	cpuSeconds(): { each: number; machine: number; of: string };
 	menu(node: number, x: number, y: number): void;
@@ -29,33 +25,14 @@ function heightOf(t: Tree, node: number): number {
 	return most - t.depth[node];
 }
 
-export class FlameView {
-	readonly layers: Layers;
+export class FlameView extends FrameCanvas {
 	private tree: Tree | null = null;
 	private zoom = 0;
-	private hovered = -1;
-	private walkedTo = 0;
-	private scroll = 0;
-	private match: Match | null = null;
 	private fills = new Map<number, string>();
-	private labels = new Labels();
 
-	constructor(private host: FlameHost, private tip: Tip, id = "flame", label = "Flame graph") {
-		this.layers = new Layers(id, label + ". Arrow keys walk the frames, Enter zooms, Escape goes back",
-			() => this.draw());
-		const r = this.layers.root;
-		r.addEventListener("pointermove", (e) => this.hover(e));
-		r.addEventListener("pointerleave", () => {
-			this.hovered = -1;
-			this.tip.hide();
-			this.drawOver();
-		});
-		r.addEventListener("click", (e) => {
-			const node = this.at(e.offsetX, e.offsetY);
-			if (node >= 0)
-				this.zoomTo(node);
-		});
-		r.addEventListener("contextmenu", (e) => {
+	constructor(private host: FlameHost, tip: Tip, id = "flame", label = "Flame graph") {
+		super(id, label + ". Arrow keys walk the frames, Enter zooms, Escape goes back", host, tip, 4, 6);
+		this.layers.root.addEventListener("contextmenu", (e) => {
 			const node = this.at(e.offsetX, e.offsetY);
 			if (node > 0) {
 				e.preventDefault();
@@ -63,8 +40,6 @@ export class FlameView {
 				this.host.menu(node, e.clientX, e.clientY);
 			}
 		});
-		r.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
-		r.addEventListener("keydown", (e) => this.key(e));
 	}
 
 	show(tree: Tree | null, zoom: number): void {
@@ -73,11 +48,6 @@ export class FlameView {
 		this.walkedTo = zoom;
 		this.hovered = -1;
 		this.scroll = 0;
-		this.draw();
-	}
-
-	showMatch(match: Match | null): void {
-		this.match = match;
 		this.draw();
 	}
 
@@ -101,13 +71,12 @@ export class FlameView {
 		return this.tree;
 	}
 
-	private plotWidth(): number {
-		return Math.max(1, this.layers.width - 2 * SIDE);
+	protected enter(node: number): void {
+		this.zoomTo(node);
 	}
 
-	/* The top edge of a row. */
-	private y(depth: number): number {
-		return this.host.icicle() ? 4 + depth * ROW - this.scroll : this.layers.height - 6 - (depth + 1) * ROW + this.scroll;
+	protected rows(): number {
+		return this.tree ? this.tree.maxDepth + 1 : 0;
 	}
 
 	/* More is red, less is blue, by how much of the machine; what may be chance has no colour. */
@@ -135,7 +104,10 @@ export class FlameView {
 	private places: Place[] = [];
 	private pointed: Place | null = null;
 
-	private drawPlaces(g: CanvasRenderingContext2D, th: Theme, t: Tree): void {
+	protected drawMore(g: CanvasRenderingContext2D, th: Theme): void {
+		const t = this.tree;
+		if (!t || !(t.total[0] > 0))
+			return;
 		const taken: number[] = [];
 		for (const p of this.places) {
 			const node = p.process ? findStack(t, p.process, p.words ? [] : p.functions) : -1;
@@ -202,35 +174,18 @@ export class FlameView {
 			g.font = FONT;
 			g.textBaseline = "middle";
 			g.textAlign = "left";
-			const w0 = this.plotWidth(), ink = th.color("ink"), tx = th.color("tx");
+			const w0 = this.plotWidth();
 			visible(t, this.zoom, 0.5 / w0, (node, x, w) => {
 				const y = this.y(t.depth[node]);
 				if (y > -ROW && y < height)
-					this.drawFrame(g, th, t, node, SIDE + x * w0, y, w * w0, ink, tx);
+					this.drawFrame(g, t, node, SIDE + x * w0, y, w * w0, { fill: this.fillOf(t, node, th), faded: t.depth[node] < t.depth[this.zoom],
+						quiet: t.change !== null && t.change[t.frame[node]] === CHANGE.chance, words: node === 0 ? this.rootLabel(t) : nameOf(t, node) });
 			});
 			g.globalAlpha = 1;
 		}
 		this.drawOver();
 	}
 	private shown: Tree | null = null;
-
-	private drawFrame(g: CanvasRenderingContext2D, th: Theme, t: Tree, node: number, x: number, y: number, w: number,
-		ink: string, tx: string): void {
-		const frame = t.frame[node], kind = t.kind[frame];
-		const faded = t.depth[node] < t.depth[this.zoom] || (this.match && !this.match.frames[frame] && kind !== KIND.root);
-		const inset = kind === KIND.inlined && w > 6 ? 1.5 : 0;
-		g.globalAlpha = faded ? 0.4 : 1;
-		g.fillStyle = this.match?.frames[frame] ? th.color("find") : this.fillOf(t, node, th);
-		g.fillRect(x + inset, y, Math.max(0.5, w - (w > 2 ? 1 : 0) - inset * 2), ROW - 1);
-		if (w < LABEL_LEAST)
-			return;
-		const own = kind === KIND.root || kind === KIND.process;
-		g.fillStyle = own || (t.change && t.change[frame] === CHANGE.chance) ? tx : ink;
-		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
-		const label = this.labels.fit(g, node === 0 ? this.rootLabel(t) : nameOf(t, node), w - 8);
-		if (label)
-			g.fillText(label, x + 4 + inset, y + ROW / 2);
-	}
 
 	private rootLabel(t: Tree): string {
 		const { each, machine, of } = this.host.cpuSeconds();
@@ -239,33 +194,24 @@ export class FlameView {
 			(machine ? ` · ${percent(s / machine)} of ${of}` : "");
 	}
 
-	private at(x: number, y: number): number {
+	protected at(x: number, y: number): number {
 		const t = this.tree;
 		if (!t || !(t.total[0] > 0))
 			return -1;
-		const depth = this.host.icicle() ? Math.floor((y - 4 + this.scroll) / ROW)
-			: Math.floor((this.layers.height - 6 - y + this.scroll) / ROW);
-		const at = (x - SIDE) / this.plotWidth();
+		const depth = this.rowAt(y), at = (x - SIDE) / this.plotWidth();
 		return depth < 0 || depth > t.maxDepth || at < 0 || at >= 1 ? -1 : nodeAt(t, this.zoom, at, depth);
 	}
 
-	private hover(e: PointerEvent): void {
-		const t = this.tree, node = this.at(e.offsetX, e.offsetY);
-		if (node !== this.hovered) {
-			this.hovered = node;
-			this.drawOver();
-		}
-		this.layers.root.style.cursor = node >= 0 ? "pointer" : "default";
-		if (!t || node < 0) {
-			this.tip.hide();
-			return;
-		}
-		this.tip.show(e.clientX, e.clientY, el("b", { class: "mono" }, node ? nameOf(t, node) : "everything selected"),
-			...this.describe(t, node));
+	protected tell(node: number): (Node | string)[] | null {
+		return this.tree && node >= 0 ? [el("b", { class: "mono" }, node ? nameOf(this.tree, node) : "everything selected"), ...this.describe(node)] : null;
 	}
 
-	describe(t: Tree, node: number): string[] {
-		const { each, machine, of } = this.host.cpuSeconds();
+	protected title(node: number): string {
+		return node ? nameOf(this.tree!, node) : "everything";
+	}
+
+	protected describe(node: number): string[] {
+		const t = this.tree!, { each, machine, of } = this.host.cpuSeconds();
 		const kind = KIND_WORDS[t.kind[t.frame[node]]];
 		const module = t.modules[t.module[node]] ?? "";
 		const share = t.total[node] / t.total[0];
@@ -283,71 +229,32 @@ export class FlameView {
 		return lines;
 	}
 
-	private drawOver(): void {
-		const { over: g } = this.layers;
-		const th = this.host.theme(), t = this.tree;
-		this.layers.clearOver();
+	protected placeOf(node: number): { x: number; w: number; row: number } | null {
+		const t = this.tree;
 		if (!t || !(t.total[0] > 0))
-			return;
-		this.drawPlaces(g, th, t);
-		const focus = document.activeElement === this.layers.root;
-		const mark = this.hovered >= 0 ? this.hovered : focus ? this.walkedTo : -1;
-		if (mark < 0)
-			return;
-		const above = t.depth[mark] < t.depth[this.zoom];
-		const whole = t.total[this.zoom] / t.total[0] || 1;
-		const x = above ? 0 : (t.x[mark] - t.x[this.zoom]) / whole, w = above ? 1 : t.total[mark] / t.total[0] / whole;
-		g.strokeStyle = th.color("tx");
-		g.lineWidth = 1.5;
-		g.strokeRect(SIDE + x * this.plotWidth(), this.y(t.depth[mark]) - 0.5, Math.max(1, w * this.plotWidth() - 1), ROW);
+			return null;
+		const above = t.depth[node] < t.depth[this.zoom], whole = t.total[this.zoom] / t.total[0] || 1, wide = this.plotWidth();
+		return { x: SIDE + (above ? 0 : (t.x[node] - t.x[this.zoom]) / whole) * wide, w: (above ? 1 : t.total[node] / t.total[0] / whole) * wide, row: t.depth[node] };
 	}
 
-	private wheel(e: WheelEvent): void {
-		const t = this.tree;
-		if (!t)
-			return;
-		const most = Math.max(0, (t.maxDepth + 1) * ROW + 12 - this.layers.height);
-		const by = this.host.icicle() ? e.deltaY : -e.deltaY;
-		const to = Math.max(0, Math.min(most, this.scroll + by));
-		if (most)
+	protected wheel(e: WheelEvent): void {
+		if (this.tree && this.scrollBy(e.deltaY))
 			e.preventDefault();
-		if (to !== this.scroll) {
-			this.scroll = to;
-			this.draw();
-		}
 	}
 
-	private key(e: KeyboardEvent): void {
-		const t = this.tree;
-		if (!t || e.ctrlKey || e.metaKey || e.altKey)
-			return;
-		const up = this.host.icicle() ? "ArrowDown" : "ArrowUp", down = this.host.icicle() ? "ArrowUp" : "ArrowDown";
-		let to = -1;
-		const node = this.walkedTo;
+	protected next(node: number, way: Way): number {
+		const t = this.tree!;
 		const family = (parent: number) => {
 			const all: number[] = [];
 			for (let c = parent + 1; c < t.end[parent]; c = t.end[c])
 				all.push(c);
 			return all.sort((p, q) => t.x[p] - t.x[q]);
 		};
-		if (e.key === up)
-			to = family(node)[0] ?? node;
-		else if (e.key === down)
-			to = parentOf(t, node);
-		else if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
-			const all = family(parentOf(t, node));
-			to = all[all.indexOf(node) + (e.key === "ArrowRight" ? 1 : -1)] ?? node;
-		} else if (e.key === "Enter") {
-			this.zoomTo(node);
-			to = node;
-		}
-		if (to < 0)
-			return;
-		e.preventDefault();
-		e.stopPropagation();
-		this.walkedTo = to;
-		this.hovered = -1;
-		this.drawOver();
-		this.host.walked([to ? nameOf(t, to) : "everything", ...this.describe(t, to)].join(", "));
+		if (way === "up")
+			return family(node)[0] ?? node;
+		if (way === "down")
+			return parentOf(t, node);
+		const all = family(parentOf(t, node));
+		return all[all.indexOf(node) + (way === "right" ? 1 : -1)] ?? node;
 	}
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From a part of the picture above to all of the one below: "this is that, larger". */
+import { el } from "./dom";
+
 const HEIGHT = 12;
 
-export function drawFunnel(c: HTMLCanvasElement, x0: number, x1: number, color: string): void {
+function drawFunnel(c: HTMLCanvasElement, x0: number, x1: number, color: string): void {
 	const w = c.clientWidth, k = devicePixelRatio || 1, g = c.getContext("2d")!;
 	c.width = w * k;
 	c.height = HEIGHT * k;
@@ -18,4 +20,28 @@ export function drawFunnel(c: HTMLCanvasElement, x0: number, x1: number, color: 
 	g.fill();
 	g.globalAlpha = 0.6;
 	g.stroke();
+}
+
+type Line = [x0: number, x1: number, colour: string];
+
+export class Funnels {
+	readonly canvases = [el("canvas", { class: "funnel" }), el("canvas", { class: "funnel" })];
+	private waits = false;
+
+	/* lines: where each of them is to lead from, when it is drawn. */
+	constructor(private lines: () => Line[]) {
+		new ResizeObserver(() => this.draw()).observe(this.canvases[0]);
+	}
+
+	/* Once before the next picture, however often something moved: their places are asked for, and that takes a layout. */
+	draw(): void {
+		if (this.waits)
+			return;
+		this.waits = true;
+		requestAnimationFrame(() => {
+			this.waits = false;
+			if (this.canvases[0].clientWidth)
+				this.lines().forEach(([x0, x1, colour], i) => drawFunnel(this.canvases[i], x0, x1, colour));
+		});
+	}
 }

@@ -26,6 +26,9 @@ export type Below = (typeof BELOW)[number];
 /* Frames are coloured by what they are, where they lie, or their names alone. */
 export const COLOURS = ["kind", "module", "name"] as const;
 export type Colour = (typeof COLOURS)[number];
+/* What the table is in order of. */
+export const SORTS = ["self", "total", "name", "change"] as const;
+export type Sort = (typeof SORTS)[number];
 export const ROWS = [10, 25, 49, 50, 99, 100];
 /* Filters by their name in the selection grammar. */
 export const FILTERS = ["comm", "pid", "tid", "exe", "cgroup", "container", "uid", "match", "exclude", "hide", "focus"] as const;
@@ -64,12 +67,13 @@ export interface State {
 	frames: Frames;
 	collapse: boolean; /* a function that calls itself is one frame */
 	colour: Colour;
+	sort: Sort;
 	core: number; /* whose samples are shown by time; -1: the busiest */
 }
 
 export const DEFAULTS: State = {
 	source: "", span: null, last: 120e3, a: null, b: null, base: "before", compare: false, flip: false, elided: false, paint: false, by: "comm", sandwich: "", mode: "", rows: 50, linear: false, tab: "flame", icicle: false,
-	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind", frames: "function", collapse: false, core: -1,
+	only: "", search: "", zoom: [], filters: [], utc: false, event: "", below: "cpu", colour: "kind", frames: "function", collapse: false, sort: "self", core: -1,
 };
 
 const MAX_TEXT = 1024;
@@ -146,6 +150,7 @@ export function readState(query: string): State {
 	s.frames = oneOf(FRAMES, q.get("frames")) ?? "function";
 	s.collapse = q.get("collapse") === "1";
 	s.colour = oneOf(COLOURS, q.get("colour")) ?? "kind";
+	s.sort = oneOf(SORTS, q.get("sort")) ?? "self";
 	const core = parseCpuList(q.get("core") ?? "");
 	s.core = core?.length === 1 ? core[0] : -1;
 	return s;
@@ -204,6 +209,8 @@ export function writeState(s: State): string {
 		q.set("collapse", "1");
 	if (s.colour !== "kind")
 		q.set("colour", s.colour);
+	if (s.sort !== "self")
+		q.set("sort", s.sort);
 	if (s.core >= 0)
 		q.set("core", String(s.core));
 	return q.toString();

@@ -2,17 +2,22 @@
 /* The functions of the selection as a table: the flame graph for those who do not see canvases. */
 import { el, fill } from "./dom";
 import { count, percent } from "./format";
-import { KIND, functions, type Match, type Row, type Tree } from "./tree";
+import type { Sort } from "./state";
+import { CHANGE, KIND, functions, type Match, type Row, type Tree } from "./tree";
 import { KIND_COLOURS, KIND_WORDS } from "./frames";
 
 const MOST = 500;
-type Key = "self" | "total" | "name";
+
+export interface TableHost {
+	sort(): Sort;
+	setSort(by: Sort): void;
+	search(name: string): void;
+}
 
 export class TableView {
 	readonly root = el("div", { class: "table", role: "region", "aria-label": "Functions", tabindex: 0 });
-	private key: Key = "self";
 
-	constructor(private search: (name: string) => void) {}
+	constructor(private host: TableHost) {}
 
 	show(t: Tree | null, zoom: number, match: Match | null): void {
 		if (!t) {
@@ -22,22 +27,22 @@ export class TableView {
 		let rows = functions(t, zoom);
 		if (match)
 			rows = rows.filter((r) => match.frames[r.frame]);
-		if (this.key === "total")
-			rows.sort((p, q) => q.total - p.total);
-		else if (this.key === "name")
+		const by = this.host.sort() === "change" && !t.before ? "self" : this.host.sort();
+		if (by === "total")
+			rows.sort((p, q) => q.total - p.total || q.self - p.self);
+		else if (by === "change")
+			rows.sort((p, q) => Math.abs(q.total - q.before) - Math.abs(p.total - p.before));
+		else if (by === "name")
 			rows.sort((p, q) => (t.names[p.frame] < t.names[q.frame] ? -1 : 1));
-		const again = () => this.show(t, zoom, match);
-		const head = (key: Key, words: string) => el("th", { scope: "col", "aria-sort": this.key === key ? (key === "name" ? "ascending" : "descending") : undefined },
-			el("button", { type: "button", onclick: () => {
-				this.key = key;
-				again();
-			} }, words));
+		const head = (key: Sort, words: string) => el("th", { scope: "col", "aria-sort": by === key ? (key === "name" ? "ascending" : "descending") : undefined },
+			el("button", { type: "button", title: `In order of ${words.toLowerCase()}`, onclick: () => this.host.setSort(key) }, words));
 		const body = el("tbody");
 		for (const r of rows.slice(0, MOST))
 			body.append(this.row(t, r));
 		fill(this.root, el("table", {},
 			el("thead", {}, el("tr", {}, head("name", "Function"), head("self", "Self"), el("th", { scope: "col" }, "samples"),
-				head("total", "Total"), el("th", { scope: "col" }, "samples"), el("th", { scope: "col" }, "Kind"))), body),
+				head("total", "Total"), el("th", { scope: "col" }, "samples"),
+				...(t.before ? [el("th", { scope: "col" }, "Before"), head("change", "Change")] : []), el("th", { scope: "col" }, "Kind"))), body),
 		rows.length > MOST ? el("p", { class: "quiet bar" }, `the first ${MOST} of ${count(rows.length)}; search narrows`) : null);
 	}
 
@@ -47,10 +52,17 @@ export class TableView {
 		mark.style.background = `var(--${KIND_COLOURS[kind] ?? "mark"})`;
 		mark.style.display = "inline-block";
 		return el("tr", {},
-			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.search(name) }, name),
+			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.host.search(name) }, name),
 				t.note[r.frame] && r.self > 0 ? el("span", { class: "soft", title: String((t.meta.notes as string[] | undefined)?.[0] ?? "") }, " † time with interrupts off lands here") : null),
 			el("td", {}, percent(r.self / t.total[0])), el("td", { class: "soft" }, count(r.self)),
 			el("td", {}, percent(r.total / t.total[0])), el("td", { class: "soft" }, count(r.total)),
-			el("td", { class: "soft" }, kind === KIND.mark ? "" : KIND_WORDS[kind]));
+			...(t.before ? this.change(t, r) : []), el("td", { class: "soft" }, kind === KIND.mark ? "" : KIND_WORDS[kind]));
+	}
+	/* What it had before, and by how much that differs; without a colour where it may be chance. */
+	private change(t: Tree, r: Row): HTMLElement[] {
+		const by = (r.total - r.before) / t.total[0], how = t.change![r.frame];
+		const kind = how === CHANGE.more ? "more" : how === CHANGE.less ? "less" : "soft";
+		return [el("td", { class: "soft" }, percent(r.before / t.total[0])),
+			el("td", { class: kind, title: kind === "soft" ? "may be chance" : "exceeds chance" }, `${by < 0 ? "−" : "+"}${percent(Math.abs(by))}`)];
 	}
 }

@@ -261,14 +261,16 @@ export class TimelineView {
 		const t = this.time(e.offsetX), by = t - this.time(d.at);
 		if (Math.abs(e.offsetX - d.at) < 3 || this.pressed)
 			return;
+		/* An edge that is drawn past the end of what there is stops there: the other one stays where it is. */
+		const within = (at: number) => Math.max(this.from, Math.min(this.to, at));
 		if (d.kind === "new")
-			this.apply(this.time(d.at), t, false);
+			this.apply(within(this.time(d.at)), within(t), false);
 		else if (d.kind === "move")
 			this.apply(d.from + by, d.to + by, false);
 		else if (d.kind === "left")
-			this.apply(d.from + by, d.to, false);
+			this.apply(within(d.from + by), d.to, false);
 		else
-			this.apply(d.from, d.to + by, false);
+			this.apply(d.from, within(d.to + by), false);
 	}
 
 	private up(e: PointerEvent): void {

@@ -192,6 +192,7 @@ export interface Row {
 	module: number;
 	self: number;
 	total: number; /* a stack counts once, however often the function is in it */
+	before: number; /* the same of what is compared with */
 }
 
 /* Functions of the tree, or of what is below a node; the heaviest by self first. */
@@ -206,10 +207,12 @@ export function functions(t: Tree, root = 0): Row[] {
 		if (kind !== KIND.root && kind !== KIND.process) {
 			let row = rows.get(f);
 			if (!row)
-				rows.set(f, (row = { frame: f, module: t.module[i], self: 0, total: 0 }));
+				rows.set(f, (row = { frame: f, module: t.module[i], self: 0, total: 0, before: 0 }));
 			row.self += t.self[i];
-			if (!open[f])
+			if (!open[f]) {
 				row.total += t.total[i];
+				row.before += t.before?.[i] ?? 0;
+			}
 		}
 		open[f]++;
 		above.push(i);

@@ -58,14 +58,14 @@ test("state: a link reproduces what was shown", () => {
 		elided: true, paint: true, by: "cgroup", sandwich: "do_it", linear: true, tab: "table",
 		a: { from: 1776222850000, to: 1776222855020, cpus: [0, 1, 2, 17] }, icicle: true, only: "kernel", search: "a+b&c=d é",
 		zoom: ["x;y", "std::map<int, int>"], filters: [["comm", "re*dis"], ["match", "^a|b$"], ["match", "c"]], utc: true, event: "ev-0123456789ab", below: "pressure", colour: "module", frames: "package", collapse: true,
-		source: "s-3", core: 7,
+		source: "s-3", sort: "total", core: 7,
 	};
 	assert.deepEqual(readState(writeState(s)), s);
 });
 
 test("state: defaults are not written, nonsense is ignored", () => {
 	assert.equal(writeState(DEFAULTS), "");
-	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9&source=../etc&core=1-3"), DEFAULTS);
+	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9&source=../etc&core=1-3&sort=size"), DEFAULTS);
 });
 
 test("state: the same grammar as the command line", () => {

@@ -62,6 +62,14 @@ declare global {
 	interface Window { speed: Record<string, (n: number) => number> }
 }
 let columns: Answer | null = null, tree: Tree | null = null, map: Heat | null = null;
+
+function leftmost(deep: number): number {
+	let node = 0;
+	for (let d = 0; d < deep && node + 1 < tree!.end[node]; d++)
+		node++;
+	return node;
+}
+
 window.speed = {
 	make: (n) => (columns = makeColumns(n)).columns.end.length,
 	/* From the answer's bytes to the picture; how many frames are in it. */
@@ -74,11 +82,15 @@ window.speed = {
 	},
 	/* In and out again, to a frame that is to be seen. */
 	zoom: (deep) => {
-		let node = 0;
-		for (let d = 0; d < deep && node + 1 < tree!.end[node]; d++)
-			node++;
+		const node = leftmost(deep);
 		flame.zoomTo(node);
 		flame.zoomTo(0);
+		return node;
+	},
+	/* To the frame that stands so deep along the left edge; 0: out. */
+	zoomIn: (deep) => {
+		const node = leftmost(deep);
+		flame.zoomTo(node);
 		return node;
 	},
 	makeHeat: (cells) => (map = makeHeat(8000, cells / 8000)).cells.length,

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What pictures of frames have in common, whatever a row's order is: rows that grow from an edge, a pointer over them, a walk by keys,
+ * an outline, labels that fit. An item is what stands in a row: a node of a tree, or a box of one core's time.
+ */
+import { Layers, type Theme, type Tip } from "./dom";
+import { FONT, LABEL_LEAST, Labels, ROW } from "./frames";
+import { KIND, type Match, type Tree } from "./tree";
+
+export const SIDE = 12;
+
+export interface FrameHost {
+	theme(): Theme;
+	icicle(): boolean;
+	walked(words: string): void;
+}
+
+export type Way = "up" | "down" | "left" | "right"; /* up: towards the leaves */
+
+/* How one frame is drawn. */
+export interface Look {
+	fill: string;
+	faded: boolean;
+	quiet: boolean; /* its ground is the page's, not a colour: a label in the page's ink */
+	words: string;
+}
+
+export abstract class FrameCanvas {
+	readonly layers: Layers;
+	protected hovered = -1;
+	protected walkedTo = -1;
+	protected scroll = 0;
+	protected match: Match | null = null;
+	private labels = new Labels();
+
+	/* head, foot: px that are kept free before the first row of an icicle, and of a flame graph. */
+	constructor(id: string, label: string, private own: FrameHost, protected tip: Tip, private head: number, private foot: number) {
+		this.layers = new Layers(id, label, () => this.draw());
+		const r = this.layers.root;
+		r.addEventListener("pointermove", (e) => this.hover(e));
+		r.addEventListener("pointerleave", () => {
+			this.hovered = -1;
+			this.tip.hide();
+			this.drawOver();
+		});
+		r.addEventListener("click", (e) => {
+			const item = this.at(e.offsetX, e.offsetY);
+			if (item >= 0)
+				this.enter(item);
+		});
+		r.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+		r.addEventListener("keydown", (e) => this.key(e));
+	}
+
+	abstract draw(): void;
+	/* The item under a point; -1: none. */
+	protected abstract at(x: number, y: number): number;
+	/* A click, or Enter. */
+	protected abstract enter(item: number): void;
+	/* Its left edge, width (px) and row; null: there is nothing to outline. */
+	protected abstract placeOf(item: number): { x: number; w: number; row: number } | null;
+	/* In a walk by keys; -1: nowhere, the key is someone else's. */
+	protected abstract next(item: number, way: Way): number;
+	protected abstract title(item: number): string;
+	protected abstract describe(item: number): string[];
+	/* What stands beside the pointer; null: nothing. */
+	protected abstract tell(item: number, x: number): (Node | string)[] | null;
+	protected abstract wheel(e: WheelEvent): void;
+	protected abstract rows(): number;
+	protected drawMore(_g: CanvasRenderingContext2D, _th: Theme): void {}
+	protected otherKey(_key: string): boolean {
+		return false;
+	}
+
+	showMatch(match: Match | null): void {
+		this.match = match;
+		this.draw();
+	}
+
+	protected plotWidth(): number {
+		return Math.max(1, this.layers.width - 2 * SIDE);
+	}
+
+	/* The top edge of a row. Flames grow up, an icicle hangs from the top. */
+	protected y(row: number): number {
+		return this.own.icicle() ? this.head + row * ROW - this.scroll : this.layers.height - this.foot - (row + 1) * ROW + this.scroll;
+	}
+
+	/* The row under a point. */
+	protected rowAt(y: number): number {
+		return Math.floor((this.own.icicle() ? y - this.head + this.scroll : this.layers.height - this.foot - y + this.scroll) / ROW);
+	}
+
+	/* By so many px towards the leaves; false: all of it is in sight. */
+	protected scrollBy(by: number): boolean {
+		const most = Math.max(0, this.rows() * ROW + this.head + this.foot + 2 - this.layers.height);
+		const to = Math.max(0, Math.min(most, this.scroll + (this.own.icicle() ? by : -by)));
+		if (to !== this.scroll) {
+			this.scroll = to;
+			this.draw();
+		}
+		return most > 0;
+	}
+
+	protected drawFrame(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, y: number, w: number, look: Look): void {
+		const th = this.own.theme(), frame = t.frame[node], kind = t.kind[frame];
+		const inset = kind === KIND.inlined && w > 6 ? 1.5 : 0, own = kind === KIND.root || kind === KIND.process;
+		g.globalAlpha = look.faded || (this.match && !this.match.frames[frame] && kind !== KIND.root) ? 0.4 : 1;
+		g.fillStyle = this.match?.frames[frame] ? th.color("find") : look.fill;
+		g.fillRect(x + inset, y, Math.max(0.5, w - (w > 2 ? 1 : 0) - inset * 2), ROW - 1);
+		if (w < LABEL_LEAST)
+			return;
+		g.fillStyle = th.color((own || look.quiet) && !this.match?.frames[frame] ? "tx" : "ink");
+		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
+		const label = this.labels.fit(g, look.words, w - 8);
+		if (label)
+			g.fillText(label, x + 4 + inset, y + ROW / 2);
+	}
+
+	protected drawOver(): void {
+		const { over: g } = this.layers, th = this.own.theme();
+		this.layers.clearOver();
+		this.drawMore(g, th);
+		const mark = this.hovered >= 0 ? this.hovered : document.activeElement === this.layers.root ? this.walkedTo : -1;
+		const place = mark >= 0 ? this.placeOf(mark) : null;
+		if (!place)
+			return;
+		g.strokeStyle = th.color("tx");
+		g.lineWidth = 1.5;
+		g.strokeRect(place.x, this.y(place.row) - 0.5, Math.max(1, place.w - 1), ROW);
+	}
+
+	private hover(e: PointerEvent): void {
+		const item = this.at(e.offsetX, e.offsetY);
+		if (item !== this.hovered) {
+			this.hovered = item;
+			this.drawOver();
+		}
+		this.layers.root.style.cursor = item >= 0 ? "pointer" : "default";
+		const words = this.tell(item, e.offsetX);
+		if (words)
+			this.tip.show(e.clientX, e.clientY, ...words);
+		else
+			this.tip.hide();
+	}
+
+	private key(e: KeyboardEvent): void {
+		if (!this.rows() || e.ctrlKey || e.metaKey || e.altKey)
+			return;
+		const ways: Record<string, Way> = { ArrowLeft: "left", ArrowRight: "right",
+			[this.own.icicle() ? "ArrowDown" : "ArrowUp"]: "up", [this.own.icicle() ? "ArrowUp" : "ArrowDown"]: "down" };
+		const way = ways[e.key];
+		if (!way && e.key !== "Enter" && !this.otherKey(e.key))
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+		if (e.key === "Enter" && this.walkedTo >= 0)
+			this.enter(this.walkedTo);
+		const to = way ? this.next(this.walkedTo, way) : e.key === "Enter" ? this.walkedTo : -1;
+		if (to < 0)
+			return;
+		this.walkedTo = to;
+		this.hovered = -1;
+		this.drawOver();
+		this.own.walked([this.title(to), ...this.describe(to)].join(", "));
+	}
+}

@@ -134,6 +134,9 @@ static int become_hook(char **argv)
 {
 	char who[128];
 	const struct rlimit cpu = {HOOK_CPU_S, HOOK_CPU_S}, bytes = {HOOK_BYTES, HOOK_BYTES};
+	/* The recorder may come before others, its host's programs may not. */
+	if (getpriority(PRIO_PROCESS, 0) < 0)
+		setpriority(PRIO_PROCESS, 0, 0);
 	/* Who is not root stays the recorder's user, whose files are the store's. */
 	if (geteuid() != 0 && cam_confine_hook())
 		return CAM_HOOK_REFUSED;
@@ -153,6 +156,10 @@ int cam_cmd_helper(const struct cam_verb *verb, int argc, char **argv)
 	char name
 		[16]; /* else the kernel's name for it is "exe", after the link it was started by */
 	int status;
+	for (enum cam_helper_role r = 0; r < CAM_HELPER_ROLES; r++) {
+		if (!strcmp(role, cam_helper_role_name(r)))
+			cam_helper_be_polite(r);
+	}
 	snprintf(name, sizeof(name), "perfcam-%s", role);
 	prctl(PR_SET_NAME, name);
 	if (!strcmp(role, cam_helper_role_name(CAM_HELPER_OPENER)))

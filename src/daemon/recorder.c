@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -32,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RECORDER_NICE  (-10)
 #define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
 #define ANSWER_MS      (int)((CAM_ROUND_NS + CAM_ROUND_NS / 10) / CAM_NS_PER_MS)
 #define IDLE_MS	       1000
@@ -145,16 +147,17 @@ static void tick(struct cam_recorder *r)
 	if (now - r->last_tick_ns < TICK_NS && !another_second)
 		return;
 	r->last_tick_ns = now;
-	if (another_second) {
-		r->last_second = now / CAM_NS_PER_SEC;
-		cam_recorder_second(r, now);
-	}
-	cam_recorder_poll_events(r, now, false);
 	/* Answers are used by the tick: to wake up for each of them would only cost. */
 	cam_crew_receive(r->crew);
 	/* Those two keep their own time, which a time namespace may have shifted. */
 	cam_crew_tick(r->crew, clock_ns(CLOCK_MONOTONIC));
 	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
+	/* Behind what writes the samples: these would only keep them in memory for longer. */
+	if (another_second) {
+		r->last_second = now / CAM_NS_PER_SEC;
+		cam_recorder_second(r, now);
+	}
+	cam_recorder_poll_events(r, now, false);
 	cam_keeper_tick(r->keeper, clock_ns(CLOCK_MONOTONIC));
 	cam_recorder_snapshot_poll(r);
 	if (drained.error)
@@ -383,7 +386,6 @@ static void close_parts(struct cam_recorder *r)
 	cam_live_free(r->live);
 	cam_recorder_close_events(r);
 	free(r->scope_pids);
-	cam_crew_free(r->crew);
 	cam_keeper_free(r->keeper, 0);
 	if (r->capture)
 		r->capture->ops->close(r->capture);
@@ -397,6 +399,18 @@ static void close_parts(struct cam_recorder *r)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	}
+	/* Last: to close a file of somebody else's file system may take as long as its server likes. */
+	cam_crew_free(r->crew);
+}
+
+/* Overload is what it is there to record, and its CPU time is bounded (--max-cpu): at the priority of everybody a sample waits
+ * behind all that is runnable, twice, before it is on the disk. Helpers are niced, and a command was forked before. Who
+ * said how nice it is to be, or may not be so, keeps what it has. */
+static void raise_priority(void)
+{
+	errno = 0;
+	if (getpriority(PRIO_PROCESS, 0) == 0 && errno == 0)
+		setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 }
 
 static int start_drain(struct cam_recorder *r)
@@ -446,6 +460,7 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 		err = cam_recorder_fork_command(r, &go_fd);
 	if (!err && request->command)
 		err = watch(r, r->child_fd);
+	raise_priority();
 	if (!err)
 		err = open_parts(r);
 	if (!err)

@@ -12,9 +12,13 @@
  *    handler of the recorder can run in the child;
  * 3. it tells its errno by writing it into the plan, which the parent reads once it runs again.
  *
- * Worked example: start(OPENER) in a recorder that has descriptors 0 to 40. The child makes copies
- * above all others (41: its end of the socket, 42: /dev/null), puts them where they belong (3; 0 and
- * 1), and closes from 4 up; 2 stays.
+ * It begins with its parent's own table of descriptors, and leaves it for one of its own without any from
+ * OWN_FDS up: to close a file of somebody else's file system may take for ever. So numbers below are kept from such files
+ * (they are all taken before the first helper can send one), and what a child needs is put there.
+ *
+ * Worked example: start(OPENER) in a recorder that has descriptors 0 to 90. The child's end of the socket is put at 60.
+ * The child leaves all from 64 up behind, makes copies above all others (64: its end of the socket, 65: /dev/null),
+ * puts them where they belong (3; 0 and 1), and closes from 4 up; 2 stays.
  */
 #include "helper/helper.h"
 
@@ -22,6 +26,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <poll.h>
 #include <sched.h>
@@ -40,6 +45,7 @@ enum {
 	DEATH_WAIT_MS = 200,
 	SOCKET_FD = 3,
 	EXTRA_FD = 4,
+	OWN_FDS = 64, /* the kernel copies tables in parts of so many */
 };
 
 /* What the child needs to know, prepared by its parent. */
@@ -55,6 +61,46 @@ const char *cam_helper_role_name(enum cam_helper_role role)
 {
 	static const char *const names[] = {"opener", "symboliser", "sealer", "fetcher", "journal"};
 	return (unsigned)role < CAM_HELPER_ROLES ? names[role] : "?";
+}
+
+/* Two numbers at which a child finds what it is given, and one that stays /dev/null; -1: none yet, or none to be had. */
+static int lent_fds[3] = {-1, -1, -1};
+
+/* Takes all numbers that are free below OWN_FDS. */
+static void reserve_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < OWN_FDS) {
+		lent_fds[0] = lent_fds[1];
+		lent_fds[1] = lent_fds[2];
+		lent_fds[2] = fd;
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Puts fd at that number, where a child has it too; the number it has there. Where so many were taken that none was left,
+ * it stays where it is. */
+static int lend(int fd, int number)
+{
+	return fd >= OWN_FDS && number >= 0 && dup3(fd, number, O_CLOEXEC) == number ? number : fd;
+}
+
+/* The number stays taken. */
+static void take_back(int number, int fd)
+{
+	if (number != fd)
+		dup3(lent_fds[2], number, O_CLOEXEC);
+}
+
+/* Away from the parent's table, without what is at OWN_FDS and above, but for what it needs. */
+static int leave_table(const struct plan *p)
+{
+	bool low = p->socket < OWN_FDS && p->extra_fd < OWN_FDS;
+	if (low && syscall(SYS_close_range, OWN_FDS, ~0u, CLOSE_RANGE_UNSHARE) == 0)
+		return 0;
+	return unshare(CLONE_FILES) ? -errno : 0;
 }
 
 /* Copies of all that is kept, above what is in use, then each to its number. */
@@ -87,8 +133,7 @@ static int arrange_descriptors(const struct plan *p)
 	return 0;
 }
 
-/* Being polite is wanted, not needed: where it is refused the helper runs all the same. */
-static void lower_priority(enum cam_helper_role role)
+void cam_helper_be_polite(enum cam_helper_role role)
 {
 	setpriority(PRIO_PROCESS, 0, HELPER_NICE);
 	if (role == CAM_HELPER_SEALER) {
@@ -120,10 +165,11 @@ static int try_to_become(const struct plan *p)
 	setsid();
 	/* First of all: a store's lock is among them, and a recorder that is killed now would not have
 	 * let go of it before this one gets its turn. */
-	int err = arrange_descriptors(p);
+	int err = leave_table(p);
+	if (!err)
+		err = arrange_descriptors(p);
 	if (err)
 		return err;
-	lower_priority(p->role);
 	reset_signals();
 	execve("/proc/self/exe", (char *const *)p->argv, environ);
 	return -errno;
@@ -142,8 +188,8 @@ static pid_t spawn(struct plan *p)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid =
-		clone(become_helper, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, p);
+	pid_t pid = clone(become_helper, stack + sizeof(stack),
+			  CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, p);
 	int err = pid < 0 ? -errno : 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
@@ -203,8 +249,13 @@ int cam_helper_start(struct cam_helper *h, enum cam_helper_role role, int extra_
 	int err = make_pair(pair);
 	if (err)
 		return err;
-	p.socket = pair[1];
+	if (lent_fds[2] < 0)
+		reserve_descriptors();
+	p.socket = lend(pair[1], lent_fds[0]);
+	p.extra_fd = extra_fd < 0 ? -1 : lend(extra_fd, lent_fds[1]);
 	pid_t pid = spawn(&p);
+	take_back(p.socket, pair[1]);
+	take_back(p.extra_fd, extra_fd);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

@@ -40,8 +40,8 @@ struct cam_helper {
 
 /*
  * Starts `/proc/self/exe helper ROLE args…` with its end of the socket as descriptor 3, extra_fd
- * (or -1) as 4, stdin and stdout /dev/null, stderr kept (but by the opener), all else closed; niced (the
- * sealer is also SCHED_BATCH, its I/O idle); killed with its parent; in a session of its
+ * (or -1) as 4, stdin and stdout /dev/null, stderr kept (but by the opener), all else closed;
+ * killed with its parent; in a session of its
  * own, so that an interrupt at the terminal does not reach it. args: NULL-terminated, at most 16, may
  * be NULL. -ENOBUFS: the system (net.core.wmem_max) allows no packet of CAM_ERRAND_MAX_BYTES.
  */
@@ -54,8 +54,11 @@ int cam_helper_stop(struct cam_helper *h, int *status);
  * can be read, until cam_helper_stop(). */
 int cam_helper_poll(struct cam_helper *h, int *status);
 
+/* The lower half, first of all: niced (the sealer is also SCHED_BATCH, its I/O idle). Not before it executes: whoever started
+ * it stands still until then, and would wait as one that is niced does. Where it is refused the helper runs all the same. */
+void cam_helper_be_polite(enum cam_helper_role role);
 /*
- * The lower half: called by the helper itself, once, before it touches anything foreign and before it
+ * Called by the helper itself, once, before it touches anything foreign and before it
  * starts threads. Started as root, symboliser, sealer and fetcher also change to the user perfcam, else nobody;
  * the symboliser's root directory is empty. Afterwards no file can be opened (but by the opener,
  * for reading), so do first what needs one; leave by _exit(), since what libraries do at exit() may be

@@ -142,7 +142,7 @@ bool cam_live_copy_take(struct cam_live *l, const struct cam_live_who *w, const 
 		return false;
 	}
 	*c = (struct cam_live_copy){.bytes = bytes, .lacking = CAM_NONE};
-	c->parked = cam_live_parked(l, w);
+	c->parked = cam_live_parked(l, w, r->time_ns);
 	cam_raw_pack(r, packed_of(c));
 	cam_link_init(&c->of_copies);
 	cam_link_join(&l->copies, &c->of_copies);
@@ -205,7 +205,7 @@ void cam_live_copies_tick(struct cam_live *l, bool all)
 	for (struct cam_link *k = l->copies.next; k != &l->copies; k = next) {
 		struct cam_live_copy *c = CAM_LINK_OWNER(k, struct cam_live_copy, of_copies);
 		next = k->next;
-		if (all || l->tick_ns >= c->parked.parked_ns + CAM_LIVE_PARK_NS || !advance(l, c))
+		if (all || cam_live_is_overdue(l, &c->parked, 0) || !advance(l, c))
 			go_on(l, c, NULL);
 	}
 }

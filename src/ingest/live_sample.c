@@ -410,12 +410,17 @@ struct cam_live_who cam_live_parked_who(struct cam_live *l, struct cam_parked *q
 	return who;
 }
 
+bool cam_live_is_overdue(const struct cam_live *l, const struct cam_parked *q, uint64_t more_ns)
+{
+	return l->tick_ns >= q->parked_ns + CAM_LIVE_PARK_NS + more_ns ||
+	       l->tick_ns >= q->sampled_ns + CAM_LIVE_AGE_NS;
+}
+
 static bool retry(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r, bool all)
 {
 	struct cam_live_who who = cam_live_parked_who(l, q, r);
 	/* The answer is there, and waits for records: another round will do. */
-	uint64_t patience = CAM_LIVE_PARK_NS + (q->process->word ? NOTED_NS : 0);
-	bool force = all || l->tick_ns >= q->parked_ns + patience;
+	bool force = all || cam_live_is_overdue(l, q, q->process->word ? NOTED_NS : 0);
 	if (!try_sample(l, &who, r, force))
 		return false;
 	cam_image_release(cam_processes_images(l->processes), q->image);
@@ -456,12 +461,14 @@ void cam_live_release_before(struct cam_live *l, uint64_t time_ns)
 	cam_parking_visit(&l->parking, retry_before, &b);
 }
 
-struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w)
+struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w,
+				  uint64_t sampled_ns)
 {
 	struct cam_parked q = {
 		.process = w->process,
 		.image = cam_image_hold(w->known ? w->image : NULL),
 		.parked_ns = l->tick_ns ? l->tick_ns : l->now_ns,
+		.sampled_ns = sampled_ns,
 		.execs = w->process->execs,
 		.epoch = w->process->epoch,
 		.has_comm = w->comm != NULL,
@@ -518,6 +525,6 @@ void cam_live_sample(struct cam_live *l, const struct cam_raw *in)
 	}
 	if (try_sample(l, &who, &r, false))
 		return;
-	struct cam_parked q = cam_live_parked(l, &who);
+	struct cam_parked q = cam_live_parked(l, &who, r.time_ns);
 	park(l, &q, &r);
 }

@@ -9,7 +9,9 @@
 #include "ingest/live.h"
 #include "ingest/parking.h"
 
-#define CAM_LIVE_PARK_NS    (400 * CAM_NS_PER_MS)
+#define CAM_LIVE_PARK_NS (400 * CAM_NS_PER_MS)
+/* However late it came: with a tick (200 ms) it is in the journal within a second of its time, which is what a kill may cost. */
+#define CAM_LIVE_AGE_NS	    (550 * CAM_NS_PER_MS)
 #define CAM_LIVE_COPY_BYTES ((size_t)4 << 20)
 #define CAM_LIVE_TABLES	    16u	  /* asked for at a time */
 #define CAM_LIVE_OLD_IMAGES 1024u /* not yet forgotten */
@@ -55,7 +57,10 @@ bool cam_live_in_scope(const struct cam_live *l, const struct cam_process *p);
 struct cam_live_who cam_live_parked_who(struct cam_live *l, struct cam_parked *q,
 					const struct cam_raw *r);
 /* Head of a sample that is to wait; its holds are taken. */
-struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w);
+struct cam_parked cam_live_parked(struct cam_live *l, const struct cam_live_who *w,
+				  uint64_t sampled_ns);
+/* Whether it has waited long enough; more_ns: so much longer than others. */
+bool cam_live_is_overdue(const struct cam_live *l, const struct cam_parked *q, uint64_t more_ns);
 /* Stores one that waited, or parks it again; takes its holds over. */
 void cam_live_resume(struct cam_live *l, struct cam_parked *q, const struct cam_raw *r);
 

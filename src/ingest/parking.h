@@ -11,7 +11,7 @@
 struct cam_parked {
 	struct cam_process *process;
 	struct cam_image *image; /* held; NULL: was not known */
-	uint64_t parked_ns;
+	uint64_t parked_ns, sampled_ns;
 	uint32_t execs, epoch; /* of the process, then */
 	uint32_t bytes;	       /* of this and the packed record behind it */
 	bool has_comm;

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A FUSE mount whose server stops answering, and two programs that depend on it; by the raw protocol.
 
-    unshare -m fuse.py PROGRAM SECONDS JIT SECONDS
+    unshare -m fuse.py PROGRAM SECONDS JIT SECONDS [flush]
 
 mounts it over /tmp, in this mount namespace; runs its file prog, which is PROGRAM's bytes, and JIT (with
 "none": code in anonymous memory), whose /tmp/perf-PID.map is another of its files. Prints both pids. After
 a line on stdin no request is answered any more, and after its end the server ends, and all of this with it. Who
-waits for an answer meanwhile cannot be killed.
+waits for an answer meanwhile cannot be killed. With "flush" it wants to hear of each descriptor that is closed.
 """
 import ctypes
 import os
@@ -17,7 +17,7 @@ import stat
 import struct
 import sys
 
-LOOKUP, GETATTR, OPEN, READ, RELEASE, INIT = 1, 3, 14, 15, 18, 26
+LOOKUP, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT = 1, 3, 14, 15, 18, 25, 26
 SILENT = (2, 36, 42)  # forget, interrupt, many to forget: no answer is due
 ROOT, PROG, MAP = 1, 2, 3
 FOREVER = 1000000
@@ -25,10 +25,11 @@ SHORT = 1  # second: what is known of files is asked for again and again, as mos
 
 
 class Server:
-    def __init__(self, data):
+    def __init__(self, data, flush):
         self.data = {PROG: data, MAP: b"1000 10 never_read\n"}
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         self.hanging = False
+        self.flush = flush
         libc = ctypes.CDLL(None, use_errno=True)
         options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other"
         if libc.mount(b"none", b"/tmp", b"fuse", 0, options.encode()):
@@ -62,7 +63,7 @@ class Server:
         elif opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", request, 40)
             self.answer(unique, self.data[node][offset:offset + size])
-        elif opcode == RELEASE:
+        elif opcode == RELEASE or (opcode == FLUSH and self.flush):
             self.answer(unique)
         else:
             self.answer(unique, error=-38)
@@ -85,10 +86,10 @@ def run(program, *arguments):
 
 
 def main():
-    program, seconds, jit, jit_seconds = sys.argv[1:]
+    program, seconds, jit, jit_seconds = sys.argv[1:5]
     jit_fd = os.open(jit, os.O_RDONLY)
     with open(program, "rb") as f:
-        server = Server(f.read())
+        server = Server(f.read(), "flush" in sys.argv[5:])
     children = run("/tmp/prog", "prog", seconds), run(jit_fd, "jit", "none", jit_seconds, "lost")
     print(*children, flush=True)
     while True:

@@ -218,19 +218,24 @@ class Hostile(support.Both):
 
 
 class Held(support.Case):
+    def hold(self, r, *flags):
+        """The mount's server, once its program's file is held and known for longer than it may be."""
+        fuse = self.start("unshare", "-m", os.path.join(os.path.dirname(__file__), "fuse.py"), support.workload("red"), "600",
+                          support.workload("jit"), "600", *flags, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        fuse.stdout.readline()
+
+        def is_held():
+            return "/tmp/prog" in [os.readlink(e.path) for e in os.scandir(f"/proc/{r.pid}/fd") if os.path.islink(e.path)]
+
+        self.assertTrue(support.wait_until(is_held))
+        time.sleep(1.2)
+        return fuse
+
     def test_a_mount_that_hangs_once_its_file_is_held(self):
         """Each file is looked at again every two seconds: that must not ask a server that is gone."""
         r = self.recorder().ready()
-        fuse = self.start("unshare", "-m", os.path.join(os.path.dirname(__file__), "fuse.py"), support.workload("red"), "600",
-                          support.workload("jit"), "600", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        fuse = self.hold(r)
         try:
-            fuse.stdout.readline()
-
-            def is_held():
-                return "/tmp/prog" in [os.readlink(e.path) for e in os.scandir(f"/proc/{r.pid}/fd") if os.path.islink(e.path)]
-
-            self.assertTrue(support.wait_until(is_held))
-            time.sleep(1.2)  # longer than what is known of it holds
             fuse.stdin.write("\n")
             fuse.stdin.flush()
             time.sleep(4)
@@ -241,6 +246,22 @@ class Held(support.Case):
         finally:
             fuse.stdin.close()
             fuse.wait(support.PATIENCE)
+
+    def test_a_server_that_hears_of_each_close_and_hangs(self):
+        """A helper that is started then must not wait for it, nor whoever starts it: windows are sealed, nothing is lost."""
+        r = self.recorder("--window", "1s").ready()
+        fuse = self.hold(r, "flush")
+        try:
+            fuse.stdin.write("\n")
+            fuse.stdin.flush()
+            time.sleep(0.5)
+            before = r.status()["windows_sealed"]
+            self.assertTrue(support.wait_until(lambda: r.status()["windows_sealed"] >= before + 4), r.status())
+        finally:
+            fuse.stdin.close()
+            fuse.wait(support.PATIENCE)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.assertEqual(dump.Store(self.store).losses(), {})
 
 
 support.main()

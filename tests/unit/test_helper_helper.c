@@ -92,6 +92,10 @@ static int be_helper(int argc, char **argv)
 {
 	if (argc < 4)
 		return 99;
+	for (enum cam_helper_role r = 0; r < CAM_HELPER_ROLES; r++) {
+		if (strcmp(argv[2], cam_helper_role_name(r)) == 0)
+			cam_helper_be_polite(r);
+	}
 	if (strcmp(argv[3], "echo") == 0)
 		return echo();
 	if (strcmp(argv[3], "describe") == 0)

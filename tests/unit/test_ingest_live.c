@@ -649,6 +649,25 @@ static void nobody_answers_and_samples_still_go_on(void **state)
 	stage_free(&s);
 }
 
+/* One that came late waits no longer: within a second of its time it is in the journal. */
+static void a_sample_that_comes_late_waits_less(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_shell(&s);
+	s.silent = true;
+	stage_tick(&s, 1 * SEC + 400 * MS);
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010));
+	stage_tick(&s, 1 * SEC + 500 * MS);
+	assert_int_equal(s.appended, 0);
+	stage_tick(&s, 1 * SEC + 560 * MS);
+	assert_int_equal(s.appended, 1);
+	s.silent = false;
+	stage_close(&s);
+	assert_sample(&s, 0, "||", "[unknown]");
+	stage_free(&s);
+}
+
 /* Also if there was no tick yet to count from. */
 static void the_first_sample_waits_for_its_answer_too(void **state)
 {
@@ -720,6 +739,7 @@ int main(void)
 		cmocka_unit_test(the_idle_task_is_counted_only),
 		cmocka_unit_test(one_without_a_pid_is_not_asked_about),
 		cmocka_unit_test(nobody_answers_and_samples_still_go_on),
+		cmocka_unit_test(a_sample_that_comes_late_waits_less),
 		cmocka_unit_test(the_first_sample_waits_for_its_answer_too),
 		cmocka_unit_test(errands_that_are_refused_are_sent_later),
 	};

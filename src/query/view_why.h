@@ -41,7 +41,9 @@ struct cam_why_finding {
 	uint32_t episodes; /* other times that it was so */
 	bool significant;
 	uint64_t age_ns; /* of the process, at that time; 0: not known */
-	/* When: from the first sample to the last of it (a stop: whole seconds). */
+	/* A stop that need not be whole seconds: the longest of its other pauses; else 0. */
+	uint64_t pause_other_ns;
+	/* When: from the first sample to the last of it (a stop: all of it). */
 	int64_t wall_ns; /* INT64_MIN: not known */
 	uint64_t clock_ns, length_ns, span_ns;
 };

@@ -20,6 +20,7 @@
 #include "query/moment.h"
 #include "query/why_explain.h"
 #include "query/why_judge.h"
+#include "query/why_pauses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -120,7 +121,9 @@ static int group_candidates(struct build *b)
 		}
 		g->p = p < g->p ? p : g->p;
 		g->rare = g->rare || rare;
-		if (of_processes(c) && c->score > g->process.score) {
+		/* Of one that stopped the times of its samples say more than whole seconds. */
+		bool closer = c->pause_ns && rare && !g->process.pause_ns;
+		if (of_processes(c) && (c->score > g->process.score || closer)) {
 			g->process = *c;
 			g->process_rare = rare;
 		}
@@ -196,12 +199,42 @@ static int by_delay(const void *x, const void *y)
 	return a->inside_ns > b->inside_ns ? -1 : a->inside_ns < b->inside_ns;
 }
 
+static int by_thread(const void *x, const void *y)
+{
+	const struct cam_why_delay *a = x, *b = y;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* A thread has an entry of each window that it waited in. One without a name is the one that has one. */
+static void join_delays(struct cam_why_rows *r)
+{
+	size_t n = 0;
+	qsort(r->delays, r->n_delays, sizeof(*r->delays), by_thread);
+	for (size_t i = 0; i < r->n_delays; i++) {
+		const struct cam_why_delay *d = &r->delays[i];
+		struct cam_why_delay *last = n ? &r->delays[n - 1] : NULL;
+		if (!last || last->tid != d->tid || (last->name && last->name != d->name)) {
+			r->delays[n++] = *d;
+			continue;
+		}
+		last->name = d->name;
+		last->inside_ns += d->inside_ns;
+		last->inside_span_ns += d->inside_span_ns;
+		last->outside_ns += d->outside_ns;
+		last->outside_span_ns += d->outside_span_ns;
+	}
+	r->n_delays = n;
+	qsort(r->delays, r->n_delays, sizeof(*r->delays), by_delay);
+}
+
 /* Threads that waited a tenth of the time, and twice as much as in the rest of the window. */
 static void find_waits(struct build *b)
 {
 	struct cam_why_rows *r = &b->rows;
 	if (r->n_delays)
-		qsort(r->delays, r->n_delays, sizeof(*r->delays), by_delay);
+		join_delays(r);
 	for (size_t i = 0; i < r->n_delays && b->out->n_waits < CAM_WHY_WAITS; i++) {
 		const struct cam_why_delay *d = &r->delays[i];
 		struct cam_why_wait v = {.tid = d->tid, .name = {NULL, d->name}, .outside = -1};
@@ -296,9 +329,11 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 		b->h.period_ns = b->rows.period_ns;
 	if (!err)
 		err = cam_why_scan_run(&b->h, b->o->progress, &b->scan);
+	unsigned width = asked_seconds(&b->h.axis);
 	if (!err)
-		err = cam_why_judge_make(&b->h.axis, &b->scan, asked_seconds(&b->h.axis),
-					 &b->judge);
+		err = cam_why_pauses_find(source, s, b->o->progress, width, &b->h, &b->scan);
+	if (!err)
+		err = cam_why_judge_make(&b->h.axis, &b->scan, width, &b->judge);
 	if (err)
 		return err;
 	b->e = (struct cam_why_explaining){.h = &b->h,

@@ -24,6 +24,7 @@ enum cam_why_second {
 	CAM_WHY_PIDS =
 		1
 		<< 6, /* processes are known one by one, not only together with those of their name */
+	CAM_WHY_PAUSES = 1 << 7, /* times of samples were read */
 };
 
 /* Imported windows have a boot id each: those whose clocks agree are one boot. */

@@ -421,6 +421,15 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 		.length_ns = c->length * CAM_NS_PER_SEC,
 		.span_ns = c->length * CAM_NS_PER_SEC,
 	};
+	if (c->pause_ns) {
+		uint64_t into = c->pause_from_ns % CAM_NS_PER_SEC;
+		f->clock_ns += into;
+		f->wall_ns += f->wall_ns == INT64_MIN ? 0 : (int64_t)into;
+		if (f->baseline > 0)
+			f->baseline *= (double)f->length_ns / (double)c->pause_ns;
+		f->length_ns = f->span_ns = c->pause_ns;
+		f->pause_other_ns = c->pause_other_ns;
+	}
 	if (c->stopped)
 		return 0;
 	int err = cam_why_explain(e, &w, f);

@@ -6,16 +6,23 @@
 #include <stdlib.h>
 
 #define COARSE_MARGIN 1.25 /* above the best other moment */
-#define COARSE_LEAST  8.0
 #define COARSE_MOST   30.0
 #define COARSE_FEW    12u /* moments: with fewer, everything is there for the first time */
 /*
  * Trouble that recurs fills the top of the history with its own scores, and would hide itself. A score is never
  * held against more than this, and twice what nine of ten moments stay below.
  */
-#define ENOUGH	   12.0
-#define MOST_ARE   0.1
-#define STOP_LEAST 4.0 /* a chance of 1 in 10,000, by its law */
+#define MOST_ARE 0.1
+/* What a score must pass: the share of moments that may reach it; the least it ever is, or is where they are few; the most. */
+struct bar {
+	double share, least, enough;
+};
+#define SURGE_LEAST  8.0
+#define SURGE_ENOUGH 12.0
+static const struct bar stop_bar = {CAM_WHY_RARE_STOP, 4.0,
+				    SURGE_ENOUGH}; /* 4: 1 in 10,000, by its law */
+/* Of pauses the law is close to the truth, so that 8 is enough however many others there are. */
+static const struct bar pause_bar = {CAM_WHY_RARE_STOP, 3.5, 8.0};
 /* Moments to compare with: where only names are known less can be unusual, so that they would make more seem rare. */
 #define ALL_KNOWN (CAM_WHY_SEEN | CAM_WHY_PIDS)
 
@@ -25,13 +32,13 @@ static int descending(const void *x, const void *y)
 	return *a > *b ? -1 : *a < *b;
 }
 
-/* The best of sums that lie within [t, t + width). */
+/* The best of sums that lie within [t, t + width). Boards may be missing. */
 static float best_in(float *const boards[CAM_WHY_LENGTHS], uint32_t t, unsigned width)
 {
 	float best = 0;
 	for (unsigned length = 1; length <= CAM_WHY_LENGTHS && length <= width; length++) {
 		const float *board = boards[length - 1];
-		for (uint32_t i = t; i + length <= t + width; i++)
+		for (uint32_t i = t; board && i + length <= t + width; i++)
 			best = board[i] > best ? board[i] : best;
 	}
 	return best;
@@ -83,6 +90,9 @@ int cam_why_judge_make(const struct cam_why_axis *a, const struct cam_why_scan *
 			   s->by_function, NULL);
 	if (!err)
 		err = fill(&j->stops, a, ALL_KNOWN, width, s->stopped, NULL);
+	float *const paused[CAM_WHY_LENGTHS] = {s->paused};
+	if (!err)
+		err = fill(&j->pauses, a, CAM_WHY_SEEN | CAM_WHY_PAUSES, width, paused, NULL);
 	return err;
 }
 
@@ -91,6 +101,7 @@ void cam_why_judge_free(struct cam_why_judge *j)
 	free(j->surges.best);
 	free(j->functions.best);
 	free(j->stops.best);
+	free(j->pauses.best);
 	*j = (struct cam_why_judge){0};
 }
 
@@ -113,7 +124,7 @@ static const struct cam_why_null *null_of(const struct cam_why_judge *j,
 					  const struct cam_why_candidate *c)
 {
 	if (c->stopped)
-		return &j->stops;
+		return c->pause_ns ? &j->pauses : &j->stops;
 	return j->split && c->entity == CAM_WHY_FUNCTION ? &j->functions : &j->surges;
 }
 
@@ -134,29 +145,33 @@ static bool few(const struct cam_why_null *null, double share)
 	return 1 / (1 + (double)null->apart) > share;
 }
 
-static double threshold_of(const struct cam_why_null *null, double share, double least)
+static double threshold_of(const struct cam_why_null *null, const struct bar *bar)
 {
-	double at = quantile(null, share), enough = 2 * quantile(null, MOST_ARE);
-	if (few(null, share)) {
+	double at = quantile(null, bar->share), enough = 2 * quantile(null, MOST_ARE);
+	if (few(null, bar->share)) {
 		at = null->n ? null->best[0] * COARSE_MARGIN : 0;
-		at = at > least ? at : least;
+		at = at > bar->least ? at : bar->least;
 		if (null->apart >= COARSE_FEW && at > COARSE_MOST)
 			at = COARSE_MOST;
 	}
-	enough = enough > ENOUGH ? enough : ENOUGH;
+	enough = enough > bar->enough ? enough : bar->enough;
 	return at < enough ? at : enough;
 }
 
-static double stop_threshold(const struct cam_why_judge *j)
+static struct bar surge_bar(const struct cam_why_judge *j)
 {
-	return fmax(STOP_LEAST, threshold_of(&j->stops, CAM_WHY_RARE_STOP, STOP_LEAST));
+	return (struct bar){j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE, SURGE_LEAST, SURGE_ENOUGH};
+}
+
+static double stop_threshold(const struct cam_why_null *null, const struct bar *bar)
+{
+	return fmax(bar->least, threshold_of(null, bar));
 }
 
 double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
 {
-	return stop ? stop_threshold(j)
-		    : threshold_of(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE,
-				   COARSE_LEAST);
+	struct bar surges = surge_bar(j);
+	return stop ? stop_threshold(&j->stops, &stop_bar) : threshold_of(&j->surges, &surges);
 }
 
 double cam_why_judge_below(const struct cam_why_judge *j)
@@ -171,13 +186,14 @@ double cam_why_judge_below(const struct cam_why_judge *j)
 
 bool cam_why_judge_is_coarse(const struct cam_why_judge *j)
 {
-	return few(&j->surges, j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE);
+	return few(&j->surges, surge_bar(j).share);
 }
 
 bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_candidate *c)
 {
-	double share = j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE;
+	struct bar surges = surge_bar(j);
 	if (c->stopped)
-		return c->score > stop_threshold(j);
-	return c->score > threshold_of(null_of(j, c), share, COARSE_LEAST);
+		return c->score >
+		       stop_threshold(null_of(j, c), c->pause_ns ? &pause_bar : &stop_bar);
+	return c->score > threshold_of(null_of(j, c), &surges);
 }

@@ -21,7 +21,7 @@ struct cam_why_null {
 };
 
 struct cam_why_judge {
-	struct cam_why_null surges, functions, stops;
+	struct cam_why_null surges, functions, stops, pauses;
 	bool split; /* surges are without functions */
 };
 

@@ -723,7 +723,9 @@ static int make_room(struct scan *s)
 	s->order = calloc(s->h->n_processes + 1, sizeof(*s->order));
 	s->out->surge = calloc(n, sizeof(*s->out->surge));
 	s->out->stop = calloc(n, sizeof(*s->out->stop));
-	bool good = s->own && s->most && s->sums && s->order && s->out->surge && s->out->stop;
+	s->out->paused = calloc(n, sizeof(*s->out->paused));
+	bool good = s->own && s->most && s->sums && s->order && s->out->surge && s->out->stop &&
+		    s->out->paused;
 	for (unsigned i = 0; i < CAM_WHY_LENGTHS; i++) {
 		s->out->by_process[i] = calloc(n, sizeof(float));
 		s->out->by_function[i] = calloc(n, sizeof(float));
@@ -784,6 +786,7 @@ void cam_why_scan_free(struct cam_why_scan *s)
 	}
 	free(s->surge);
 	free(s->stop);
+	free(s->paused);
 	free(s->candidates);
 	*s = (struct cam_why_scan){0};
 }

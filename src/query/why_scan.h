@@ -31,6 +31,9 @@ struct cam_why_candidate {
 	uint32_t episodes; /* earlier and later times at 80 % of it or more */
 	double before;	   /* mean of sums of that length in the minute before; < 0: not known */
 	double days; /* the same within 10 minutes of that time on other days; < 0: not known */
+	/* Of a pause (why_pauses.h), which need not be whole seconds; 0: it is none. */
+	uint64_t pause_from_ns, pause_ns;
+	uint64_t pause_other_ns; /* the longest of its other ones */
 };
 
 /* The most unusual of all sums that begin in a second. */
@@ -44,6 +47,7 @@ struct cam_why_scan {
 	/* By length - 1 and second: the best of all sums that begin there. */
 	float *by_process[CAM_WHY_LENGTHS], *by_function[CAM_WHY_LENGTHS],
 		*stopped[CAM_WHY_LENGTHS];
+	float *paused;			   /* by second: the most unusual pause */
 	struct cam_why_best *surge, *stop; /* by second */
 	struct cam_why_candidate *candidates;
 	size_t n_candidates, cap_candidates;

@@ -152,13 +152,16 @@ void cam_text_why_sentence(const struct cam_why *w, const struct cam_why_finding
 {
 	put_head(f, out);
 	if (f->kind == CAM_WHY_STOPPED) {
-		cam_out_printf(out, " %s for %" PRIu64 " s from ",
+		cam_out_printf(out, " %s for %s from ",
 			       f->samples ? "all but stopped" : "did not run",
-			       f->length_ns / (uint64_t)CAM_NS_PER_SEC);
+			       cam_figure_duration(f->length_ns).s);
 		put_time(out, o, f->wall_ns, f->clock_ns);
 		cam_out_printf(out, ": %" PRIu64 " samples against ", f->samples);
 		put_number(out, f->expected);
 		cam_out_str(out, " expected");
+		if (f->pause_other_ns)
+			cam_out_printf(out, "; otherwise it pauses for %s at most",
+				       cam_figure_duration(f->pause_other_ns).s);
 		put_recurrence(w, f, out);
 		cam_out_str(out, ".");
 		return;
@@ -274,6 +277,8 @@ void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
 			"That is a short history: what is rare in it is known roughly; a finding "
 			"must score %.1f.",
 			w->threshold);
+	else if (w->threshold <= 0)
+		cam_out_str(out, "In most of them nothing is above its usual level at all.");
 	else
 		cam_out_printf(out,
 			       "%.3g %% of them score less than the %.1f that a finding needs.",

@@ -73,7 +73,38 @@ class Why(Case):
         first = stopped[0]
         self.assertGreater(first["expected"], 30)
         self.assertLess(first["samples"] * 4, first["expected"])
-        self.assertRegex(first["sentence"], r"^steady (did not run|all but stopped) for \d s from ")
+        self.assertRegex(first["sentence"], r"^steady (did not run|all but stopped) for \d\.\d\d s from ")
+
+    def test_one_that_stopped_for_less_than_two_seconds(self):
+        """Each of its seconds has some of its work; its samples' times say it, and how long it pauses otherwise."""
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        load.silence(b"steady", 201.4, 0.9)
+        out = self.why(self.store_of(load), 203)
+        stopped = [f for f in out["findings"] if f["kind"] == "stopped"]
+        self.assertEqual([f["process"] for f in stopped], ["steady"], f"seed {self.drawn}")
+        first = stopped[0]
+        self.assertEqual(first["samples"], 0)
+        self.assertLess(abs(first["length_ns"] / 1e9 - 1.0), 0.2)
+        self.assertLess(abs(first["clock_ns"] / 1e9 - 1201.35), 0.15)
+        self.assertLess(abs(first["expected"] - 40), 12)
+        self.assertRegex(first["sentence"], r"^steady did not run for .* m?s from .*; otherwise it pauses for \d+ ms at most")
+
+    def test_a_finding_says_what_it_is_promised_to_say(self):
+        load = why_synth.Load(self.seed(), 200, cpus=16)
+        load.burst(b"etl", 40000, 100.1, 1.5, load.text(why_synth.stack(b"etl", 0, False)), cpu=3)
+        load.silence(b"steady", 101, 2.5)
+        out = self.why(self.store_of(load), 101)
+        self.assertIn("etl", [f["process"] for f in out["findings"]], f"seed {self.drawn}")
+        for n, f in enumerate(out["findings"] + out["closest"], 1):
+            self.assertEqual(f["rank"], n)
+            self.assertIn(f["kind"], ("process", "cgroup", "function", "stopped"))
+            for key, kinds in (("process", (str, type(None))), ("function", (str, type(None))), ("cpu", (int, type(None))),
+                               ("share", (int, float)), ("baseline", (int, float)), ("ratio", (int, float)),
+                               ("p", (int, float)), ("samples", int),
+                               ("sentence", str), ("command", str)):
+                self.assertIsInstance(f[key], kinds, (key, f))
+            self.assertAlmostEqual(f["ratio"], f["samples"] / f["expected"], delta=0.01 + f["ratio"] / 100)
+            self.assertTrue(0 < f["p"] <= 1 and f["command"].startswith("perfcam "), f)
 
     def test_a_service_that_does_more_of_the_same(self):
         """The same stacks as ever, on one core, for 3 s: three times its usual level."""

@@ -8,8 +8,8 @@
  *					input a burst
  *
  * For each burst it prints when it began and ended (seconds since 1970) and the CPU time that it got: on a busy
- * machine that is less. KIND: proc, cgroup, walk (kernel work), spin, steady (user code), lock (eight threads, one
- * mutex), fork, fault (new pages), reclaim (reads $CULPRIT_FILE; to be run in a small memory cgroup).
+ * machine that is less. KIND: proc, cgroup, walk (kernel work), spin, steady and stream (user code, all the time: an
+ * eighth and a third of a core), lock (eight threads, one mutex), fork, fault (new pages), reclaim (reads $CULPRIT_FILE; to be run in a small memory cgroup).
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -187,7 +187,7 @@ static bool work(const char *kind, double seconds)
 	else if (!strcmp(kind, "walk"))
 		while (now() < until)
 			walk_tree("/usr", 0, until);
-	else if (!strcmp(kind, "spin") || !strcmp(kind, "steady"))
+	else if (!strcmp(kind, "spin") || !strcmp(kind, "steady") || !strcmp(kind, "stream"))
 		hash_rows(until);
 	else if (!strcmp(kind, "lock"))
 		fight_for_lock(until);
@@ -237,11 +237,11 @@ static bool burst(const char *kind, double seconds, int cpu)
 /* Until its input ends: a little work, a pause, and what it is told to do. */
 static void serve(const char *kind)
 {
-	bool steady = !strcmp(kind, "steady");
+	bool steady = !strcmp(kind, "steady"), stream = !strcmp(kind, "stream");
 	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 	srand((unsigned)getpid());
 	for (;;) {
-		int pause_ms = steady ? 30 : 300 + rand() % 700;
+		int pause_ms = steady ? 30 : stream ? 16 : 300 + rand() % 700;
 		if (poll(&in, 1, pause_ms) > 0) {
 			double seconds = 0;
 			int cpu = -1;
@@ -249,7 +249,7 @@ static void serve(const char *kind)
 				return;
 			burst(kind, seconds, cpu);
 		}
-		work(kind, steady ? 0.004 : 0.002 + 0.00001 * (rand() % 1000));
+		work(kind, steady ? 0.004 : stream ? 0.008 : 0.002 + 0.00001 * (rand() % 1000));
 	}
 }
 

@@ -12,6 +12,7 @@ Started by record.py inside of the load's own control groups. Kinds, each with i
     fork fault          a program starts others, or touches new pages, as fast as it can
     reclaim             a program reads more than its memory group holds
     query               redis or PostgreSQL answers one heavy question
+    more                redis or nginx gets more of the requests that it always gets: service or client is the culprit
     coincide            proc, at the very moment of the periodic gzip
     stop                a service is held (SIGSTOP): it is missing
     innocent            nothing but the periodic gzip at the time of the log line: there is no culprit
@@ -33,7 +34,8 @@ import groups
 import services
 from loop import Loop
 
-KINDS = ("proc", "cgroup", "walk", "spin", "lock", "fork", "fault", "reclaim", "query", "coincide", "stop", "innocent")
+KINDS = ("proc", "cgroup", "walk", "spin", "lock", "fork", "fault", "reclaim", "query", "more", "coincide", "stop",
+         "innocent")
 LENGTHS = (0.3, 0.5, 1.0, 1.5, 2.0, 3.0)
 STRANGERS = {"spin": ("rollup", "etl-job", "batchd"), "fork": ("healthcheck",), "fault": ("loader",),
              "reclaim": ("archiver",)}
@@ -59,7 +61,7 @@ class Driver:
     def kinds(self):
         """A deck of all kinds, shuffled, as often as needed; without those that cannot be had here."""
         kinds = [k for k in self.args.kinds if not (k == "reclaim" and not self.args.small) and
-                 not (k == "query" and not self.rates)]
+                 not (k == "query" and not self.rates) and not (k == "more" and not self.services.clients)]
         deck = []
         while len(deck) < self.args.incidents:
             self.rng.shuffle(kinds)
@@ -172,11 +174,20 @@ class Driver:
         self.loop.start(command(int(self.rates[name] * incident["length"])),
                         lambda _: self.record(incident, began, time.time()), cwd="/")
 
+    def kind_more(self, incident):
+        """A client like all others, that goes on for longer."""
+        name = self.rng.choice(sorted(self.services.clients))
+        client, command = self.services.clients[name]
+        incident["processes"] = [name, client]
+        began = time.time()
+        p = self.loop.start(command(10**7), lambda _: self.record(incident, began, time.time()))
+        self.loop.after(incident["length"], p.terminate)
+
     def kind_stop(self, incident):
-        stoppable = {"encoder": self.services.daemons["encoder"], "redis-server": self.services.redis}
+        stoppable = {**{n: self.services.daemons[n] for n in ("encoder", "mixer")}, "redis-server": self.services.redis}
         name = self.rng.choice(sorted(n for n, p in stoppable.items() if p))
         incident["processes"] = [name]
-        incident["length"] = max(incident["length"], 1.0)
+        incident["length"] = max(incident["length"], 0.5)
         began = time.time()
         stoppable[name].send_signal(signal.SIGSTOP)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on a host on an ordinary day, as far as this one has it: redis, nginx and PostgreSQL with clients that
-come in bursts, compilers, python jobs, a monitor that reads /proc every 5 s, gzip every 20 s, a steady encoder, and
+come in bursts, compilers, python jobs, a monitor that reads /proc every 5 s, gzip every 20 s, a steady encoder and a mixer, and
 daemons that do a little of what they may one day do too much of. Nothing listens on a network."""
 import os
 import shutil
@@ -12,7 +12,8 @@ POSTGRES = "/usr/lib/postgresql/15/bin"
 JOB = "import json,random\nfor i in range(30): json.dumps([random.random() for _ in range(2000)])"
 GZIP_EVERY_S = 20
 # Daemon: the kind of its work (culprit.c).
-DAEMONS = {"nodeagent": "proc", "statsd": "cgroup", "indexer": "walk", "lockd": "lock", "encoder": "steady"}
+DAEMONS = {"nodeagent": "proc", "statsd": "cgroup", "indexer": "walk", "lockd": "lock", "encoder": "steady",
+           "mixer": "stream"}
 
 NGINX = """daemon off; worker_processes 1; user root; pid {dir}/nginx.pid; error_log /dev/null;
 events {{ worker_connections 64; }}
@@ -35,6 +36,7 @@ class Services:
         self.culprit = culprit
         self.missing = []
         self.redis = self.postgres = None
+        self.clients = {}  # of a service: the name of its client, and its command for so many requests
         self.daemons = {}
         self.next_gzip = time.monotonic() + 7
 
@@ -75,10 +77,13 @@ class Services:
         self.redis = self.loop.serve(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
                                       "--appendonly", "no", "--dir", self.dir])
 
+        def client(n):
+            return ["redis-benchmark", "-s", socket, "-q", "-t", "set,get", "-n", str(n), "-c", "4", "-r", "20000"]
+
         def burst():
-            self.loop.start(["redis-benchmark", "-s", socket, "-q", "-t", "set,get", "-n", "2500", "-c", "4", "-r",
-                             "20000"])
+            self.loop.start(client(2500))
             self.loop.after(self.rng.uniform(.4, 1.6), burst)
+        self.clients["redis-server"] = "redis-benchmark", client
         self.loop.after(1, burst)
 
     def _start_nginx(self):
@@ -91,11 +96,14 @@ class Services:
             f.write(NGINX.format(dir=self.dir))
         self.loop.serve(["nginx", "-p", self.dir, "-c", self.path("nginx.conf")])
 
+        def client(n):
+            return ["curl", "-s", "--compressed", "--unix-socket", self.path("nginx.sock"), "-o", "/dev/null",
+                    f"http://localhost/a.txt?[1-{n}]"]
+
         def burst():
-            n = self.rng.randint(30, 150)
-            self.loop.start(["curl", "-s", "--compressed", "--unix-socket", self.path("nginx.sock"), "-o", "/dev/null",
-                             f"http://localhost/a.txt?[1-{n}]"])
+            self.loop.start(client(self.rng.randint(30, 150)))
             self.loop.after(self.rng.uniform(.2, 1.4), burst)
+        self.clients["nginx"] = "curl", client
         self.loop.after(1.5, burst)
 
     def _start_postgres(self):

@@ -12,6 +12,7 @@
 #include "daemon/keeper.h"
 
 #include "base/units.h"
+#include "daemon/meter.h"
 #include "daemon/paths.h"
 #include "helper/helper.h"
 #include "store/io.h"
@@ -274,8 +275,7 @@ static uint64_t reaped_cpu_ns(void)
 	struct rusage u;
 	if (getrusage(RUSAGE_CHILDREN, &u))
 		return 0;
-	return ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * CAM_NS_PER_SEC +
-	       ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * CAM_NS_PER_US;
+	return cam_meter_used_ns(&u);
 }
 
 static bool has_ended(struct cam_keeper *k, int *status)

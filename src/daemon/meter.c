@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,6 +85,21 @@ void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_n
 	m->roles[role].cpu_ns += cpu_ns;
 }
 
+uint64_t cam_meter_used_ns(const struct rusage *u)
+{
+	return ((uint64_t)u->ru_utime.tv_sec + (uint64_t)u->ru_stime.tv_sec) * CAM_NS_PER_SEC +
+	       ((uint64_t)u->ru_utime.tv_usec + (uint64_t)u->ru_stime.tv_usec) * CAM_NS_PER_US;
+}
+
+void cam_meter_end(struct cam_meter *m, enum cam_meter_role role, pid_t pid, uint64_t cpu_ns)
+{
+	uint64_t had = m->roles[role].pid == pid ? m->alive_cpu_ns[role] : 0;
+	cam_meter_add(m, role, cpu_ns > had ? cpu_ns - had : 0);
+	/* Its number may be another's soon. */
+	m->roles[role].pid = 0;
+	m->alive_cpu_ns[role] = 0;
+}
+
 uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, pid_t pid)
 {
 	const struct cam_meter_reading *r = &m->roles[role];
@@ -107,7 +123,7 @@ bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 		return false;
 	uint64_t cpu = 0, span = m->time_ns[last] - m->time_ns[first];
 	for (size_t i = 0; i < CAM_METER_ROLES; i++)
-		cpu += m->total[last][i] - m->total[first][i];
+		cpu += i == CAM_METER_CAPSULE ? 0 : m->total[last][i] - m->total[first][i];
 	if (!span)
 		return false;
 	*ppm = (uint64_t)((double)cpu * PPM / (double)span);

@@ -19,6 +19,7 @@ enum cam_meter_role {
 	CAM_METER_SEALER,
 	CAM_METER_SERVER,
 	CAM_METER_JOURNAL,
+	CAM_METER_CAPSULE, /* of a rule */
 	CAM_METER_ROLES,
 };
 
@@ -44,10 +45,15 @@ struct cam_meter {
 void cam_meter_read(struct cam_meter *m, uint64_t now_ns, const pid_t pids[CAM_METER_ROLES]);
 /* CPU of a process that came and went between two readings. */
 void cam_meter_add(struct cam_meter *m, enum cam_meter_role role, uint64_t cpu_ns);
+/* CPU that a process took until it ended, with what readings have of it. */
+void cam_meter_end(struct cam_meter *m, enum cam_meter_role role, pid_t pid, uint64_t cpu_ns);
+struct rusage;
+/* Of both modes. */
+uint64_t cam_meter_used_ns(const struct rusage *u);
 /* CPU of a role up to this moment; pid: who has it now. */
 uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, pid_t pid);
-/* CPU of all roles in parts per million of one CPU, over the last `seconds` or a little more; false: not
- * known yet. */
+/* CPU of what sampling costs in parts per million of one CPU, over the last `seconds` or a little more; false: not
+ * known yet. Without capsules: fewer samples would make none of them cheaper, and it is now that samples are wanted. */
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);
 
 /* Resident memory of a process; 0: it does not run. */

@@ -9,6 +9,7 @@
  */
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "daemon/errand_child.h"
 #include "daemon/recorder_parts.h"
 
 #include <dirent.h>
@@ -16,10 +17,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -125,32 +126,10 @@ static bool disk_is_full(struct cam_recorder *r)
 static int spawn(struct cam_recorder *r, const struct cam_wanted_capsule *w, int out_fd)
 {
 	char when[48];
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
 	snprintf(when, sizeof(when), "@%" PRId64 ".%09" PRId64,
 		 w->wall_ns / (int64_t)CAM_NS_PER_SEC, w->wall_ns % (int64_t)CAM_NS_PER_SEC);
 	const char *const argv[] = {"perfcam", "helper", "capsule", r->settings->store, when, NULL};
-	int err = posix_spawn_file_actions_init(&files);
-	if (err)
-		return -err;
-	err = posix_spawnattr_init(&attr);
-	if (err) {
-		posix_spawn_file_actions_destroy(&files);
-		return -err;
-	}
-	sigemptyset(&none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &none);
-	err = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&files, out_fd, 1);
-	if (!err)
-		err = posix_spawn(&r->capsules.child, "/proc/self/exe", &files, &attr,
-				  (char *const *)argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return -err;
+	return cam_errand_child_start(argv, environ, out_fd, &r->capsules.child);
 }
 
 static int begin(struct cam_recorder *r, const struct cam_wanted_capsule *w, uint64_t now_ns)
@@ -173,10 +152,8 @@ static int begin(struct cam_recorder *r, const struct cam_wanted_capsule *w, uin
 	size_t n = strlen(c->name);
 	snprintf(c->name + n, sizeof(c->name) - n, "%s" SUFFIX, w->source);
 	err = spawn(r, w, fd);
-	if (err) {
-		c->child = 0;
+	if (err)
 		unlinkat(place, UNFINISHED, 0);
-	}
 	c->until_ns = now_ns + RUN_NS;
 	return err;
 }
@@ -210,11 +187,14 @@ static void finish(struct cam_recorder *r, int status, uint64_t now_ns)
 void cam_recorder_poll_capsules(struct cam_recorder *r, uint64_t now_ns)
 {
 	struct cam_recorder_capsules *c = &r->capsules;
+	struct rusage used;
 	int status;
 	if (c->child && now_ns > c->until_ns)
 		kill(c->child, SIGKILL);
-	if (c->child && waitpid(c->child, &status, WNOHANG) == c->child)
+	if (c->child && wait4(c->child, &status, WNOHANG, &used) == c->child) {
+		cam_meter_end(&r->meter, CAM_METER_CAPSULE, c->child, cam_meter_used_ns(&used));
 		finish(r, status, now_ns);
+	}
 	for (size_t i = 0; i < c->n && !c->child; i++) {
 		if (c->wanted[i].due_ns > now_ns)
 			continue;

@@ -11,6 +11,7 @@
  * started when it ends.
  */
 #include "base/units.h"
+#include "daemon/errand_child.h"
 #include "daemon/log.h"
 #include "daemon/recorder_parts.h"
 #include "model/severity.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,29 +189,9 @@ static void set_variable(char room[ENV_BYTES], const char *name, struct cam_text
 static int start(const struct cam_rule *rule, char *const env[], pid_t *pid)
 {
 	const char *argv[CAM_RULE_WORDS + 4] = {"perfcam", "helper", "hook"};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
 	for (size_t i = 0; i <= CAM_RULE_WORDS; i++)
 		argv[3 + i] = rule->argv[i];
-	sigemptyset(&none);
-	int err = posix_spawn_file_actions_init(&files);
-	if (err)
-		return -err;
-	err = posix_spawnattr_init(&attr);
-	if (err) {
-		posix_spawn_file_actions_destroy(&files);
-		return -err;
-	}
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &none);
-	for (int fd = 0; fd <= 2 && !err; fd++)
-		err = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = posix_spawn(pid, "/proc/self/exe", &files, &attr, (char *const *)argv, env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return -err;
+	return cam_errand_child_start(argv, env, -1, pid);
 }
 
 static void run(struct cam_recorder *r, struct cam_acting_rule *a, const struct cam_happening *h,
@@ -238,7 +218,6 @@ static void run(struct cam_recorder *r, struct cam_acting_rule *a, const struct 
 	char *const env[] = {path, text, source, severity, when, NULL};
 	int err = start(&a->rule, env, &r->rules.child);
 	if (err) {
-		r->rules.child = 0;
 		cam_recorder_mishap(r, "%s: not started: %s", a->rule.argv[0], strerror(-err));
 		return;
 	}

@@ -94,6 +94,7 @@ static void measure_self(struct cam_recorder *r, uint64_t now_ns)
 		[CAM_METER_SYMBOLISER] = crew.symboliser_pid,
 		[CAM_METER_SERVER] = r->request->server_pid,
 		[CAM_METER_JOURNAL] = r->events.journal.helper.pid,
+		[CAM_METER_CAPSULE] = r->capsules.child,
 	};
 	/* A sealer seldom lives long enough to be met: what it took is known when it has ended. */
 	uint64_t sealed_ns = cam_keeper_stats(r->keeper).sealer_cpu_ns;

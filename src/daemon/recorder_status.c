@@ -17,7 +17,7 @@ static void fill_processes(const struct cam_recorder *r, uint64_t uptime_ns,
 			   struct cam_status_process *p)
 {
 	static const char *const names[CAM_METER_ROLES] = {
-		"recorder", "opener", "symboliser", "sealer", "server", "journal",
+		"recorder", "opener", "symboliser", "sealer", "server", "journal", "capsule",
 	};
 	struct cam_crew_stats crew = cam_crew_stats(r->crew);
 	/* Not the meter's: that looks every few seconds only. */
@@ -28,6 +28,7 @@ static void fill_processes(const struct cam_recorder *r, uint64_t uptime_ns,
 		[CAM_METER_SEALER] = cam_keeper_stats(r->keeper).sealer_pid,
 		[CAM_METER_SERVER] = (int)r->meter.roles[CAM_METER_SERVER].pid,
 		[CAM_METER_JOURNAL] = r->events.journal.helper.pid,
+		[CAM_METER_CAPSULE] = r->capsules.child,
 	};
 	for (size_t i = 0; i < CAM_METER_ROLES; i++) {
 		const struct cam_meter_reading *m = &r->meter.roles[i];

@@ -67,7 +67,7 @@ static int fill(struct cam_why_null *null, const struct cam_why_axis *a, uint8_t
 		float other = two ? best_in(two, t + 1 - width, width) : 0;
 		null->best[null->n++] = other > best ? other : best;
 	}
-	null->apart = null->n ? fit / width : 0;
+	null->apart = null->n && width ? fit / width : 0;
 	qsort(null->best, null->n, sizeof(*null->best), descending);
 	return 0;
 }

@@ -247,6 +247,9 @@ class Why(Case):
         times = [40 + 70 * i + load.rng.uniform(0, 30) for i in range(12)]
         for at in times[:11]:
             load.burst(b"kubelet", 1500, at - 2.5, 1.5, load.text(why_synth.frames_of(PATH)), cpu=2)
+        # As often, as long, as much: but at times of its own.
+        for _ in range(11):
+            load.burst(b"lookalike", 1700, load.rng.uniform(20, 880), 1.5, load.text(why_synth.frames_of(PATH)), cpu=3)
         store = self.store_of(load)
         begin = json.loads(self.good("ls", "--store", store, "--json"))[0]["realtime_ns"] / 1e9
         for at in times:
@@ -256,6 +259,7 @@ class Why(Case):
         self.assertEqual((out["events"], out["used"]), (12, 12))
         first = out["precedes"][0]
         self.assertEqual(first["process"], "kubelet", f"seed {self.drawn}")
+        self.assertNotIn("lookalike", [r["process"] for r in out["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")
         self.assertGreaterEqual(first["before"], 11)
         self.assertLess(first["p"], 1e-4)
         self.assertIn(first["lag_s"], (-3, -2, -1))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes an ordinary load with incidents in it, and writes down what it did: the truth that `perfcam why` is judged by.
 
-    drive.py DIRECTORY TRUTH.json --seed N --incidents N --gap SECONDS [--kinds KIND,…] [--lengths S,…]
+    drive.py DIRECTORY TRUTH.json --seed N --incidents N --gap SECONDS [--kinds KIND,…] [--lengths S,…] [--where at,…]
 
 Started by record.py inside of the load's own control groups. Kinds, each with its culprit:
 
@@ -100,13 +100,13 @@ class Driver:
         incident["mark"]["time"] = time.time()
         try:
             with open(KMSG, "w", encoding="ascii") as f:
-                f.write(f"perfcam-incidents: eth9: Tx timeout, reset {incident['number']}\n")
+                f.write(f"perfcam-incidents {self.args.seed}: eth9: Tx timeout, reset {incident['number']}\n")
         except OSError:
             incident["mark"]["written"] = False
 
     def begin(self, number, kind):
         length = self.rng.choice(self.args.lengths)
-        where = self.rng.choice(("at", "before", "after", "none"))
+        where = self.rng.choice(self.args.where)
         incident = {"number": number, "kind": kind, "length": length, "cpu": self.rng.randrange(os.cpu_count()),
                     "mark": {"where": where}, "load": os.getloadavg()[0]}
         start = time.monotonic() + .1
@@ -236,6 +236,8 @@ def main():
     parser.add_argument("--tail", type=float, default=10, help="seconds after the last")
     parser.add_argument("--kinds", type=lambda s: s.split(","), default=list(KINDS))
     parser.add_argument("--lengths", type=lambda s: [float(n) for n in s.split(",")], default=list(LENGTHS))
+    parser.add_argument("--where", type=lambda s: s.split(","), default=["at", "before", "after", "none"],
+                        help="the log line beside an incident")
     args = parser.parse_args()
     # Not one of the python jobs of the load.
     ctypes.CDLL(None).prctl(PR_SET_NAME, b"driver", 0, 0, 0)

@@ -30,8 +30,8 @@ def culprit():
     return os.environ.get("PERFCAM_CULPRIT") or os.path.join(os.path.dirname(support.BIN), "tests", "incidents", "culprit")
 
 
-def segment(out, seed, arguments, whole=False):
-    """One recording into out, which is made; the truth."""
+def segment(out, seed, arguments, whole=False, options=()):
+    """One recording into out, which is made; the truth. options: more of the recorder's."""
     os.makedirs(out)
     place = tempfile.mkdtemp(prefix="perfcam-incidents-")
     group = groups.Groups()
@@ -43,7 +43,7 @@ def segment(out, seed, arguments, whole=False):
                                   preexec_fn=lambda: groups.join(group.scope, group.share))
         if driver.stdout.readline() != "ready\n":
             raise RuntimeError("the load did not start")
-        recorders.append(support.Recorder(os.path.join(out, "store"), *OPTIONS, "--cgroup", group.own))
+        recorders.append(support.Recorder(os.path.join(out, "store"), *OPTIONS, *options, "--cgroup", group.own))
         if whole:
             recorders.append(support.Recorder(os.path.join(out, "whole"), *OPTIONS))
         for r in recorders:

@@ -147,6 +147,8 @@ class Events(support.Case):
             self.assertEqual((os.stat(path).st_gid, os.stat(path).st_mode & 0o027), (2, 0), "who may read the store may read it")
         with open(os.path.join(made, name), encoding="utf-8") as f:
             page = f.read()
+        [cost] = [p for p in r.status()["processes"] if p["name"] == "capsule"]
+        self.assertGreater(cost["cpu_ns"], 10**6, "what it took is known")
         self.assertTrue(page.rstrip().endswith("</html>"))
         self.assertIn("from the terminal token=[redacted]", page)
         with open(left) as f:

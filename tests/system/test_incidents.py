@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The short form of `make incidents`: services at work, two seconds of a spinning stranger and two of a daemon that reads
 /proc; `perfcam why` must name both, and at moments when nothing happened name nobody. Another seed each time: it is
-printed, and PERFCAM_SEED repeats it."""
+printed, and PERFCAM_SEED repeats it.
+
+And the story that this is for: each time there is a line in the kernel's log, a rule keeps what was around it and writes a capsule, and
+afterwards nobody needs to know more than that line to be told who it was."""
+import json
 import os
 import random
 import sys
@@ -21,9 +25,12 @@ class Incidents(support.Case):
     def test_the_culprits_are_found_and_the_innocent_left_alone(self):
         seed = int(os.environ.get("PERFCAM_SEED") or random.randrange(10**6))
         support.note(f"seed {seed}")
-        out = os.path.join(self.dir, "recording")
+        out, rules = os.path.join(self.dir, "recording"), os.path.join(self.dir, "rules")
+        os.chmod(self.dir, 0o755)
+        with open(rules, "w", encoding="utf-8") as f:
+            f.write(f"on kmsg /perfcam-incidents {seed}: .*Tx timeout/ pin 20s before 3s after, capsule\n")
         truth = record.segment(out, seed, ["--kinds", "spin,proc", "--incidents", "2", "--lengths", "2", "--gap", "18",
-                                           "--quiet", "40", "--tail", "6"])
+                                           "--quiet", "40", "--tail", "6", "--where", "at,after"], options=("--config", rules))
         self.assertEqual({i["kind"] for i in truth["incidents"]}, {"spin", "proc"}, truth)
         rows = judge.judge(out, quiet=QUIET)
         for line in judge.table(rows):
@@ -35,6 +42,36 @@ class Incidents(support.Case):
         quiet = [r for r in rows if r["kind"] == "quiet"]
         self.assertGreaterEqual(len(quiet), 5)
         self.assertLessEqual(judge.alarms(quiet), ALARMS, quiet)
+        self.the_line_leads_to_the_culprit(os.path.join(out, "store"), seed, truth)
+
+    def the_line_leads_to_the_culprit(self, store, seed, truth):
+        def ask(*args):
+            r = support.perfcam(*args, "--json", "--store", store)
+            self.assertIn(r.returncode, (0, 3), r.stderr)
+            return json.loads(r.stdout)
+
+        events = ask("events", "--source", "kmsg", "--match", f"perfcam-incidents {seed}: eth9: Tx timeout")["events"]
+        self.assertEqual(len(events), 2, events)
+        self.assertEqual({(e["kind"], e["severity"]) for e in events}, {("nic-reset", 3)})
+        for event, incident in zip(events, truth["incidents"]):
+            self.assertLess(abs(event["time_ns"] / 1e9 - incident["mark"]["time"]), 0.1)
+            answer = ask("why", event["id"])
+            first = (answer["findings"] + answer["closest"])[0]
+            self.assertIn(first["process"], incident["processes"], answer)
+            self.assertEqual((first["kind"], first["pid"]), ("process", incident["pid"]), first)
+            self.assertEqual(first["kernel_samples"] * 2 > first["explained_samples"], incident["kind"] == "proc", first)
+        # What was around both is kept, and what there is to say about the first was written while it went on.
+        pins = [p for p in ask("pin") if f"incidents {seed}" in p["note"]]
+        for event in events:
+            self.assertTrue(any(p["from_realtime_ns"] <= event["time_ns"] - 19 * 10**9 and
+                                p["to_realtime_ns"] >= event["time_ns"] + 2 * 10**9 for p in pins), (event, pins))
+        self.assertTrue(ask("ls", "--pinned"))
+        made = [n for n in os.listdir(os.path.join(store, "capsules")) if n.endswith("-kmsg.html")]
+        with open(os.path.join(store, "capsules", min(made)), encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn(f"perfcam-incidents {seed}: eth9: Tx timeout, reset 1", page)
+        story = page[page.index("What was different"):page.index("When it was")]
+        self.assertIn(truth["incidents"][0]["processes"][0], story)
 
 
 support.main()

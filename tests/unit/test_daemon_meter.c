@@ -115,6 +115,31 @@ static void cost(struct cam_meter *m, uint64_t *now, unsigned seconds, uint64_t 
 	}
 }
 
+/* Met alive or not, what a capsule took is counted once, and is no reason to take fewer samples. */
+static void what_a_capsule_took_is_counted_when_it_has_ended(void **state)
+{
+	struct cam_meter m = {0};
+	const struct cam_meter_reading *r = &m.roles[CAM_METER_CAPSULE];
+	const struct rusage used = {.ru_utime = {1, 500000}, .ru_stime = {2, 250000}};
+	pid_t pids[CAM_METER_ROLES] = {[CAM_METER_CAPSULE] = getpid()};
+	uint64_t ppm = 1;
+	(void)state;
+	assert_int_equal(cam_meter_used_ns(&used), 3750 * CAM_NS_PER_MS);
+	cam_meter_read(&m, CAM_NS_PER_SEC, pids);
+	uint64_t met = r->cpu_ns;
+	assert_true(met > 0);
+	cam_meter_end(&m, CAM_METER_CAPSULE, getpid(), met + 7);
+	assert_int_equal(r->cpu_ns, met + 7);
+	/* One that nobody met. */
+	cam_meter_end(&m, CAM_METER_CAPSULE, 1, 1000);
+	assert_int_equal(r->cpu_ns, met + 1007);
+	pids[CAM_METER_CAPSULE] = 0;
+	cam_meter_read(&m, 20 * CAM_NS_PER_SEC, pids);
+	assert_int_equal(r->minute_cpu_ns, 1007);
+	assert_true(cam_meter_ppm(&m, 10, &ppm));
+	assert_int_equal(ppm, 0);
+}
+
 static void sheds_by_halves_and_comes_back(void **state)
 {
 	(void)state;
@@ -233,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_a_process_as_the_kernel_does),
 		cmocka_unit_test(a_role_s_next_process_adds_to_the_first),
+		cmocka_unit_test(what_a_capsule_took_is_counted_when_it_has_ended),
 		cmocka_unit_test(sheds_by_halves_and_comes_back),
 		cmocka_unit_test(never_below_one),
 		cmocka_unit_test(the_busiest_come_first),

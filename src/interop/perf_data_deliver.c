@@ -94,7 +94,9 @@ static int define_event(struct cam_perf_reader *r, struct cam_perf_event *e,
 		out->v = e->sink_id - 1;
 		return 0;
 	}
-	struct cam_etype t = {.period_ns = e->period_ns, .has_weight = !e->tracepoint};
+	struct cam_etype t = {.period_ns = e->period_ns,
+			      .has_weight = !e->tracepoint,
+			      .flat = !(e->attr.sample_type & PERF_SAMPLE_CALLCHAIN)};
 	int err = r->sink->string(r->sink, (struct cam_text){e->name, e->name_n}, &t.name);
 	if (!err)
 		err = r->sink->etype(r->sink, &t, out);
@@ -169,7 +171,9 @@ static int define_frames(struct cam_perf_reader *r, const struct cam_perf_pendin
 			err = cam_perf_stacks_define_inlined(&r->stacks, row, &frames[*n], room,
 							     &inlined);
 		*n += inlined;
-		if (!err)
+		if (!err && p->ip)
+			err = cam_perf_stacks_define_at(&r->stacks, row, p->ip, &frames[(*n)++]);
+		else if (!err)
 			err = cam_perf_stacks_define(&r->stacks, row, &frames[(*n)++]);
 	}
 	if (!err && p->truncated)

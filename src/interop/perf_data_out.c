@@ -369,6 +369,7 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 		.tid = k->tid,
 		.time_ns = r->time_ns,
 		.cpu = r->cpu,
+		.flat = x->t->etypes[r->etype].flat,
 	};
 	if (!d->begun)
 		d->facts.has_cpu = r->cpu != CAM_CPU_NONE;

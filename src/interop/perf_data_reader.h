@@ -26,6 +26,7 @@ struct cam_perf_pending {
 	uint32_t lost;		  /* a row of losses[], plus 1 */
 	uint32_t raw_bytes;
 	const uint8_t *raw; /* a tracepoint's fields, in the batch's records */
+	uint64_t ip;	    /* of one without a chain */
 	uint64_t chain;	    /* hash of its chain (perf_data_chains.h) … */
 	bool chained;	    /* … if its frames are that chain's and no more */
 	bool truncated;

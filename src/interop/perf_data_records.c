@@ -391,6 +391,7 @@ static int push_frames(struct cam_perf_reader *r, const struct cam_perf_event *e
 	} else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP) {
 		err = push_address(r, user, mode_of(s->misc), s->ip);
 		p->n_frames = 1;
+		p->ip = s->ip;
 	}
 	if (!err && s->stack_bytes) {
 		p->chained = false;

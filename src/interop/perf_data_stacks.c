@@ -347,17 +347,14 @@ int cam_perf_stacks_define_inlined(struct cam_perf_stacks *k, uint32_t row, stru
 	return err;
 }
 
-int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
+int cam_perf_stacks_define_at(struct cam_perf_stacks *k, uint32_t row, uint64_t address,
+			      struct cam_loc_id *out)
 {
 	const struct cam_perf_location *l = &k->rows[row];
-	if (k->generation != k->sink->generation) {
-		memset(k->sink_ids, 0, k->n * sizeof(*k->sink_ids));
-		k->generation = k->sink->generation;
-	}
 	const struct cam_perf_object *o =
 		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
 	struct cam_location loc = {
-		.address = k->options->drop_addresses ? 0 : l->offset,
+		.address = k->options->drop_addresses ? 0 : address,
 		.func_offset = k->options->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
 	};
 	struct cam_function func = {.source = l->name.v ? l->source : CAM_NAME_NONE};
@@ -371,10 +368,17 @@ int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct 
 		err = k->sink->function(k->sink, &func, &loc.func);
 	if (!err && (row >= k->cap_lines || !k->lines[row].inlined))
 		err = define_line(k, row, &loc);
+	return err ? err : k->sink->location(k->sink, &loc, out);
+}
+
+int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
+{
+	if (k->generation != k->sink->generation) {
+		memset(k->sink_ids, 0, k->n * sizeof(*k->sink_ids));
+		k->generation = k->sink->generation;
+	}
+	int err = cam_perf_stacks_define_at(k, row, k->rows[row].offset, out);
 	if (!err)
-		err = k->sink->location(k->sink, &loc, out);
-	if (err)
-		return err;
-	k->sink_ids[row] = out->v + 1;
-	return 0;
+		k->sink_ids[row] = out->v + 1;
+	return err;
 }

@@ -100,6 +100,9 @@ int cam_perf_stacks_name(struct cam_perf_stacks *k);
 /* The name that it got; empty: none. */
 struct cam_text cam_perf_stacks_text(const struct cam_perf_stacks *k, uint32_t row);
 /* The sink's id of a location, of its current generation. Errors are the sink's. */
+/* The same with another address: perf gives that of a sample without a chain as it was, not in its file. */
+int cam_perf_stacks_define_at(struct cam_perf_stacks *k, uint32_t row, uint64_t address,
+			      struct cam_loc_id *out);
 int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out);
 static inline int cam_perf_stacks_define(struct cam_perf_stacks *k, uint32_t row,
 					 struct cam_loc_id *out)

@@ -156,8 +156,9 @@ void cam_perf_write_sample(struct cam_buf *b, const struct cam_perf_stamp *s, bo
 		cam_buf_put_u32(b, 0);
 	}
 	cam_buf_put_u64(b, period);
-	cam_buf_put_u64(b, n);
-	for (size_t i = 0; i < n; i++)
+	if (!s->flat)
+		cam_buf_put_u64(b, n);
+	for (size_t i = 0; i < n && !s->flat; i++)
 		cam_buf_put_u64(b, ips[i]);
 	record_close(b, at);
 }
@@ -189,8 +190,8 @@ static void type_of(struct cam_text name, uint32_t *type, uint64_t *config)
 static void put_attr(struct cam_buf *b, const struct cam_tables *t, const struct cam_etype *e,
 		     const struct cam_perf_frame_facts *facts)
 {
-	uint64_t sample_type = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CALLCHAIN |
-			       SAMPLE_PERIOD | SAMPLE_IDENTIFIER;
+	uint64_t sample_type = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_PERIOD |
+			       SAMPLE_IDENTIFIER | (e->flat ? 0u : SAMPLE_CALLCHAIN);
 	uint64_t flags = 1 | 1ul << 18; /* disabled; sample_id_all */
 	uint64_t freq = e->period_ns ? (CAM_NS_PER_SEC + e->period_ns / 2) / e->period_ns : 0;
 	uint32_t type;

@@ -16,6 +16,7 @@ struct cam_perf_stamp {
 	uint32_t cpu;
 	uint32_t event; /* its number in the file, from 0: the id is one more */
 	bool has_cpu;	/* the same for all records of a file */
+	bool flat;	/* its event is sampled without chains */
 };
 
 #define CAM_PERF_BUILD_ID_BYTES 20u

@@ -43,7 +43,7 @@ enum state { CLOSED, OPEN, SKIPPED, ORPHAN };
 struct etype_slot {
 	char name[ETYPE_NAME_BYTES];
 	size_t n;
-	bool has_weight;
+	bool has_weight, flat;
 	uint32_t generation;
 	struct cam_etype_id id;
 };
@@ -286,10 +286,12 @@ static int take_frame(struct reader *r, struct cam_text line, uint32_t row, uint
 static int define_etype(struct reader *r, const struct cam_perf_head *h)
 {
 	uint32_t generation = r->sink->generation;
+	/* perf moves the comm to the right of its columns where no chains were sampled, and only there. */
+	bool flat = h->who.n && (h->who.p[0] == ' ' || h->who.p[0] == '\t');
 	struct etype_slot *slot = NULL;
 	for (size_t i = 0; i < r->n_etypes && !slot; i++) {
 		struct etype_slot *e = &r->etypes[i];
-		if (e->has_weight == h->has_weight && e->n == h->event.n &&
+		if (e->has_weight == h->has_weight && e->flat == flat && e->n == h->event.n &&
 		    memcmp(e->name, h->event.p, e->n) == 0)
 			slot = e;
 	}
@@ -300,6 +302,7 @@ static int define_etype(struct reader *r, const struct cam_perf_head *h)
 	struct cam_etype e = {
 		.period_ns = cam_perf_meta_period(&r->meta, h->event),
 		.has_weight = h->has_weight,
+		.flat = flat,
 	};
 	int err = cam_frame_string(r->sink, h->event, CAM_ESCAPE_CONTROL, &e.name);
 	if (!err)
@@ -313,6 +316,7 @@ static int define_etype(struct reader *r, const struct cam_perf_head *h)
 	slot->n = h->event.n;
 	memcpy(slot->name, h->event.p, slot->n);
 	slot->has_weight = h->has_weight;
+	slot->flat = flat;
 	slot->generation = generation;
 	slot->id = r->sample.etype;
 	return 0;

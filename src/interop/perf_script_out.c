@@ -25,7 +25,8 @@ struct script {
 	struct cam_exporter base;
 	struct cam_perf_script_options o;
 	unsigned missing;
-	unsigned line_fields; /* with which the lines were made */
+	unsigned line_fields; /* with which the lines were made … */
+	bool line_flat;	      /* … and whether they stand behind their heads */
 	unsigned event_width;
 	struct cam_buf text; /* of one record */
 	struct line *lines;
@@ -51,6 +52,7 @@ static struct cam_perf_put_frame describe(struct script *s, uint32_t item,
 		.blank = !e.name.n && e.imported,
 		.inlined = e.kind == CAM_FUNC_INLINED,
 		.verbatim = verbatim,
+		.flat = s->line_flat,
 	};
 	/* As all views have it; perf has no word for a function that is known and has no name. */
 	if (!f.name.n && !verbatim && knows)
@@ -168,16 +170,21 @@ static unsigned missing_of(const struct cam_perf_put_head *h)
 static int put_record(struct script *s, const struct cam_export_row *r, struct cam_perf_put_head *h)
 {
 	const struct cam_tables *t = s->base.t;
+	bool flat = t->etypes[r->etype].flat;
 	cam_buf_clear(&s->text);
 	/* Another set of fields is another text. */
-	if (h->fields != s->line_fields) {
+	if (h->fields != s->line_fields || flat != s->line_flat) {
 		cam_buf_clear(&s->texts);
 		memset(s->lines, 0, s->n_lines * sizeof(*s->lines));
 		s->line_fields = h->fields;
+		s->line_flat = flat;
 	}
-	h->aligned = !(h->fields & CAM_PERF_IP);
+	h->aligned = flat || !(h->fields & CAM_PERF_IP);
 	cam_perf_put_head(&s->text, h);
-	int err = h->aligned ? 0 : put_frames(s, r);
+	/* perf prints an address without a chain behind its head; a tracepoint has none then. */
+	if (flat && r->stack && (h->fields & CAM_PERF_IP))
+		s->text.len--;
+	int err = h->fields & CAM_PERF_IP ? put_frames(s, r) : 0;
 	if (h->fields & CAM_PERF_CGROUP) {
 		struct cam_text cgroup = cam_string(t, t->tasks[r->task].cgroup);
 		if (h->aligned)

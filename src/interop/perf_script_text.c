@@ -144,7 +144,7 @@ void cam_perf_put_frame(struct cam_buf *out, const struct cam_perf_put_frame *f)
 {
 	struct cam_text module = module_of(f);
 	bool named = f->name.n || f->blank;
-	cam_buf_printf(out, "\t%16" PRIx64, f->address);
+	cam_buf_printf(out, "%c%16" PRIx64, f->flat ? ' ' : '\t', f->address);
 	if ((f->fields & CAM_PERF_SYM) && (named || module.n)) {
 		cam_buf_put_u8(out, ' ');
 		cam_perf_put_text(out, named ? f->name : CAM_TEXT("[unknown]"));

@@ -49,6 +49,7 @@ struct cam_perf_put_frame {
 	bool blank;	  /* the name was printed, and it is empty */
 	bool inlined;
 	bool verbatim; /* as perf printed it before: what it left out stays out */
+	bool flat;     /* behind its head instead of on a line of its own */
 };
 void cam_perf_put_frame(struct cam_buf *out, const struct cam_perf_put_frame *f);
 

@@ -62,9 +62,8 @@ struct cam_function {
 	struct cam_module_id module;
 	enum cam_func_kind kind;
 	enum cam_name_source source;
-	uint64_t
-		start; /* its start in the module where a better name may come; of unnamed code made at run time
-			 * that of its mapping; else 0 */
+	/* Where it starts in its module, where a better name may come; of unnamed code made at run time its mapping; else 0. */
+	uint64_t start;
 };
 
 /*
@@ -102,6 +101,7 @@ struct cam_etype {
 	struct cam_str_id name;
 	uint64_t period_ns; /* nominal time between two samples of a busy CPU; 0: not known */
 	bool has_weight;    /* samples carry a weight of their own (a period); else each is 1 */
+	bool flat;	    /* sampled without call chains: one address, or none */
 };
 
 struct cam_sample {

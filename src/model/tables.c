@@ -171,14 +171,15 @@ static bool same_task(const void *rows, uint32_t id, const void *key)
 
 static uint64_t etype_hash(const struct cam_etype *e)
 {
-	return cam_hash_u64((uint64_t)e->name.v << 1 | e->has_weight, e->period_ns);
+	return cam_hash_u64((uint64_t)e->name.v << 2 | (e->flat ? 2u : 0u) | e->has_weight,
+			    e->period_ns);
 }
 
 static bool same_etype(const void *rows, uint32_t id, const void *key)
 {
 	const struct cam_etype *a = &((const struct cam_tables *)rows)->etypes[id], *b = key;
 	return a->name.v == b->name.v && a->period_ns == b->period_ns &&
-	       a->has_weight == b->has_weight;
+	       a->has_weight == b->has_weight && a->flat == b->flat;
 }
 
 /* The five plain tables differ only in their row: this is interning for all of them. */

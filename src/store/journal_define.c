@@ -557,9 +557,10 @@ static int get_etypes(struct cam_journal_decode *d, struct cam_journal_view *v)
 		struct cam_etype_id own;
 		err = cam_journal_define_string(d, v, r, &e.name);
 		e.period_ns = cam_rd_varint(r);
-		uint64_t has_weight = cam_rd_varint(r);
-		e.has_weight = has_weight;
-		if (!err && (r->error || has_weight > 1))
+		uint64_t flags = cam_rd_varint(r);
+		e.has_weight = flags & 1;
+		e.flat = flags & 2;
+		if (!err && (r->error || flags > 3))
 			err = -EBADMSG;
 		if (!err)
 			err = cam_etype_intern(d->t, &e, &own);

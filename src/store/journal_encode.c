@@ -479,7 +479,7 @@ static void put_string_refs(struct cam_journal_encode *en, const struct cam_tabl
 		const struct cam_etype *e = &t->etypes[etypes->rows[i]];
 		put_ref(en, CAM_JC_ETYPE_DEFINITION, CAM_JT_STRING, e->name.v);
 		put(en, CAM_JC_ETYPE_DEFINITION, e->period_ns);
-		put(en, CAM_JC_ETYPE_DEFINITION, e->has_weight);
+		put(en, CAM_JC_ETYPE_DEFINITION, e->has_weight | e->flat << 1);
 	}
 	for (size_t i = 0; i < column_rows(en, b, CAM_JF_ONE_DETAIL); i++)
 		put_ref(en, CAM_JC_DETAIL, CAM_JT_STRING, b->samples[i].detail.v);

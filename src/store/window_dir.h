@@ -39,6 +39,7 @@ struct cam_dir_etype {
 	uint32_t name; /* string */
 	uint64_t period_ns;
 	bool has_weight;
+	bool flat;
 	bool varies;	 /* weights differ: they are a column */
 	uint64_t weight; /* else of all its samples */
 };

@@ -128,11 +128,12 @@ static int read_small_tables(struct reading *in)
 		d->etypes[i].period_ns = get(in);
 		uint64_t flags = get(in);
 		d->etypes[i].weight = get(in);
-		if (name >= d->n_strings || flags > 3)
+		if (name >= d->n_strings || flags > 7)
 			return -EBADMSG;
 		d->etypes[i].name = (uint32_t)name;
 		d->etypes[i].has_weight = flags & 1;
 		d->etypes[i].varies = flags & 2;
+		d->etypes[i].flat = flags & 4;
 	}
 	if (!err)
 		err = get_count(in, &d->n_groups, &d->groups, sizeof(*d->groups));

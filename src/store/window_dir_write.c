@@ -42,7 +42,7 @@ static void put_small_tables(const struct cam_dir *d, struct cam_buf *out)
 		const struct cam_dir_etype *e = &d->etypes[i];
 		cam_buf_put_varint(out, e->name);
 		cam_buf_put_varint(out, e->period_ns);
-		cam_buf_put_varint(out, e->has_weight | e->varies << 1);
+		cam_buf_put_varint(out, e->has_weight | e->varies << 1 | e->flat << 2);
 		cam_buf_put_varint(out, e->weight);
 	}
 	cam_buf_put_varint(out, d->n_groups);

@@ -158,7 +158,8 @@ static int make_rows(struct cam_reader *r)
 	for (size_t i = 0; i < d->n_etypes; i++)
 		t->etypes[i] = (struct cam_etype){.name = {r->strings[d->etypes[i].name]},
 						  .period_ns = d->etypes[i].period_ns,
-						  .has_weight = d->etypes[i].has_weight};
+						  .has_weight = d->etypes[i].has_weight,
+						  .flat = d->etypes[i].flat};
 	return 0;
 }
 

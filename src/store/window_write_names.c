@@ -135,8 +135,10 @@ static int add_etypes(struct cam_writer *w)
 	for (size_t i = 0; i < w->t->n_etypes; i++) {
 		const struct cam_etype *e = &w->t->etypes[i];
 		struct cam_dir_etype *to = &d->etypes[d->n_etypes++];
-		*to = (struct cam_dir_etype){
-			.period_ns = e->period_ns, .has_weight = e->has_weight, .weight = 1};
+		*to = (struct cam_dir_etype){.period_ns = e->period_ns,
+					     .has_weight = e->has_weight,
+					     .flat = e->flat,
+					     .weight = 1};
 		int err = cam_writer_string(w, e->name, &to->name);
 		if (err)
 			return err;

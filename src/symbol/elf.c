@@ -90,26 +90,40 @@ struct loading {
 struct symbol {
 	uint64_t value, bytes;
 	uint32_t name, section;
-	uint8_t type, binding;
+	uint8_t type, binding, visibility;
 };
 
 static void decode_symbol(bool is_64, const uint8_t *row, struct symbol *s)
 {
-	uint8_t info;
+	uint8_t info, other;
 	s->name = cam_get32(row);
 	if (is_64) {
 		info = row[offsetof(Elf64_Sym, st_info)];
+		other = row[offsetof(Elf64_Sym, st_other)];
 		s->section = cam_get16(row + offsetof(Elf64_Sym, st_shndx));
 		s->value = cam_get64(row + offsetof(Elf64_Sym, st_value));
 		s->bytes = cam_get64(row + offsetof(Elf64_Sym, st_size));
 	} else {
 		info = row[offsetof(Elf32_Sym, st_info)];
+		other = row[offsetof(Elf32_Sym, st_other)];
 		s->section = cam_get16(row + offsetof(Elf32_Sym, st_shndx));
 		s->value = cam_get32(row + offsetof(Elf32_Sym, st_value));
 		s->bytes = cam_get32(row + offsetof(Elf32_Sym, st_size));
 	}
 	s->type = ELF64_ST_TYPE(info);
 	s->binding = ELF64_ST_BIND(info);
+	s->visibility = ELF64_ST_VISIBILITY(other);
+}
+
+/*
+ * Code in assembler that was not said to be a function: _start and _dl_start_user of the dynamic loader. Without a size
+ * it counts only where nothing else does. Elsewhere than on x86 local ones mark what is code and what data ($x, $d).
+ */
+static bool is_label(const struct cam_elf_file *f, const struct symbol *s)
+{
+	bool x86 = f->machine == EM_X86_64 || f->machine == EM_386;
+	return s->type == STT_NOTYPE && !s->bytes && (x86 || s->binding != STB_LOCAL) &&
+	       s->visibility != STV_HIDDEN && s->visibility != STV_INTERNAL;
 }
 
 /* Where the code of its section ends; 0: it has no such section. */
@@ -170,7 +184,7 @@ static int read_symbols(struct loading *l, enum cam_elf_kind kind)
 		decode_symbol(f->is_64, row, &s);
 		bool function = s.type == STT_FUNC || s.type == STT_GNU_IFUNC;
 		bool absolute = s.section >= SHN_LORESERVE && s.section != SHN_XINDEX;
-		if (function && s.name && s.section != SHN_UNDEF && !absolute)
+		if ((function || is_label(f, &s)) && s.name && s.section != SHN_UNDEF && !absolute)
 			error = keep_symbol(l, &l->e->sides[kind], &s);
 	}
 	return error ? error : rows.error;

@@ -60,6 +60,32 @@ class Beside(Case):
                 return perf_text.samples(r.stdout, frames=frames)
         raise AssertionError(r.stderr)
 
+    def layout(self, text):
+        """All bytes but what plain() says of names."""
+        text = re.sub(rb" \S*@plt\+", b" [plt]+", text)
+        return re.sub(rb"@@?[A-Za-z][\w.]*(\+0x)", rb"\1", text).splitlines()
+
+    def test_without_chains_an_address_stands_behind_its_head(self):
+        for options in (["-F", "997", "-e", "cpu-clock"],
+                        ["-F", "997", "-d", "-e", "cpu-clock", "-e", "task-clock"],
+                        ["-e", "sched:sched_process_exec", "-e", "sched:sched_process_exit"]):
+            with self.subTest(options):
+                path = self.record("flat.data", *options)
+                want = self.layout(perf("script", "-i", path).stdout)
+                self.assertGreater(len(want), 5)
+                self.assertEqual(self.layout(self.good("script", "-i", path)), want)
+                store = self.path("flat" + options[-1].replace(":", "-"))
+                self.good("import", "--store", store, path)
+                self.assertEqual(self.layout(self.good("script", "--store", store)), want)
+
+    def test_without_chains_out_and_in_again(self):
+        path, again = self.record("one.data", "-F", "997", "-e", "cpu-clock"), self.path("again.data")
+        self.good("export", "perf-data", "-i", path, "-o", again)
+        fields = ("-F", "comm,tid,time,period,event,ip")
+        want = perf("script", *fields, "-i", path).stdout
+        self.assertGreater(want.count(b"\n"), 5)
+        self.assertEqual(perf("script", *fields, "-i", again).stdout, want)
+
     def same(self, path, *options, frames=plain):
         """
         Names differ in few frames: perf names code past the end of a symbol, or of one without a size,

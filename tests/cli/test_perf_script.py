@@ -15,8 +15,8 @@ GOLDEN = os.path.join(support.SOURCE, "tests", "golden", "folded")
 # Samples of one microsecond on two CPUs: which came first the text says, the window does not.
 TIES = {"pg-sched"}
 # What a window does not keep of these texts, docs/perf-script.md: source lines, -G, misc, other records.
-OTHERWISE = {"java.srcline", "nginx-997.flat", "nginx-997.flatnoevent", "nginx-997.flatns",
-             "nginx-997.misc", "nginx-997.noevent", "nginx-997.sideband", "pg-sched.flat"}
+OTHERWISE = {"java.srcline", "nginx-997.flatnoevent",
+             "nginx-997.misc", "nginx-997.noevent", "nginx-997.sideband"}
 
 
 def body(text):

@@ -107,12 +107,14 @@ static void read_code_segment(const char *path, struct oracle_symbols *s)
 static bool parse_symbol(char *line, const struct oracle_symbols *s, struct oracle_symbol *out)
 {
 	unsigned long address, bytes;
-	char type[16], section[16];
+	char type[16], visibility[16], section[16];
 	int name_at = 0;
-	if (sscanf(line, " %*u: %lx %li %15s %*s %*s %15s %n", &address, (long *)&bytes, type,
-		   section, &name_at) != 4 ||
-	    !name_at || !line[name_at] || !strcmp(section, "UND") ||
-	    (strcmp(type, "FUNC") && strcmp(type, "IFUNC")))
+	if (sscanf(line, " %*u: %lx %li %15s %*s %15s %15s %n", &address, (long *)&bytes, type,
+		   visibility, section, &name_at) != 5 ||
+	    !name_at || !line[name_at] || !strcmp(section, "UND"))
+		return false;
+	bool label = !strcmp(type, "NOTYPE") && !bytes && !strcmp(visibility, "DEFAULT");
+	if (strcmp(type, "FUNC") && strcmp(type, "IFUNC") && !label)
 		return false;
 	if (address < s->code_address || address - s->code_address >= s->code_bytes)
 		return false;

@@ -32,7 +32,7 @@ struct oracle_symbols {
 	uint64_t code_address;
 	struct cam_buf text; /* what the names are borrowed from */
 };
-/* Of .symtab and .dynsym; FUNC and IFUNC; sorted by start. */
+/* Of .symtab and .dynsym; FUNC, IFUNC and labels without a size; sorted by start. */
 struct oracle_symbols oracle_symbols(const char *path);
 void oracle_symbols_free(struct oracle_symbols *s);
 

@@ -36,6 +36,16 @@
 	code 16
 	.size after_no_size, 16
 
+	// Not said to be a function; hidden, it is nobody's.
+plain_label:
+	code 16
+	function between_labels
+	code 8
+	.size between_labels, 8
+	.hidden hidden_label
+hidden_label:
+	code 8
+
 	// Aliases: global before local before weak, fewer underscores, the longer name.
 	function much_longer_weak_name weak
 	function _one_name globl

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/counters.h"
 
-#include "base/cleanup.h"
 #include "base/vec.h"
 #include "store/format.h"
+
+#include <string.h>
 
 int cam_counters_add(void *list, const struct cam_counter *c)
 {
@@ -15,38 +16,58 @@ int cam_counters_add(void *list, const struct cam_counter *c)
 	return err;
 }
 
-static int compare(const void *a, const void *b)
+static bool is_before(const struct cam_counter *x, const struct cam_counter *y)
 {
-	const struct cam_counter *x = *(const struct cam_counter *const *)a;
-	const struct cam_counter *y = *(const struct cam_counter *const *)b;
 	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
+		return x->kind < y->kind;
 	if (x->subject != y->subject)
-		return x->subject < y->subject ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x < y ? -1 : x > y;
+		return x->subject < y->subject;
+	return x->time_ns < y->time_ns;
 }
 
+/* Where the part that is in order ends which begins at i. */
+static size_t end_of_run(const struct cam_counter *rows, size_t i, size_t n)
+{
+	do
+		i++;
+	while (i < n && !is_before(&rows[i], &rows[i - 1]));
+	return i;
+}
+
+/* Two parts after each other, each in order, into one; of equals the first part's come first. */
+static void merge(const struct cam_counter *a, size_t n_a, const struct cam_counter *b, size_t n_b,
+		  struct cam_counter *to)
+{
+	while (n_a && n_b) {
+		bool second = is_before(b, a);
+		*to++ = second ? *b++ : *a++;
+		n_a -= !second;
+		n_b -= second;
+	}
+	memcpy(to, n_a ? a : b, (n_a + n_b) * sizeof(*to));
+}
+
+/* Merges neighbours that are in order, until all is: chunks are, and a window has a dozen of them. */
 int cam_counters_sort(struct cam_counters *list)
 {
-	if (!list->n)
-		return 0;
-	/* By way of pointers: qsort() alone would not keep the order of equals. */
-	CAM_AUTOFREE struct cam_counter **order = calloc(list->n, sizeof(*order));
-	struct cam_counter *sorted = reallocarray(NULL, list->n, sizeof(*sorted));
-	if (!order || !sorted) {
-		free(sorted);
-		return -ENOMEM;
+	struct cam_counter *other = NULL;
+	while (list->n && end_of_run(list->rows, 0, list->n) < list->n) {
+		if (!other)
+			other = reallocarray(NULL, list->n, sizeof(*other));
+		if (!other)
+			return -ENOMEM;
+		for (size_t i = 0, end; i < list->n; i = end) {
+			size_t middle = end_of_run(list->rows, i, list->n);
+			end = middle < list->n ? end_of_run(list->rows, middle, list->n) : middle;
+			merge(list->rows + i, middle - i, list->rows + middle, end - middle,
+			      other + i);
+		}
+		struct cam_counter *sorted = other;
+		other = list->rows;
+		list->rows = sorted;
+		list->cap = list->n;
 	}
-	for (size_t i = 0; i < list->n; i++)
-		order[i] = &list->rows[i];
-	qsort(order, list->n, sizeof(*order), compare);
-	for (size_t i = 0; i < list->n; i++)
-		sorted[i] = *order[i];
-	free(list->rows);
-	list->rows = sorted;
-	list->cap = list->n;
+	free(other);
 	return 0;
 }
 

@@ -7,34 +7,40 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Aligned as a control message must be, with room for two descriptors. */
+/* Aligned as a control message must be, with room for all descriptors. */
 union control {
 	struct cmsghdr head;
-	char bytes[CMSG_SPACE(2 * sizeof(int))];
+	char bytes[CMSG_SPACE(CAM_PACKET_FDS * sizeof(int))];
 };
 
 int cam_packet_send(int socket, const void *bytes, size_t n, int fd)
 {
-	return cam_packet_send_two(socket, bytes, n, fd, -1);
+	return cam_packet_send_all(socket, bytes, n, (const int[CAM_PACKET_FDS]){fd, -1, -1});
 }
 
-int cam_packet_send_two(int socket, const void *bytes, size_t n, int fd, int second)
+int cam_packet_send_all(int socket, const void *bytes, size_t n, const int fds[CAM_PACKET_FDS])
 {
 	if (n == 0)
 		return -EINVAL; /* the receiver would take it for the end */
 	union control control = {0};
 	struct iovec v = {(void *)bytes, n};
 	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
-	if (fd >= 0) {
-		const int fds[2] = {fd, second};
-		size_t fds_bytes = second >= 0 ? sizeof(fds) : sizeof(fd);
+	int given[CAM_PACKET_FDS];
+	size_t fds_bytes = 0;
+	for (size_t i = 0; i < CAM_PACKET_FDS; i++) {
+		if (fds[i] < 0)
+			continue;
+		given[fds_bytes / sizeof(int)] = fds[i];
+		fds_bytes += sizeof(int);
+	}
+	if (fds_bytes) {
 		m.msg_control = &control;
 		m.msg_controllen = CMSG_SPACE(fds_bytes);
 		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(fds_bytes);
-		memcpy(CMSG_DATA(c), fds, fds_bytes);
+		memcpy(CMSG_DATA(c), given, fds_bytes);
 	}
 	ssize_t sent;
 	do {
@@ -54,19 +60,24 @@ int cam_packet_send_two(int socket, const void *bytes, size_t n, int fd, int sec
 	}
 }
 
-static void take_descriptors(struct msghdr *m, int fds[2])
+static void have_none(int fds[CAM_PACKET_FDS])
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	fds[0] = fds[1] = -1;
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return;
-	if (c->cmsg_len >= CMSG_LEN(2 * sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), 2 * sizeof(int));
-	else if (c->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), sizeof(int));
+	for (size_t i = 0; i < CAM_PACKET_FDS; i++)
+		fds[i] = -1;
 }
 
-static ssize_t receive(int socket, void *bytes, size_t room, size_t max_fds, int fds[2])
+static void take_descriptors(struct msghdr *m, int fds[CAM_PACKET_FDS])
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	have_none(fds);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds, CMSG_DATA(c), (n < CAM_PACKET_FDS ? n : CAM_PACKET_FDS) * sizeof(int));
+}
+
+static ssize_t receive(int socket, void *bytes, size_t room, size_t max_fds,
+		       int fds[CAM_PACKET_FDS])
 {
 	union control control = {0};
 	struct iovec v = {bytes, room};
@@ -74,7 +85,7 @@ static ssize_t receive(int socket, void *bytes, size_t room, size_t max_fds, int
 	ssize_t n;
 	/* A reset is told once, before what the dead end had still sent. */
 	int resets = 0;
-	fds[0] = fds[1] = -1;
+	have_none(fds);
 	do {
 		/* CMSG_LEN, not CMSG_SPACE: in its padding the kernel would install one more. */
 		m = (struct msghdr){.msg_iov = &v,
@@ -85,10 +96,10 @@ static ssize_t receive(int socket, void *bytes, size_t room, size_t max_fds, int
 	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : -errno;
-	int got[2];
+	int got[CAM_PACKET_FDS];
 	take_descriptors(&m, got);
 	bool cut = m.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < CAM_PACKET_FDS; i++) {
 		if (n > 0 && !cut)
 			fds[i] = got[i];
 		else if (got[i] >= 0)
@@ -101,13 +112,13 @@ static ssize_t receive(int socket, void *bytes, size_t room, size_t max_fds, int
 
 ssize_t cam_packet_receive(int socket, void *bytes, size_t room, int *fd)
 {
-	int fds[2];
+	int fds[CAM_PACKET_FDS];
 	ssize_t n = receive(socket, bytes, room, 1, fds);
 	*fd = fds[0];
 	return n;
 }
 
-ssize_t cam_packet_receive_two(int socket, void *bytes, size_t room, int fds[2])
+ssize_t cam_packet_receive_all(int socket, void *bytes, size_t room, int fds[CAM_PACKET_FDS])
 {
-	return receive(socket, bytes, room, 2, fds);
+	return receive(socket, bytes, room, CAM_PACKET_FDS, fds);
 }

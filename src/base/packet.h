@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whole packets over a SOCK_SEQPACKET socket, with at most one descriptor beside each; or two.
+ * Whole packets over a SOCK_SEQPACKET socket, with at most one descriptor beside each; or a few.
  *
  * Both ends of a helper's socket use it (helper.h, the opener, the symboliser), and after
  * confinement it needs no system calls but sendmsg() and recvmsg(). Whether a call waits is the
@@ -20,6 +20,8 @@ int cam_packet_send(int socket, const void *bytes, size_t n, int fd);
  */
 ssize_t cam_packet_receive(int socket, void *bytes, size_t room, int *fd);
 
-/* The same with up to two descriptors; -1: none, but a second one needs a first. */
-int cam_packet_send_two(int socket, const void *bytes, size_t n, int fd, int second);
-ssize_t cam_packet_receive_two(int socket, void *bytes, size_t room, int fds[2]);
+/* The same with up to CAM_PACKET_FDS: those of `fds` that are not -1 travel, and arrive as the first ones; the others
+ * are -1 there. */
+#define CAM_PACKET_FDS 3
+int cam_packet_send_all(int socket, const void *bytes, size_t n, const int fds[CAM_PACKET_FDS]);
+ssize_t cam_packet_receive_all(int socket, void *bytes, size_t room, int fds[CAM_PACKET_FDS]);

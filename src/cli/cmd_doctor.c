@@ -155,14 +155,16 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 	}
 	if (elsewhere) {
 		struct cam_finding *f = cam_findings_add(&d->found);
-		snprintf(f->missing, sizeof(f->missing),
-			 "The debug information of %llu files lies in further files, which are not "
-			 "read: split units (.dwo), or what dwz -m has in common.",
-			 (unsigned long long)elsewhere);
+		snprintf(
+			f->missing, sizeof(f->missing),
+			"The debug information of %llu files lies in further files: split units "
+			"(.dwo), which are not read, or a common file of dwz -m, which was not found.",
+			(unsigned long long)elsewhere);
 		snprintf(f->cost, sizeof(f->cost),
 			 "Functions inlined there are not shown (.dwo), or are [inlined] (dwz).");
 		snprintf(f->remedy, sizeof(f->remedy),
-			 "Build without -gsplit-dwarf, or with dwz of each file by itself.");
+			 "Build without -gsplit-dwarf; install the common file below "
+			 "/usr/lib/debug/.dwz (the -dbgsym package has it).");
 	}
 	if (bad) {
 		struct cam_finding *f = cam_findings_add(&d->found);

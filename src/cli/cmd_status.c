@@ -190,7 +190,7 @@ static void put_names(struct cam_out *out, struct cam_json_value v)
 		{"left_out_files",
 		 "; the debug information of %llu was too large, or a part of it"},
 		{"elsewhere_files",
-		 "; that of %llu lies in files that are not read (.dwo, dwz -m)"},
+		 "; that of %llu lies in files that are not read (.dwo) or not found (dwz -m)"},
 		{"symbols_only_files",
 		 "; that of %llu could not be read: the symboliser died or hung"},
 		{"poisoned_files", "; %llu could not be read at all: the symboliser died or hung"},

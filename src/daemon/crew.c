@@ -116,12 +116,13 @@ void cam_crew_fail(struct cam_crew *c, struct cam_crew_errand *e, int error)
 		.file = e->file,
 		.error = error,
 	};
+	enum cam_aid_kind aid = e->aid;
 	cam_crew_forget(c, e);
 	c->stats.failed++;
 	if (t.type == CAM_ERRAND_KALLSYMS)
 		c->kernel_asked = false;
 	else if (t.type == CAM_ERRAND_DEBUG)
-		cam_crew_settle_debug(c, t.file, -1);
+		cam_crew_settle_aid(c, t.file, aid, -1);
 	else
 		c->deliver(c->arg, &t);
 }
@@ -359,7 +360,7 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 static int send_to_opener(struct cam_crew *c, const struct cam_errand *in)
 {
 	if (brings_file(in->type) &&
-	    (c->holds.count >= c->holds.max_files || !cam_holds_make(&c->holds, in->file)))
+	    (!cam_holds_has_room(&c->holds) || !cam_holds_make(&c->holds, in->file)))
 		return -EMFILE;
 	int err = cam_crew_start(c, &c->opener);
 	if (err)
@@ -491,13 +492,15 @@ static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct c
 		}
 	} else if (e->type == CAM_ERRAND_DEBUG) {
 		uint32_t file = e->file;
+		enum cam_aid_kind aid = e->aid;
 		cam_crew_forget(c, e);
 		if (t->error && fd >= 0)
 			close(fd);
-		cam_crew_settle_debug(c, file, t->error ? -1 : fd);
+		cam_crew_settle_aid(c, file, aid, t->error ? -1 : fd);
 		return;
-	} else if (e->type == CAM_ERRAND_NAMES && !t->error && t->names.wants_debug && e->offsets) {
-		cam_crew_want_debug(c, e, &t->names);
+	} else if (e->type == CAM_ERRAND_NAMES && !t->error && e->offsets &&
+		   (t->names.wants_debug || t->names.wants_supplement)) {
+		cam_crew_want_aid(c, e, &t->names);
 	} else {
 		if (brings_file(e->type) && !t->error) {
 			t->error = cam_holds_keep(&c->holds, e->file, &t->held.key, e->grows, fd);

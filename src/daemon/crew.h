@@ -24,7 +24,7 @@ struct cam_crew_stats {
 	uint32_t debug_files;		/* found, and used */
 	uint32_t written_files;		/* while they were held */
 	uint32_t left_out_files;	/* whose DWARF, or a part of it, was too large */
-	uint32_t elsewhere_files;	/* …lies in further files, which are not read */
+	uint32_t elsewhere_files;	/* …lies in further files, not read or not found */
 	int opener_pid, symboliser_pid; /* 0: not running */
 };
 

@@ -2,7 +2,7 @@
 /*
  * What the files of crew share; private to them.
  *	crew.c		helpers, errands under way, the kernel's symbols
- *	crew_debug.c	names of files, and the debug files that they want
+ *	crew_debug.c	names of files, and the debug files and supplements that they want
  */
 #pragma once
 #include "daemon/crew.h"
@@ -20,9 +20,12 @@ struct cam_crew_errand {
 	int32_t pid, tid;
 	uint64_t order; /* of arrival */
 	uint64_t deadline_ns;
-	bool with_debug;   /* the debug file went along */
-	uint32_t skipped;  /* debug files before that one */
-	uint64_t *offsets; /* only while it may have to be sent again */
+	struct {
+		bool went;	  /* along */
+		uint32_t skipped; /* candidates before that one */
+	} aids[CAM_AIDS];
+	enum cam_aid_kind aid; /* DEBUG: which is looked for */
+	uint64_t *offsets;     /* only while it may have to be sent again */
 	uint32_t n_offsets;
 };
 
@@ -73,11 +76,11 @@ int cam_crew_pack(struct cam_crew *c, struct cam_crew_worker *w, const struct ca
 /* crew_debug.c */
 /* Names of a file that is held: sent, or kept until its debug file is there. */
 int cam_crew_send_names(struct cam_crew *c, const struct cam_errand *in, const struct cam_hold *h);
-/* The symboliser wants a debug file, or another than it was given. */
-void cam_crew_want_debug(struct cam_crew *c, struct cam_crew_errand *e,
-			 const struct cam_names_tidings *t);
+/* The symboliser wants a debug file or a supplement, or another than it was given. */
+void cam_crew_want_aid(struct cam_crew *c, struct cam_crew_errand *e,
+		       const struct cam_names_tidings *t);
 /* The opener has looked for it: fd (taken over), or -1. What waited goes on. */
-void cam_crew_settle_debug(struct cam_crew *c, uint32_t file, int fd);
+void cam_crew_settle_aid(struct cam_crew *c, uint32_t file, enum cam_aid_kind kind, int fd);
 /* What an answer says of its file. */
 void cam_crew_note_names(struct cam_crew *c, const struct cam_crew_errand *e,
 			 const struct cam_names_tidings *t);

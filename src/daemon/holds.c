@@ -9,7 +9,7 @@
 
 #define MAX_NUMBERS 32768u
 
-static const struct cam_hold nothing = {.fd = -1, .debug_fd = -1};
+static const struct cam_hold nothing = {.fd = -1, .aids = {{.fd = -1}, {.fd = -1}}};
 
 /*
  * As fstat(), but from what the kernel knows: a file system whose server is gone (NFS, FUSE) would be asked, and waited
@@ -58,6 +58,35 @@ struct cam_hold *cam_holds_make(struct cam_holds *h, uint32_t file)
 	return &h->rows[at];
 }
 
+void cam_holds_drop_aid(struct cam_holds *h, struct cam_aid *aid, enum cam_aid_state now)
+{
+	if (aid->fd >= 0) {
+		close(aid->fd);
+		h->aids--;
+	}
+	*aid = (struct cam_aid){.state = now, .fd = -1, .skip = aid->skip};
+}
+
+static void drop_aids(struct cam_holds *h, struct cam_hold *row)
+{
+	for (int i = 0; i < CAM_AIDS; i++) {
+		cam_holds_drop_aid(h, &row->aids[i], CAM_AID_UNKNOWN);
+		row->aids[i].skip = 0;
+	}
+}
+
+bool cam_hold_is_settled(const struct cam_hold *row)
+{
+	return cam_aid_is_settled(&row->aids[CAM_AID_DEBUG]) &&
+	       cam_aid_is_settled(&row->aids[CAM_AID_SUPPLEMENT]);
+}
+
+bool cam_hold_waits(const struct cam_hold *row)
+{
+	return row->aids[CAM_AID_DEBUG].state == CAM_AID_ASKED ||
+	       row->aids[CAM_AID_SUPPLEMENT].state == CAM_AID_ASKED;
+}
+
 int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key *key, bool grows,
 		   int fd)
 {
@@ -69,14 +98,13 @@ int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key
 	if (err)
 		return err;
 	/* Several were under way when the last place was free. */
-	if (row->fd < 0 && h->count >= h->max_files)
+	if (row->fd < 0 && !cam_holds_has_room(h))
 		return -EMFILE;
 	if (row->fd >= 0)
 		close(row->fd);
 	else
 		h->count++;
-	cam_hold_drop_debug(row, CAM_HOLD_UNKNOWN);
-	row->skip = 0;
+	drop_aids(h, row);
 	row->fd = fd;
 	row->grows = grows;
 	row->key = *key;
@@ -96,28 +124,23 @@ static bool may_write_both(const struct cam_hold *row, const struct stat *debug)
 	return !(debug->st_mode & S_IWOTH) && (same_group || !(debug->st_mode & S_IWGRP));
 }
 
-int cam_hold_keep_debug(struct cam_hold *row, int fd)
+int cam_holds_keep_aid(struct cam_holds *h, struct cam_hold *row, enum cam_aid_kind kind, int fd)
 {
 	struct stat s;
 	int error = look_at(fd, &s);
 	if (!error && (!S_ISREG(s.st_mode) || !may_write_both(row, &s)))
 		error = -EPERM;
+	cam_holds_drop_aid(h, &row->aids[kind], row->aids[kind].state);
+	if (!error && !cam_holds_has_room(h))
+		error = -EMFILE;
 	if (error) {
 		close(fd);
 		return error;
 	}
-	cam_hold_drop_debug(row, CAM_HOLD_FOUND);
-	row->debug_fd = fd;
+	row->aids[kind].state = CAM_AID_FOUND;
+	row->aids[kind].fd = fd;
+	h->aids++;
 	return 0;
-}
-
-void cam_hold_drop_debug(struct cam_hold *row, enum cam_hold_debug now)
-{
-	if (row->debug_fd >= 0)
-		close(row->debug_fd);
-	row->debug_fd = -1;
-	row->debug_sure = false;
-	row->debug = now;
 }
 
 void cam_holds_release(struct cam_holds *h, uint32_t file)
@@ -129,7 +152,7 @@ void cam_holds_release(struct cam_holds *h, uint32_t file)
 		close(row->fd);
 		h->count--;
 	}
-	cam_hold_drop_debug(row, CAM_HOLD_UNKNOWN);
+	drop_aids(h, row);
 	free(row->path);
 	*row = nothing;
 }

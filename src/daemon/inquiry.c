@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,9 +35,9 @@ struct run {
 	void *arg;
 	enum cam_errand_type types[MAX_UNDER_WAY];
 	uint32_t first_ticket;
-	size_t asked, answered; /* under way: those between */
-	int waiting;		/* bytes of `question` that could not be sent yet */
-	int fd;			/* …with them */
+	size_t asked, answered;	 /* under way: those between */
+	int waiting;		 /* bytes of `question` that could not be sent yet */
+	int fds[CAM_PACKET_FDS]; /* …with them */
 	bool last;
 };
 
@@ -90,7 +91,8 @@ static int send_some(struct run *r)
 	while (r->asked - r->answered < MAX_UNDER_WAY) {
 		if (!r->waiting) {
 			struct cam_errand e = {0};
-			int got = r->last ? 0 : r->next(r->arg, &e, &r->fd);
+			memset(r->fds, 0xff, sizeof(r->fds)); /* -1 */
+			int got = r->last ? 0 : r->next(r->arg, &e, r->fds);
 			r->last |= got == 0;
 			if (got <= 0)
 				return got;
@@ -100,7 +102,8 @@ static int send_some(struct run *r)
 			if (r->waiting < 0)
 				return r->waiting;
 		}
-		int err = cam_packet_send(q->helper.socket, q->question, (size_t)r->waiting, r->fd);
+		int err = cam_packet_send_all(q->helper.socket, q->question, (size_t)r->waiting,
+					      r->fds);
 		if (err == -EAGAIN)
 			return 0;
 		if (err)

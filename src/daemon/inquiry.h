@@ -7,6 +7,7 @@
  * both processes work, and the order is kept. One thread, which lives as long as the inquiry.
  */
 #pragma once
+#include "base/packet.h"
 #include "model/errand.h"
 
 struct cam_inquiry;
@@ -14,9 +15,9 @@ struct cam_inquiry;
 int cam_inquiry_new(struct cam_inquiry **out);
 void cam_inquiry_free(struct cam_inquiry *q);
 
-/* The next question: 1 and *e (its ticket is set here), *fd to go with it (-1: none; borrowed until the
+/* The next question: 1 and *e (its ticket is set here), and what goes with it in fds, which are -1 before (borrowed until the
  * next call); 0: that was the last one; an error ends the run. */
-typedef int cam_inquiry_next_fn(void *arg, struct cam_errand *e, int *fd);
+typedef int cam_inquiry_next_fn(void *arg, struct cam_errand *e, int fds[CAM_PACKET_FDS]);
 /* An answer, in the order of the questions; nth: of this run's, from 0. An error ends the run. */
 typedef int cam_inquiry_took_fn(void *arg, size_t nth, const struct cam_tidings *t);
 

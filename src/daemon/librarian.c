@@ -378,8 +378,10 @@ static int copy_module(const struct cam_namer_module *m, struct cam_namer_module
 
 static void drop_book(struct cam_book *b)
 {
-	for (size_t i = 0; i < b->n_copies; i++)
+	for (size_t i = 0; i < b->n_copies; i++) {
 		free(b->copies[i].path);
+		free(b->copies[i].supplement);
+	}
 	free(b->segments);
 	free((void *)b->module.path.p);
 }

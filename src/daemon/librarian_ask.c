@@ -40,13 +40,13 @@ struct look {
 	bool asked;
 };
 
-static int next_look(void *arg, struct cam_errand *e, int *fd)
+static int next_look(void *arg, struct cam_errand *e, int fds[CAM_PACKET_FDS])
 {
 	struct look *k = arg;
 	if (k->asked)
 		return 0;
 	*e = (struct cam_errand){.type = CAM_ERRAND_OUTLINE, .file = k->file};
-	*fd = k->fd;
+	fds[0] = k->fd;
 	return k->asked = true;
 }
 
@@ -90,6 +90,7 @@ struct naming {
 	struct cam_book *b;
 	size_t copy;
 	int fd;
+	struct cam_librarian_hunt hunt; /* for the supplement of the copy's DWARF */
 	struct want *wants;
 	size_t n, at;
 	size_t answers;	 /* from this copy, since one died */
@@ -158,7 +159,7 @@ static uint32_t number_for(const struct naming *g)
 	return CAM_FILE_FIRST + (uint32_t)(g->b - g->l->books);
 }
 
-static int next_names(void *arg, struct cam_errand *e, int *fd)
+static int next_names(void *arg, struct cam_errand *e, int fds[CAM_PACKET_FDS])
 {
 	struct naming *g = arg;
 	uint32_t n = 0;
@@ -176,10 +177,13 @@ static int next_names(void *arg, struct cam_errand *e, int *fd)
 		.format = g->b->copies[g->copy].format,
 		.symbols_only = g->b->copies[g->copy].deaths != 0,
 		.names_only = g->names_only,
+		.search_supplement = !g->hunt.over,
+		.supplement = g->hunt.fd >= 0,
 		.offsets = g->offsets,
 		.n_offsets = n,
 	};
-	*fd = descriptor_for(g);
+	fds[0] = descriptor_for(g);
+	fds[1] = g->hunt.fd;
 	return 1;
 }
 
@@ -227,6 +231,8 @@ static int take_names(void *arg, size_t nth, const struct cam_tidings *t)
 	g->answers++;
 	if (t->error)
 		return 0;
+	if (t->names.wants_supplement && !g->hunt.over)
+		cam_librarian_hunt_for(&g->hunt, &t->names);
 	g->again = t->names.behind;
 	int err = 0;
 	for (uint32_t i = 0; i < t->names.n_names && !err; i++)
@@ -246,13 +252,27 @@ static void arrange(struct naming *g)
 	qsort(g->wants, g->n, sizeof(*g->wants), by_asked);
 }
 
+/* Asks all, and all again while a supplement is wanted that was not tried yet. */
+static int run_names_with(struct naming *g)
+{
+	bool again;
+	int err;
+	do {
+		g->at = g->answers = 0;
+		err = cam_inquiry_run(g->l->inquiry, next_names, take_names, g);
+		again = !err && !g->broken && g->hunt.wanted;
+		if (again)
+			cam_librarian_hunt_next(g->l, &g->hunt, g->b->copies[g->copy].path);
+	} while (again);
+	return err;
+}
+
 static int run_names(struct naming *g)
 {
 	struct cam_book_copy *c = &g->b->copies[g->copy];
 	int err;
 	do {
-		g->at = g->answers = 0;
-		err = cam_inquiry_run(g->l->inquiry, next_names, take_names, g);
+		err = run_names_with(g);
 		if (g->broken || !is_death(err))
 			break;
 		c->deaths = (uint8_t)(g->answers ? 1 : c->deaths + 1);
@@ -275,7 +295,7 @@ static int read_map(struct naming *g)
 
 static int ask_copy(struct naming *g, size_t copy)
 {
-	const struct cam_book_copy *c = &g->b->copies[copy];
+	struct cam_book_copy *c = &g->b->copies[copy];
 	if (c->deaths >= MAX_DEATHS)
 		return 0;
 	int fd CAM_AUTOCLOSE = -1;
@@ -287,10 +307,14 @@ static int ask_copy(struct naming *g, size_t copy)
 	}
 	g->fd = fd;
 	arrange(g);
+	cam_librarian_hunt_start(&g->hunt, c);
 	int err = 0;
 	if (c->format == CAM_FORMAT_PERF_MAP || c->format == CAM_FORMAT_JITDUMP)
 		err = read_map(g);
-	return err ? err : run_names(g);
+	if (!err)
+		err = run_names(g);
+	cam_librarian_hunt_end(g->l, &g->hunt, c);
+	return err;
 }
 
 static struct cam_book *book_of(struct cam_librarian *l, uint32_t file)
@@ -375,7 +399,7 @@ struct walking {
 	struct walked walked[BATCH_STACKS];
 };
 
-static int next_stack(void *arg, struct cam_errand *e, int *fd)
+static int next_stack(void *arg, struct cam_errand *e, int fds[CAM_PACKET_FDS])
 {
 	struct walking *w = arg;
 	while (w->at < w->n && w->walked[w->at].settled)
@@ -392,7 +416,7 @@ static int next_stack(void *arg, struct cam_errand *e, int *fd)
 	};
 	if (e->copy.stack_bytes > CAM_RAW_MAX_STACK)
 		e->copy.stack_bytes = CAM_RAW_MAX_STACK;
-	*fd = -1;
+	(void)fds;
 	return 1;
 }
 
@@ -451,13 +475,13 @@ struct giving {
 	bool asked;
 };
 
-static int next_table(void *arg, struct cam_errand *e, int *fd)
+static int next_table(void *arg, struct cam_errand *e, int fds[CAM_PACKET_FDS])
 {
 	struct giving *g = arg;
 	if (g->asked)
 		return 0;
 	*e = (struct cam_errand){.type = CAM_ERRAND_TABLE, .file = g->file};
-	*fd = g->fd;
+	fds[0] = g->fd;
 	return g->asked = true;
 }
 

@@ -5,6 +5,8 @@
 #include "daemon/inquiry.h"
 #include "daemon/librarian.h"
 
+#include <limits.h>
+
 #define CAM_BOOK_COPIES 6u
 
 /* What kind of file one is, as the symboliser says. */
@@ -22,7 +24,9 @@ struct cam_book_copy {
 	struct cam_file_key key;
 	enum cam_namer_origin origin;
 	enum cam_file_format format;
-	uint8_t deaths; /* of symbolisers, without an answer between them */
+	uint8_t deaths;	    /* of symbolisers, without an answer between them */
+	char *supplement;   /* that its DWARF refers to (dwz -m); NULL: not known */
+	bool no_supplement; /* it was looked for in vain */
 };
 
 struct cam_book {
@@ -54,6 +58,28 @@ struct cam_librarian {
 
 /* Opens a copy; -ESTALE: it is not the file any more that was looked at. */
 int cam_book_open(const struct cam_book_copy *c);
+
+/*
+ * The hunt for a supplement, while names are asked for: the symboliser wants it, then each file that may be it goes along
+ * until it does not ask again.
+ */
+struct cam_librarian_hunt {
+	bool wanted;  /* …in the last run */
+	bool over;    /* there is none: without it, then */
+	bool fetched; /* the one at hand has no place yet */
+	int fd;	      /* the one at hand; -1 */
+	unsigned nth; /* place that is tried next */
+	size_t id_bytes, link_bytes;
+	char id[CAM_ERRAND_MAX_BUILD_ID], link[CAM_ERRAND_MAX_LINK];
+	char path[PATH_MAX]; /* of the one at hand */
+};
+void cam_librarian_hunt_start(struct cam_librarian_hunt *h, const struct cam_book_copy *c);
+void cam_librarian_hunt_for(struct cam_librarian_hunt *h, const struct cam_names_tidings *t);
+/* The one at hand was not it: another one, or it is over. `of`: the file that refers to it. */
+void cam_librarian_hunt_next(struct cam_librarian *l, struct cam_librarian_hunt *h, const char *of);
+/* What was found is remembered. */
+void cam_librarian_hunt_end(struct cam_librarian *l, struct cam_librarian_hunt *h,
+			    struct cam_book_copy *c);
 
 int cam_librarian_names(struct cam_namer *n, uint32_t file, const uint64_t *offsets,
 			size_t n_offsets, bool names_only, cam_namer_name_fn *fn, void *arg);

@@ -45,10 +45,11 @@ struct cam_status_stacks {
 
 /* Files whose code is named, since the start. */
 struct cam_status_names {
-	uint64_t held;	    /* now */
-	uint64_t left_out;  /* whose debug information was too large, or a part of it */
-	uint64_t elsewhere; /* …lies in further files, which are not read: .dwo, dwz -m */
-	uint64_t poisoned;  /* that nobody is asked about any more: the symboliser died on them */
+	uint64_t held;	   /* now */
+	uint64_t left_out; /* whose debug information was too large, or a part of it */
+	uint64_t
+		elsewhere; /* …lies in further files: .dwo, which are not read; dwz -m, not found */
+	uint64_t poisoned; /* that nobody is asked about any more: the symboliser died on them */
 	uint64_t symbols_only; /* …on their debug information, which is not read any more */
 	uint64_t debug;	       /* whose debug file was found and used */
 };

@@ -109,6 +109,7 @@ static void put_debug(struct cam_buf *b, const struct cam_errand *e)
 	put_text(b, e->build_id, CAM_ERRAND_MAX_BUILD_ID);
 	put_text(b, e->link, CAM_ERRAND_MAX_LINK);
 	cam_buf_put_u32(b, e->skip);
+	cam_buf_put_u8(b, e->supplement);
 }
 
 static void get_debug(struct cam_rd *r, struct cam_errand *e)
@@ -117,6 +118,7 @@ static void get_debug(struct cam_rd *r, struct cam_errand *e)
 	e->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
 	e->link = get_text(r, CAM_ERRAND_MAX_LINK);
 	e->skip = cam_rd_u32(r);
+	e->supplement = get_bool(r);
 }
 
 /* The sources a symboliser can have; the others are not its to claim. */
@@ -271,6 +273,7 @@ static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 	cam_buf_put_u8(b, t->left_out);
 	cam_buf_put_u8(b, t->elsewhere);
 	cam_buf_put_u8(b, t->wants_debug);
+	cam_buf_put_u8(b, t->wants_supplement);
 	put_text(b, t->link, CAM_ERRAND_MAX_LINK);
 	cam_buf_put_u64(b, t->turn);
 	put_text(b, keep_id ? t->build_id : (struct cam_text){"", 0}, CAM_ERRAND_MAX_BUILD_ID);
@@ -294,6 +297,7 @@ static void get_names(struct cam_rd *r, struct scratch *s, struct cam_names_tidi
 	t->left_out = get_bool(r);
 	t->elsewhere = get_bool(r);
 	t->wants_debug = get_bool(r);
+	t->wants_supplement = get_bool(r);
 	t->link = get_text(r, CAM_ERRAND_MAX_LINK);
 	t->turn = cam_rd_u64(r);
 	t->build_id = get_text(r, CAM_ERRAND_MAX_BUILD_ID);
@@ -568,6 +572,8 @@ int cam_errand_pack(const struct cam_errand *e, void *room, size_t room_bytes)
 	if (e->type == CAM_ERRAND_NAMES) {
 		cam_buf_put_u8(&b, (uint8_t)e->format);
 		cam_buf_put_u8(&b, e->search);
+		cam_buf_put_u8(&b, e->search_supplement);
+		cam_buf_put_u8(&b, e->supplement);
 		cam_buf_put_u8(&b, e->symbols_only);
 		cam_buf_put_u8(&b, e->names_only);
 		cam_buf_put_u32(&b, e->n_offsets);
@@ -606,6 +612,8 @@ int cam_errand_unpack(const void *from, size_t bytes, void *scratch, size_t scra
 	if (out->type == CAM_ERRAND_NAMES) {
 		out->format = (enum cam_file_format)cam_rd_u8(&r);
 		out->search = get_bool(&r);
+		out->search_supplement = get_bool(&r);
+		out->supplement = get_bool(&r);
 		out->symbols_only = get_bool(&r);
 		out->names_only = get_bool(&r);
 		out->n_offsets = cam_rd_u32(&r);

@@ -6,7 +6,7 @@
  * tests over nothing); the opener (room proc) and the symboliser (room symbol) answer.
  * Handed over: an errand; later its tidings, with the same ticket. A file descriptor travels
  * beside the packet: opener → daemon with FILE, JIT, DEBUG and KALLSYMS, daemon → symboliser with NAMES
- * (and a second one, of its debug file), TABLE and OUTLINE. ingest never sees descriptors: it knows files by number.
+ * (and up to two more, of its debug file and of that one's supplement), TABLE and OUTLINE. ingest never sees descriptors: it knows files by number.
  * Ownership: pointers inside are borrowed for the call; packed forms are self-contained.
  * Thread: send() and the delivery of tidings on ingest's thread.
  * Refusals: send(): -EAGAIN, too much is under way (ask again later). No answer is promised: an
@@ -77,13 +77,14 @@ struct cam_errand {
 	bool wake;		     /* JIT: a JVM, which is to be asked to write it */
 	enum cam_file_format format; /* NAMES */
 	struct cam_mapping mapping;  /* FILE: which mapping of pid; all of it must match */
-	struct cam_text
-		build_id; /* DEBUG: of the file that mapping.path names, raw bytes; may be empty */
-	struct cam_text link; /* DEBUG: what its .gnu_debuglink says; may be empty */
+	struct cam_text build_id;    /* DEBUG: of what is looked for, raw bytes; may be empty */
+	struct cam_text link; /* DEBUG: what its .gnu_debuglink (or altlink) says; may be empty */
 	uint32_t skip;	      /* DEBUG: how many of those that are there were none */
 	bool search;	      /* NAMES: who asks can look for a debug file: see cam_names_tidings */
-	bool symbols_only;    /* NAMES: without DWARF, which a symboliser has died of */
-	bool names_only; /* NAMES: without DWARF, and without starts of code that has no name */
+	bool search_supplement; /* …and for the file that several debug files share (dwz -m) */
+	bool supplement;   /* NAMES: that one is the last descriptor; DEBUG: it is looked for */
+	bool symbols_only; /* NAMES: without DWARF, which a symboliser has died of */
+	bool names_only;   /* NAMES: without DWARF, and without starts of code that has no name */
 	const uint64_t *offsets; /* NAMES: into the file (not addresses of its segments) */
 	uint32_t n_offsets;
 	struct cam_raw_copy copy;	       /* UNWIND */

@@ -43,11 +43,13 @@ struct cam_names_tidings {
 	bool more;		  /* further packets of the same ticket follow */
 	struct cam_text build_id; /* raw bytes */
 	bool left_out;		  /* its DWARF was too large: without what it would have told */
-	bool elsewhere;		  /* …or lies in files that are not read: dwz -m, .dwo */
+	bool elsewhere;		  /* …or lies in files that were not given: dwz -m, .dwo */
 	/* A debug file would tell more, and the errand says that it can be looked for: then there are no names, and
 	 * the errand is to be sent again, with that file or without `search`. One that was sent along is not
 	 * the file's if this is said again. */
 	bool wants_debug;
+	/* The same for the file that its DWARF refers to (dwz -m). build_id and link are that one's then. */
+	bool wants_supplement;
 	struct cam_text link; /* what .gnu_debuglink says: a file's name; may be empty */
 	/* PERF_MAP, JITDUMP: */
 	uint64_t turn; /* another one: names told in the one before may be wrong from now on */

@@ -76,10 +76,10 @@ static bool is_plain(struct cam_text t)
 	return t.n && !memchr(t.p, '\0', t.n);
 }
 
-static int by_link(struct search *s, int root, int *fd)
+static int by_link(struct search *s, int root, struct cam_text link, int *fd)
 {
 	static const char *const places[][2] = {{"", "/"}, {"", "/.debug/"}, {ROOT_DIR, "/"}};
-	const struct cam_text link = s->e->link, file = s->e->mapping.path;
+	const struct cam_text file = s->e->mapping.path;
 	if (!is_plain(link) || memchr(link.p, '/', link.n) || !is_plain(file) || file.p[0] != '/' ||
 	    file.n > CAM_RAW_MAX_TEXT || link.n > CAM_ERRAND_MAX_LINK)
 		return 0;
@@ -98,6 +98,36 @@ static int by_link(struct search *s, int root, int *fd)
 	return 0;
 }
 
+/* A path that does not lead upwards. */
+static bool stays_below(struct cam_text path)
+{
+	return !memmem(path.p, path.n, "..", 2);
+}
+
+/*
+ * Its path was written by whoever made the file, so it leads only to where debug files are: by its part below .dwz, or by
+ * its name beside the program.
+ */
+static int by_altlink(struct search *s, int root, int *fd)
+{
+	static const char dwz[] = "/.dwz/";
+	const struct cam_text path = s->e->link;
+	if (!is_plain(path) || path.n > CAM_ERRAND_MAX_LINK)
+		return 0;
+	const char *tail = memmem(path.p, path.n, dwz, sizeof(dwz) - 1);
+	struct cam_text below = {tail, tail ? (size_t)(path.p + path.n - tail) : 0};
+	if (tail && stays_below(below)) {
+		snprintf(s->path, sizeof(s->path), ROOT_DIR "%.*s", (int)below.n, below.p);
+		if (try_path(s, root, fd) == 1)
+			return 1;
+	}
+	const char *slash = memrchr(path.p, '/', path.n);
+	struct cam_text name = path;
+	if (slash)
+		name = (struct cam_text){slash + 1, (size_t)(path.p + path.n - slash - 1)};
+	return by_link(s, root, name, fd);
+}
+
 int cam_debugfile_hold(const struct cam_errand *e, atomic_int *stage, int *fd)
 {
 	struct search s = {.e = e, .stage = stage, .skip = e->skip};
@@ -113,7 +143,9 @@ int cam_debugfile_hold(const struct cam_errand *e, atomic_int *stage, int *fd)
 	for (size_t i = 0; i < 2; i++) {
 		if (roots[i] < 0)
 			continue;
-		if (by_build_id(&s, roots[i], fd) == 1 || by_link(&s, roots[i], fd) == 1)
+		if (by_build_id(&s, roots[i], fd) == 1 ||
+		    (e->supplement ? by_altlink(&s, roots[i], fd)
+				   : by_link(&s, roots[i], e->link, fd)) == 1)
 			return 0;
 	}
 	return -ENOENT;

@@ -50,6 +50,7 @@ struct abbrev_slot {
 
 struct cam_dwarf {
 	struct cam_dwarf_source s;
+	struct cam_dwarf *supplement; /* NULL; borrowed. Its source is s.supplement */
 	struct cam_dwarf_unit *units;
 	struct code *code;
 	size_t n_units, cap_units, n_code, cap_code;
@@ -121,7 +122,10 @@ static int open_all(struct cam_dwarf *d, const struct cam_elf_file *f, const str
 int cam_dwarf_open(const struct cam_elf_file *f, const struct cam_bytes *b, uint64_t *work,
 		   struct cam_dwarf **out)
 {
-	if (!f->debug[CAM_ELF_DEBUG_INFO].bytes || !f->debug[CAM_ELF_DEBUG_ABBREV].bytes)
+	bool has_entries =
+		f->debug[CAM_ELF_DEBUG_INFO].bytes && f->debug[CAM_ELF_DEBUG_ABBREV].bytes;
+	/* A supplement may have nothing but texts. */
+	if (!has_entries && !f->debug[CAM_ELF_DEBUG_STR].bytes)
 		return -ENODATA;
 	struct cam_dwarf *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -310,40 +314,65 @@ static void keep(struct cam_dwarf_hit *hit, struct cam_text from, struct cam_tex
 	*to = (struct cam_text){at, from.n};
 }
 
-/* The mangled name, of this entry or of what it is an instance of; else the plain one nearest to it. */
-static int find_name(struct cam_dwarf *d, uint64_t at, struct cam_dwarf_hit *hit,
-		     struct cam_text *out)
+/* Whether it is in a supplement that is not there. */
+static bool is_missing(const struct cam_dwarf *d, struct cam_dwarf_value v)
 {
+	return !d->supplement && (v.kind == CAM_DWARF_OUTER || v.kind == CAM_DWARF_OUTER_TEXT);
+}
+
+/* The mangled name, of this entry or of what it is an instance of; else the plain one nearest to it. */
+static int follow_name(struct cam_dwarf *d, uint64_t at, struct cam_dwarf_hit *hit,
+		       struct cam_text *out)
+{
+	struct cam_dwarf *in = d; /* …or its supplement */
 	char raw[NAME_BYTES + 1], readable[NAME_BYTES];
 	struct cam_text plain = {"", 0}, name;
 	char kept[NAME_BYTES + 1];
 	for (unsigned hop = 0; hop < MAX_HOPS; hop++) {
 		const struct cam_dwarf_unit *u;
 		struct cam_dwarf_entry e = {0};
-		int found = read_entry(d, at, &u, &e);
+		int found = read_entry(in, at, &u, &e);
 		if (found)
 			return found == -EBADMSG ? 0 : found;
-		found = cam_dwarf_unit_text(&d->s, u, e.linkage, raw, sizeof(raw), &name);
+		found = cam_dwarf_unit_text(&in->s, u, e.linkage, raw, sizeof(raw), &name);
 		if (found < 0)
 			return found;
 		if (found) {
-			keep(hit, cam_demangle(name, readable, sizeof(readable), &d->s.work), out);
+			keep(hit, cam_demangle(name, readable, sizeof(readable), &in->s.work), out);
 			return 0;
 		}
 		if (!plain.n)
-			found = cam_dwarf_unit_text(&d->s, u, e.name, kept, sizeof(kept), &plain);
+			found = cam_dwarf_unit_text(&in->s, u, e.name, kept, sizeof(kept), &plain);
 		if (found < 0)
 			return found;
 		struct cam_dwarf_value next =
 			e.origin.kind != CAM_DWARF_NOTHING ? e.origin : e.specification;
-		d->elsewhere |= !plain.n && (next.kind == CAM_DWARF_ELSEWHERE ||
-					     e.name.kind == CAM_DWARF_ELSEWHERE);
-		if (next.kind != CAM_DWARF_REFERENCE)
+		d->elsewhere |=
+			is_missing(in, e.linkage) || is_missing(in, e.name) || is_missing(in, next);
+		if (next.kind == CAM_DWARF_OUTER)
+			in = in->supplement;
+		else if (next.kind != CAM_DWARF_REFERENCE)
+			in = NULL;
+		if (!in)
 			break;
 		at = next.v;
 	}
 	keep(hit, plain, out);
 	return 0;
+}
+
+static int find_name(struct cam_dwarf *d, uint64_t at, struct cam_dwarf_hit *hit,
+		     struct cam_text *out)
+{
+	uint64_t work = d->s.work;
+	if (d->supplement && d->supplement != d)
+		d->supplement->s.work = work;
+	int error = follow_name(d, at, hit, out);
+	/* What was read there is paid for here. */
+	if (d->supplement && d->supplement != d && d->supplement->s.work < work)
+		d->s.work -= work - d->supplement->s.work < d->s.work ? work - d->supplement->s.work
+								      : d->s.work;
+	return error;
 }
 
 /* ---- finding ---- */
@@ -389,7 +418,7 @@ static int tell(struct cam_dwarf *d, struct loaded *l, uint64_t address, uint32_
 				 &level);
 		else if (has_line)
 			set_line(d, l, file, line, hit, &level);
-		/* Its name may be in another file (dwz): it is there all the same. */
+		/* Its name may be in a file that is not there: it is inlined all the same. */
 		if (!level.name.n && i != n - 1)
 			level.name = CAM_TEXT("[inlined]");
 		hit->levels[hit->n_levels++] = level;
@@ -430,6 +459,15 @@ void cam_dwarf_renew(struct cam_dwarf *d)
 {
 	for (int i = 0; i < CAM_ELF_DWARF_PARTS; i++)
 		cam_section_forget(&d->s.sections[i]);
+	d->supplement = NULL;
+	d->s.supplement = NULL;
+}
+
+void cam_dwarf_lean(struct cam_dwarf *d, struct cam_dwarf *supplement, const struct cam_bytes *b)
+{
+	supplement->s.b = b;
+	d->supplement = supplement;
+	d->s.supplement = &supplement->s;
 }
 
 int cam_dwarf_find(struct cam_dwarf *d, const struct cam_bytes *b, uint64_t address, uint64_t *work,
@@ -439,6 +477,7 @@ int cam_dwarf_find(struct cam_dwarf *d, const struct cam_bytes *b, uint64_t addr
 	hit->text_used = 0;
 	d->s.b = b;
 	d->s.work = *work;
+	d->elsewhere = false;
 	int found = find(d, address, hit);
 	*work = d->s.work;
 	return found;

@@ -11,8 +11,9 @@
  * Bounds: what is kept of loaded units is at most CAM_DWARF_UNIT_CACHE_BYTES (the one in use may exceed it alone),
  * inflated sections take at most CAM_DWARF_INFLATED_BYTES; a unit larger than dwarf_tree.h and dwarf_line.h allow has
  * no chains, or no lines. Each find pays for what it reads.
- * Split units (.dwo) and dwz's second file are not read: cam_dwarf_is_elsewhere() tells that they were needed. What is
- * inlined and has its name there is "[inlined]".
+ * What dwz has moved to a file that several share, the supplement, is found there if that one was opened, too, and
+ * given by cam_dwarf_lean(). Split units (.dwo) are not read. cam_dwarf_is_elsewhere() tells that something was needed that is
+ * in neither; what is inlined and has its name there is "[inlined]".
  */
 #pragma once
 #include "model/name.h"
@@ -33,10 +34,13 @@ int cam_dwarf_open(const struct cam_elf_file *f, const struct cam_bytes *b, uint
 void cam_dwarf_free(struct cam_dwarf *d);
 size_t cam_dwarf_memory(const struct cam_dwarf *d);
 
-/* Whether something that was asked for lies in another file. */
+/* Whether something that the last find wanted lies in a file that is not there. */
 bool cam_dwarf_is_elsewhere(const struct cam_dwarf *d);
-/* The file may have changed since the last find: what was kept of its bytes is read anew. */
+/* The file may have changed since the last find: what was kept of its bytes is read anew, and it leans on none. */
 void cam_dwarf_renew(struct cam_dwarf *d);
+/* Its supplement, and how that is read. Both must stay until renew() or free(); that they belong together was checked by the
+ * caller (companion.h). */
+void cam_dwarf_lean(struct cam_dwarf *d, struct cam_dwarf *supplement, const struct cam_bytes *b);
 
 #define CAM_DWARF_HIT_TEXT (64u << 10)
 

@@ -17,7 +17,6 @@ struct entry {
 struct cam_dwarf_cache {
 	size_t max_bytes, held_bytes;
 	uint64_t clock;
-	struct entry *last; /* units may have been loaded by whoever got it */
 	struct entry entries[CAM_DWARF_CACHE_FILES];
 };
 
@@ -33,8 +32,6 @@ static void drop(struct cam_dwarf_cache *c, struct entry *e)
 {
 	cam_dwarf_free(e->dwarf);
 	c->held_bytes -= e->bytes;
-	if (c->last == e)
-		c->last = NULL;
 	*e = (struct entry){0};
 }
 
@@ -51,20 +48,27 @@ void cam_dwarf_cache_free(struct cam_dwarf_cache *c)
 	free(c);
 }
 
-static void weigh(struct cam_dwarf_cache *c, struct entry *e)
+/* All of them: units may have been loaded by whoever got one. */
+static void weigh(struct cam_dwarf_cache *c)
 {
-	size_t bytes = e->dwarf ? cam_dwarf_memory(e->dwarf) : 0;
-	c->held_bytes += bytes - e->bytes;
-	e->bytes = bytes;
+	c->held_bytes = 0;
+	for (size_t i = 0; i < CAM_DWARF_CACHE_FILES; i++) {
+		struct entry *e = &c->entries[i];
+		e->bytes = e->dwarf ? cam_dwarf_memory(e->dwarf) : 0;
+		c->held_bytes += e->bytes;
+	}
 }
 
-static void make_fit(struct cam_dwarf_cache *c, const struct entry *kept)
+static void make_fit(struct cam_dwarf_cache *c, const struct entry *got,
+		     const struct cam_dwarf *kept)
 {
+	weigh(c);
 	while (c->held_bytes > c->max_bytes) {
 		struct entry *oldest = NULL;
 		for (size_t i = 0; i < CAM_DWARF_CACHE_FILES; i++) {
 			struct entry *e = &c->entries[i];
-			if (e->dwarf && e != kept && (!oldest || e->used < oldest->used))
+			if (e->dwarf && e != got && e->dwarf != kept &&
+			    (!oldest || e->used < oldest->used))
 				oldest = e;
 		}
 		if (!oldest)
@@ -88,7 +92,8 @@ static struct entry *entry_of(struct cam_dwarf_cache *c, const struct cam_identi
 }
 
 int cam_dwarf_cache_get(struct cam_dwarf_cache *c, const struct cam_bytes *b,
-			const struct cam_elf_file *f, uint64_t *work, struct cam_dwarf **out)
+			const struct cam_elf_file *f, const struct cam_dwarf *kept, uint64_t *work,
+			struct cam_dwarf **out)
 {
 	struct cam_identity file;
 	if (b->memory)
@@ -96,8 +101,6 @@ int cam_dwarf_cache_get(struct cam_dwarf_cache *c, const struct cam_bytes *b,
 	int error = cam_identity_of(b->fd, &file);
 	if (error)
 		return error;
-	if (c->last)
-		weigh(c, c->last);
 	struct entry *e = entry_of(c, &file);
 	if (!e->used) {
 		*e = (struct entry){.file = file};
@@ -106,9 +109,7 @@ int cam_dwarf_cache_get(struct cam_dwarf_cache *c, const struct cam_bytes *b,
 		cam_dwarf_renew(e->dwarf);
 	}
 	e->used = ++c->clock;
-	weigh(c, e);
-	make_fit(c, e);
-	c->last = e;
+	make_fit(c, e, kept);
 	*out = e->dwarf;
 	error = e->error;
 	/* Only what the file's bytes decide will be so again. */

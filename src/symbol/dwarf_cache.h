@@ -18,8 +18,9 @@ void cam_dwarf_cache_free(struct cam_dwarf_cache *c);
 void cam_dwarf_cache_empty(struct cam_dwarf_cache *c);
 
 /*
- * The DWARF of the file behind b->fd, whose outline is f; valid until the next call. Errors: those of
- * cam_dwarf_open(); of a file in memory -ENODATA.
+ * The DWARF of the file behind b->fd, whose outline is f; valid until the next call, and beside `kept`, another one that
+ * was just got (NULL: none), which stays. Errors: those of cam_dwarf_open(); of a file in memory -ENODATA.
  */
 int cam_dwarf_cache_get(struct cam_dwarf_cache *c, const struct cam_bytes *b,
-			const struct cam_elf_file *f, uint64_t *work, struct cam_dwarf **out);
+			const struct cam_elf_file *f, const struct cam_dwarf *kept, uint64_t *work,
+			struct cam_dwarf **out);

@@ -18,9 +18,8 @@ struct cam_dwarf_shape {
 };
 
 enum cam_dwarf_kind {
-	CAM_DWARF_NOTHING,   /* of no interest here: blocks */
-	CAM_DWARF_ELSEWHERE, /* a text or an entry of another file (dwz -m) */
-	CAM_DWARF_NUMBER,    /* also flags and offsets of sections */
+	CAM_DWARF_NOTHING, /* of no interest here: blocks */
+	CAM_DWARF_NUMBER,  /* also flags and offsets of sections */
 	CAM_DWARF_ADDRESS,
 	CAM_DWARF_ADDRESS_INDEX,
 	CAM_DWARF_REFERENCE,   /* an offset in .debug_info */
@@ -29,6 +28,8 @@ enum cam_dwarf_kind {
 	CAM_DWARF_LINE_TEXT,   /* in .debug_line_str */
 	CAM_DWARF_TEXT_INDEX,  /* by .debug_str_offsets */
 	CAM_DWARF_RANGE_INDEX, /* by .debug_rnglists */
+	CAM_DWARF_OUTER,       /* an offset in .debug_info of the supplement (dwz -m) */
+	CAM_DWARF_OUTER_TEXT,  /* in .debug_str of the supplement */
 };
 
 struct cam_dwarf_value {

@@ -392,6 +392,11 @@ int cam_dwarf_unit_text(struct cam_dwarf_source *s, const struct cam_dwarf_unit 
 	switch (v.kind) {
 	case CAM_DWARF_TEXT:
 		break;
+	case CAM_DWARF_OUTER_TEXT:
+		s = s->supplement;
+		if (!s)
+			return 0;
+		break;
 	case CAM_DWARF_LINE_TEXT:
 		from = CAM_ELF_DEBUG_LINE_STR;
 		break;

@@ -14,6 +14,7 @@ struct cam_dwarf_source {
 	struct cam_section sections[CAM_ELF_DWARF_PARTS];
 	const struct cam_bytes *b;
 	uint64_t work; /* bytes that may still be looked at; at 0 everything is -EBUSY */
+	struct cam_dwarf_source *supplement; /* NULL: there is none, or it was not given */
 };
 
 #define CAM_DWARF_NOWHERE UINT64_MAX
@@ -69,7 +70,7 @@ typedef int cam_dwarf_range_fn(void *arg, uint64_t low, uint64_t high);
 /* Each [low, high) that the entry covers; what was linked away (low 0) is left out. fn's error ends it. */
 int cam_dwarf_unit_ranges(struct cam_dwarf_source *s, const struct cam_dwarf_unit *u,
 			  const struct cam_dwarf_entry *e, cam_dwarf_range_fn *fn, void *arg);
-/* 1 and the text, NUL-terminated in `room`; 0: it is none, or in another file. */
+/* 1 and the text, NUL-terminated in `room`; 0: it is none, or in a supplement that is not there. */
 int cam_dwarf_unit_text(struct cam_dwarf_source *s, const struct cam_dwarf_unit *u,
 			struct cam_dwarf_value v, char *room, size_t room_bytes,
 			struct cam_text *out);

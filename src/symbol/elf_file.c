@@ -321,7 +321,8 @@ static int take_debug(struct reading *r, const struct cam_elf_section *s)
 	static const char *const known[CAM_ELF_DEBUG_PARTS] = {
 		".debug_info",	      ".debug_abbrev",	".debug_line",	   ".debug_str",
 		".debug_line_str",    ".debug_ranges",	".debug_rnglists", ".debug_addr",
-		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata",  ".gopclntab"};
+		".debug_str_offsets", ".gnu_debuglink", ".gnu_debugdata",  ".gnu_debugaltlink",
+		".debug_sup",	      ".gopclntab"};
 	static const char relocated[] = ".data.rel.ro";
 	char name[MAX_NAME + 1];
 	/* One that lies costs what it would have told, not the rest. */

@@ -41,6 +41,8 @@ enum cam_elf_debug {
 	CAM_ELF_DWARF_PARTS,			  /* those before are DWARF's */
 	CAM_ELF_DEBUG_LINK = CAM_ELF_DWARF_PARTS, /* .gnu_debuglink */
 	CAM_ELF_DEBUG_DATA,			  /* .gnu_debugdata */
+	CAM_ELF_DEBUG_ALTLINK,			  /* .gnu_debugaltlink: what dwz -m made common */
+	CAM_ELF_DEBUG_SUP,			  /* .debug_sup: the same in DWARF 5's own way */
 	CAM_ELF_DEBUG_GO, /* .gopclntab: what Go's runtime knows of functions */
 	CAM_ELF_DEBUG_PARTS,
 };

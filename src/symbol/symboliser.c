@@ -2,7 +2,6 @@
 #include "symbol/symboliser.h"
 
 #include "base/cleanup.h"
-#include "base/packet.h"
 #include "symbol/companion.h"
 #include "symbol/dwarf_cache.h"
 #include "symbol/elf_cache.h"
@@ -61,9 +60,11 @@ struct answer {
 	bool left_out; /* DWARF was too large */
 	bool elsewhere;
 	bool out_of_memory;
-	bool wants_debug;
+	bool wants_debug, wants_supplement;
 	struct cam_companion_link link;
-	bool sent; /* a packet went out */
+	struct cam_companion_supplement supplement;
+	int debug_fd, supplement_fd; /* -1 */
+	bool sent;		     /* a packet went out */
 	cam_symboliser_send_fn *send;
 	void *arg;
 };
@@ -72,7 +73,7 @@ struct answer {
 struct naming {
 	const struct cam_elf *own, *debug; /* debug: NULL: there is none */
 	const struct cam_elf_file *f;	   /* outline of own */
-	struct cam_bytes own_bytes, debug_bytes, dwarf_bytes;
+	struct cam_bytes own_bytes, debug_bytes, dwarf_bytes, supplement_bytes;
 	struct cam_dwarf *dwarf; /* NULL: there is none */
 	uint64_t work, dwarf_work;
 };
@@ -251,6 +252,31 @@ static bool take_debug_file(struct answer *a, struct naming *from, int fd)
 	return good;
 }
 
+/* The supplement, where the DWARF has one; true: it has to be looked for first. */
+static bool open_supplement(struct answer *a, struct naming *from, const struct cam_elf_file *f)
+{
+	struct cam_symboliser *s = a->s;
+	struct cam_elf_file outline;
+	struct cam_dwarf *supplement;
+	cam_companion_supplement(f, &from->dwarf_bytes, &a->supplement);
+	if (!a->supplement.id.n)
+		return false;
+	bool good = a->supplement_fd >= 0 &&
+		    !cam_bytes_of_file(&from->supplement_bytes, a->supplement_fd) &&
+		    !cam_elf_file_read_debug(&outline, &from->supplement_bytes) &&
+		    cam_companion_is_supplement(&a->supplement, &outline, &from->supplement_bytes);
+	if (!good)
+		return a->errand->search_supplement;
+	from->supplement_bytes.blocks = &s->blocks;
+	int error = cam_dwarf_cache_get(s->dwarfs, &from->supplement_bytes, &outline, from->dwarf,
+					&from->dwarf_work, &supplement);
+	a->left_out |= error == -E2BIG || error == -EBUSY;
+	a->out_of_memory |= error == -ENOMEM;
+	if (!error)
+		cam_dwarf_lean(from->dwarf, supplement, &from->supplement_bytes);
+	return false;
+}
+
 /* The DWARF of the file itself, or of its debug file. */
 static void open_dwarf(struct answer *a, struct naming *from, bool own)
 {
@@ -259,25 +285,28 @@ static void open_dwarf(struct answer *a, struct naming *from, bool own)
 	from->dwarf_bytes = own ? from->own_bytes : from->debug_bytes;
 	if (!e || a->errand->symbols_only || a->errand->names_only)
 		return;
-	int error = cam_dwarf_cache_get(s->dwarfs, &from->dwarf_bytes, cam_elf_outline(e),
+	int error = cam_dwarf_cache_get(s->dwarfs, &from->dwarf_bytes, cam_elf_outline(e), NULL,
 					&from->dwarf_work, &from->dwarf);
+	if (!error)
+		a->wants_supplement = open_supplement(a, from, cam_elf_outline(e));
 	a->left_out |= error == -E2BIG || error == -EBUSY;
 	a->out_of_memory |= error == -ENOMEM;
 }
 
-static int name_file(struct answer *a, struct naming *from, int debug_fd)
+static int name_file(struct answer *a, struct naming *from)
 {
 	bool own = from->f->debug[CAM_ELF_DEBUG_INFO].bytes != 0;
 	cam_companion_link(from->f, &from->own_bytes, &a->link);
 	bool may_have = !own && (from->f->build_id_bytes >= 2 || a->link.name.n);
-	if (!take_debug_file(a, from, may_have ? debug_fd : -1) && may_have && a->errand->search) {
+	if (!take_debug_file(a, from, may_have ? a->debug_fd : -1) && may_have &&
+	    a->errand->search) {
 		a->wants_debug = true;
 		return 0;
 	}
 	if (!from->debug)
 		from->debug = cam_elf_mini(from->own, &from->debug_bytes);
 	open_dwarf(a, from, own);
-	return name_from_elf(a, from);
+	return a->wants_supplement ? 0 : name_from_elf(a, from);
 }
 
 static int name_from_kallsyms(struct cam_symboliser *s, const struct cam_errand *errand, int fd)
@@ -327,12 +356,11 @@ static int name_from_jit(struct answer *a, int fd)
 	return 0;
 }
 
-static int find_names(struct answer *a, const int fds[2])
+static int find_names(struct answer *a, int fd)
 {
 	struct cam_symboliser *s = a->s;
 	const struct cam_errand *errand = a->errand;
 	struct naming from = {.own = s->vdso_elf, .work = WORK_BYTES, .dwarf_work = DWARF_BYTES};
-	int fd = fds[0];
 	if (errand->file == CAM_FILE_KERNEL)
 		return name_from_kallsyms(s, errand, fd);
 	if (errand->format == CAM_FORMAT_PERF_MAP || errand->format == CAM_FORMAT_JITDUMP)
@@ -354,7 +382,7 @@ static int find_names(struct answer *a, const int fds[2])
 	}
 	a->build_id = cam_elf_build_id(from.own);
 	from.f = cam_elf_outline(from.own);
-	return name_file(a, &from, fds[1]);
+	return name_file(a, &from);
 }
 
 static int send_tidings(const struct answer *a, struct cam_tidings *t)
@@ -417,19 +445,37 @@ static void start_names(struct answer *a)
 	}
 	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
 	cam_blocks_forget(&a->s->blocks);
-	a->out_of_memory = false;
+	a->out_of_memory = a->wants_supplement = false;
 }
 
-static int answer_names(struct answer *a, const int fds[2])
+/* A supplement is the last descriptor, whether there is a debug file or not. */
+static void take_descriptors(struct answer *a, const int fds[CAM_PACKET_FDS])
 {
+	size_t n = 0;
+	while (n < CAM_PACKET_FDS && fds[n] >= 0)
+		n++;
+	bool has = a->errand->supplement && n > 1;
+	a->supplement_fd = has ? fds[n - 1] : -1;
+	a->debug_fd = n - has > 1 ? fds[1] : -1;
+}
+
+static int answer_names(struct answer *a, const int fds[CAM_PACKET_FDS])
+{
+	take_descriptors(a, fds);
 	start_names(a);
-	int error = find_names(a, fds);
+	int error = find_names(a, fds[0]);
 	if (error == -ENOMEM || a->out_of_memory) {
 		shed(a->s);
 		start_names(a);
-		error = find_names(a, fds);
+		error = find_names(a, fds[0]);
 	}
 	a->left_out |= a->out_of_memory;
+	if (!error && a->wants_supplement) {
+		struct cam_tidings t = {.names = {.build_id = a->supplement.id,
+						  .wants_supplement = true,
+						  .link = a->supplement.path}};
+		return send_tidings(a, &t);
+	}
 	if (!error && a->wants_debug) {
 		struct cam_tidings t = {.names = {.build_id = a->build_id,
 						  .wants_debug = true,
@@ -522,12 +568,13 @@ static int answer_outline(struct answer *a, int fd)
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg)
 {
-	const int fds[2] = {fd, -1};
+	const int fds[CAM_PACKET_FDS] = {fd, -1, -1};
 	return cam_symboliser_answer_with(s, packet, bytes, fds, send, arg);
 }
 
 int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, size_t bytes,
-			       const int fds[2], cam_symboliser_send_fn *send, void *arg)
+			       const int fds[CAM_PACKET_FDS], cam_symboliser_send_fn *send,
+			       void *arg)
 {
 	int fd = fds[0];
 	struct cam_errand errand;
@@ -584,18 +631,20 @@ static bool has_worked_long(void)
 static int serve(struct cam_symboliser *s, int socket, int idle_ms)
 {
 	for (;;) {
-		int fds[2] = {-1, -1};
+		int fds[CAM_PACKET_FDS];
 		int ready = wait_for(socket, POLLIN, has_worked_long() ? 0 : idle_ms);
 		if (ready <= 0)
 			return ready;
-		ssize_t got = cam_packet_receive_two(socket, s->received, sizeof(s->received), fds);
-		int fd CAM_AUTOCLOSE = fds[0], debug_fd CAM_AUTOCLOSE = fds[1];
+		ssize_t got = cam_packet_receive_all(socket, s->received, sizeof(s->received), fds);
+		int first CAM_AUTOCLOSE = fds[0], second CAM_AUTOCLOSE = fds[1],
+			  third CAM_AUTOCLOSE = fds[2];
 		if (got == -EAGAIN || got == -EMSGSIZE)
 			continue;
 		if (got <= 0)
 			return (int)got;
-		(void)fd;
-		(void)debug_fd;
+		(void)first;
+		(void)second;
+		(void)third;
 		int error = cam_symboliser_answer_with(s, s->received, (size_t)got, fds,
 						       send_to_socket, &socket);
 		if (error == -EPIPE)

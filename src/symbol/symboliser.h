@@ -13,13 +13,14 @@
  * Each offset asked for is answered once, in one packet or several (`more`); one without a name has
  * CAM_NAME_NONE, and the start of its function where .eh_frame_hdr knows that, else itself. Where the file has DWARF
  * a name comes with source lines and what is inlined there; the function itself is called as .symtab calls it, its own or
- * that of the debug file, which is believed only if it is this file's (companion.h). A table
+ * that of the debug file, which is believed only if it is this file's, as is the supplement (companion.h). A table
  * goes out in pieces and is kept, packed, by its file's number, until FORGET; the least recently used
  * make room. A file that cannot be read is answered by an error and costs no other its names.
  * An errand's work is bounded: an honest one takes milliseconds, the worst a few seconds. Before the process has used up
  * the CPU time it is allowed it ends by itself, between two errands.
  */
 #pragma once
+#include "base/packet.h"
 #include "model/errand.h"
 
 #define CAM_SYMBOLISER_IDLE_MS 30000
@@ -42,9 +43,10 @@ typedef int cam_symboliser_send_fn(void *arg, const void *packet, size_t bytes);
  * errors are send's. Errands of others are answered by -EINVAL. */
 int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t bytes, int fd,
 			  cam_symboliser_send_fn *send, void *arg);
-/* The same with a debug file beside the file: fds[1], or -1. */
+/* The same with all descriptors that came along: the file, its debug file, the supplement (model/errand.h); -1: none. */
 int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, size_t bytes,
-			       const int fds[2], cam_symboliser_send_fn *send, void *arg);
+			       const int fds[CAM_PACKET_FDS], cam_symboliser_send_fn *send,
+			       void *arg);
 
 /*
  * The process's main loop, over a SOCK_SEQPACKET socket. `confine` (a wrapper of room helper's

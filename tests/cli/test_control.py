@@ -86,7 +86,7 @@ class Status(WithStore):
             "not there yet 2 %", "no unwind table for this code 1 %\n",
             "40 tables, 12 images, 4.0 MiB of 64.0 MiB; evicted 3; 8 of 9 copies unwound\n",
             "names    of 31 files, 4 with a debug file; the debug information of 2 was too large, or a part of "
-            "it; that of 5 lies in files that are not read (.dwo, dwz -m); that of 3 could not be read: the symboliser died or hung; 1 could not be read at all: ", "123456789, 9312 a second in the last minute\n",
+            "it; that of 5 lies in files that are not read (.dwo) or not found (dwz -m); that of 3 could not be read: the symboliser died or hung; 1 could not be read at all: ", "123456789, 9312 a second in the last minute\n",
             "lost     12: ring full 10, queue full 2\n", "not kept 500: idle 500\n",
             "untaken  21: stolen by the hypervisor 7, unexplained 14\n", "0.15 % of one CPU",
             "limit: 96 % (1 % of 96 CPUs)", "recorder 0.12 %, 1 s in all, pid 41, 20.0 MiB resident", "restarted 2 times",

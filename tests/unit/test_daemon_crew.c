@@ -26,10 +26,13 @@
 #define LIE    0x11e5u
 #define LEAVE  0x1eafu /* ends by itself, without an answer */
 #define SOCKET 3
+#define HELD   6u /* descriptors */
 
 /* Offsets whose file's debug file is there; is not; is there, but only the third is it; belongs to another user. */
 enum { WANT = 0x1000, WANT_NONE, WANT_THIRD, WANT_OTHERS };
 static const char *const links[] = {"there", "nowhere", "third", "others"};
+/* …whose own DWARF has a supplement, whose debug file's has, and for which there is none. */
+enum { SHARED_OWN = 0x2000, SHARED_BOTH, SHARED_NONE };
 
 static uint64_t now_ns(void)
 {
@@ -69,9 +72,47 @@ static bool has_debug_file(const struct cam_errand *e, int second, struct cam_na
 	return false;
 }
 
+/* The same; a supplement is the last that came, and an empty file. */
+static bool has_supplement(const struct cam_errand *e, const int fds[CAM_PACKET_FDS],
+			   struct cam_names_tidings *t)
+{
+	uint64_t at = e->offsets[0];
+	bool debug = at == SHARED_BOTH;
+	if (at < SHARED_OWN || at > SHARED_NONE)
+		return true;
+	if (debug && e->search && fds[1] < 0) {
+		t->wants_debug = true;
+		t->build_id = CAM_TEXT("\1\2\3");
+		t->link = CAM_TEXT("there");
+		return false;
+	}
+	int last = e->supplement ? fds[1 + debug] : -1;
+	if (!e->search_supplement || (last >= 0 && !lseek(last, 0, SEEK_END)))
+		return true;
+	t->wants_supplement = true;
+	t->build_id = CAM_TEXT("\4\5");
+	t->link = at == SHARED_NONE ? CAM_TEXT("none") : CAM_TEXT("/x/shared");
+	return false;
+}
+
+/* Of two the second is it. */
+static int find_supplement(const struct cam_errand *e, struct cam_tidings *t)
+{
+	t->error = !cam_text_equal(e->build_id, CAM_TEXT("\4\5")) ||
+				   !cam_text_equal(e->link, CAM_TEXT("/x/shared")) || e->skip > 1
+			   ? -ENOENT
+			   : 0;
+	if (t->error)
+		return -1;
+	return e->skip ? open("/dev/shm", O_TMPFILE | O_RDWR, 0600)
+		       : open("/proc/self/exe", O_RDONLY);
+}
+
 /* The opener's part: an empty file is the one. */
 static int find_debug_file(const struct cam_errand *e, struct cam_tidings *t)
 {
+	if (e->supplement)
+		return find_supplement(e, t);
 	bool other = cam_text_equal(e->link, CAM_TEXT("others"));
 	t->error = !cam_text_equal(e->build_id, CAM_TEXT("\1\2\3")) ||
 				   !cam_text_equal(e->mapping.path, CAM_TEXT("/bin/a"))
@@ -89,7 +130,7 @@ static int find_debug_file(const struct cam_errand *e, struct cam_tidings *t)
 	return fd;
 }
 
-static int answer(const struct cam_errand *e, const int fds[2], struct cam_tidings *t,
+static int answer(const struct cam_errand *e, const int fds[CAM_PACKET_FDS], struct cam_tidings *t,
 		  struct cam_name *names)
 {
 	int give = -1, fd = fds[0];
@@ -111,7 +152,7 @@ static int answer(const struct cam_errand *e, const int fds[2], struct cam_tidin
 		break;
 	case CAM_ERRAND_NAMES:
 		misbehave(e->offsets[0]);
-		if (!has_debug_file(e, fds[1], &t->names))
+		if (!has_debug_file(e, fds[1], &t->names) || !has_supplement(e, fds, &t->names))
 			break;
 		for (uint32_t i = 0; i < e->n_offsets; i++)
 			names[i] = (struct cam_name){
@@ -119,6 +160,7 @@ static int answer(const struct cam_errand *e, const int fds[2], struct cam_tidin
 				.start = e->offsets[i],
 				.source = CAM_NAME_SYMTAB,
 				.name = e->symbols_only ? CAM_TEXT("symbols only")
+					: fds[2] >= 0	? CAM_TEXT("with three files")
 					: fds[1] >= 0	? CAM_TEXT("with two files")
 					: fd >= 0	? CAM_TEXT("with a file")
 							: CAM_TEXT("without"),
@@ -137,8 +179,8 @@ static int run_helper(void)
 	static uint64_t packet[CAM_ERRAND_MAX_BYTES / 8], scratch[CAM_ERRAND_MAX_BYTES / 4];
 	static struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	for (;;) {
-		int fds[2];
-		ssize_t n = cam_packet_receive_two(SOCKET, packet, sizeof(packet), fds);
+		int fds[CAM_PACKET_FDS];
+		ssize_t n = cam_packet_receive_all(SOCKET, packet, sizeof(packet), fds);
 		struct cam_errand e;
 		struct cam_tidings t;
 		if (n <= 0 || cam_errand_unpack(packet, (size_t)n, scratch, sizeof(scratch), &e))
@@ -193,7 +235,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	*state = f;
-	if (!f || cam_crew_new(4, false, hear, f, &f->crew))
+	if (!f || cam_crew_new(HELD, false, hear, f, &f->crew))
 		return -1;
 	f->door = cam_crew_errands(f->crew);
 	return 0;
@@ -454,6 +496,34 @@ static void a_debug_file_is_looked_for_and_goes_along(void **state)
 	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
 }
 
+/* One that debug files share is looked for as they are, and nothing waits for one that is not there. */
+static void a_supplement_is_looked_for_and_goes_along(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const expected[] = {"with two files", "with three files", "with a file"};
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t file = CAM_FILE_FIRST + i;
+		size_t before = f->n;
+		assert_int_equal(ask_file(f, 1, file), 0);
+		wait_for(f, before + 1);
+		assert_int_equal(ask_names(f, 2, file, SHARED_OWN + i), 0);
+		assert_int_equal(ask_names(f, 3, file, SHARED_OWN + i), 0);
+		wait_for(f, before + 3);
+		assert_string_equal(f->heard[before + 1].text, expected[i]);
+		assert_string_equal(f->heard[before + 2].text, expected[i]);
+		assert_int_equal(ask_names(f, 4, file, SHARED_OWN + i), 0);
+		assert_string_equal(wait_for(f, before + 4)->text, expected[i]);
+		assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+	}
+	assert_int_equal(cam_crew_stats(f->crew).debug_files, 1);
+	/* Three files and three of theirs: that is all it may hold. */
+	assert_int_equal(ask_file(f, 9, CAM_FILE_FIRST + 9), -EMFILE);
+	f->door->send(f->door,
+		      &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST});
+	assert_int_equal(ask_file(f, 9, CAM_FILE_FIRST + 9), 0);
+	wait_for(f, f->n + 1);
+}
+
 static void a_helper_that_hangs_is_replaced(void **state)
 {
 	struct fixture *f = *state;
@@ -498,9 +568,9 @@ static void lies_are_not_delivered(void **state)
 static void holds_no_more_files_than_it_may(void **state)
 {
 	struct fixture *f = *state;
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < HELD; i++)
 		assert_int_equal(ask_file(f, i, CAM_FILE_FIRST + i), 0);
-	wait_for(f, 4);
+	wait_for(f, HELD);
 	assert_int_equal(ask_file(f, 9, CAM_FILE_FIRST + 9), -EMFILE);
 }
 
@@ -519,6 +589,7 @@ int main(int argc, char **argv)
 		TEST(a_symboliser_that_leaves_blames_no_file),
 		TEST(a_symboliser_without_work_is_sent_away),
 		TEST(a_debug_file_is_looked_for_and_goes_along),
+		TEST(a_supplement_is_looked_for_and_goes_along),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),
 		TEST(lies_are_not_delivered),

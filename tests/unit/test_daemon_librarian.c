@@ -43,9 +43,9 @@ static int run_helper(void)
 	static uint64_t packet[CAM_ERRAND_MAX_BYTES / 8], scratch[CAM_ERRAND_MAX_BYTES / 4];
 	struct cam_symboliser *s = cam_symboliser_new();
 	for (;;) {
-		int fd = -1;
+		int fds[CAM_PACKET_FDS];
 		struct cam_errand e;
-		ssize_t n = cam_packet_receive(SOCKET, packet, sizeof(packet), &fd);
+		ssize_t n = cam_packet_receive_all(SOCKET, packet, sizeof(packet), fds);
 		if (n <= 0)
 			_exit(0);
 		if (!cam_errand_unpack(packet, (size_t)n, scratch, sizeof(scratch), &e) &&
@@ -55,14 +55,16 @@ static int run_helper(void)
 					raise(SIGKILL);
 			}
 		}
-		if (cam_symboliser_answer(s, packet, (size_t)n, fd, send_answer, NULL))
+		if (cam_symboliser_answer_with(s, packet, (size_t)n, fds, send_answer, NULL))
 			_exit(1);
-		if (fd >= 0)
-			close(fd);
+		for (size_t i = 0; i < CAM_PACKET_FDS; i++) {
+			if (fds[i] >= 0)
+				close(fds[i]);
+		}
 	}
 }
 
-static char names[MAX_NAMES][64];
+static char names[MAX_NAMES][64], innermost[64];
 static uint64_t starts[MAX_NAMES];
 static enum cam_name_source sources[MAX_NAMES];
 static unsigned answers[MAX_NAMES];
@@ -76,6 +78,8 @@ static int hear(void *arg, size_t i, const struct cam_name *n)
 	sources[i] = n->source;
 	snprintf(names[i], sizeof(names[i]), "%.*s%.*s", (int)n->name.n, n->name.p,
 		 (int)n->module.n, n->module.p);
+	struct cam_text in = n->n_inlined ? n->inlined[n->n_inlined - 1].name : CAM_TEXT("");
+	snprintf(innermost, sizeof(innermost), "%.*s", (int)in.n, in.p);
 	return 0;
 }
 
@@ -208,6 +212,69 @@ static void a_stripped_program_is_named_by_its_debug_file_and_no_other(void **st
 	struct cam_text path;
 	assert_int_equal(n->origin(n, file, &path), CAM_NAMER_DEBUG);
 	assert_non_null(memmem(path.p, path.n, ".debug", 6));
+	cam_librarian_free(librarian);
+	oracle_symbols_free(&symbols);
+	run("rm -r %1$s/debug", oracle_dir(), NULL);
+}
+
+/* How many offsets of spin have turn inlined, and how many something whose name is nowhere. */
+static unsigned count_turns(struct cam_namer *n, const char *program,
+			    const struct oracle_symbols *symbols, unsigned *nameless)
+{
+	struct cam_namer_module m = {CAM_MODULE_FILE, cam_text_of(program), build_id(program)};
+	unsigned turns = 0;
+	uint32_t file;
+	*nameless = 0;
+	assert_int_equal(n->module(n, &m, &file), 0);
+	for (size_t i = 0; i < symbols->n; i++) {
+		const struct oracle_symbol *s = &symbols->rows[i];
+		for (uint64_t at = 0; !strcmp(s->name, "spin") && at < s->bytes; at++) {
+			assert_string_equal(ask_one(n, file, s->start + at), "spin");
+			turns += !strcmp(innermost, "turn");
+			*nameless += !strcmp(innermost, "[inlined]");
+		}
+	}
+	return turns;
+}
+
+/* As distributions have them: two programs' debug files, and what these share in a third (dwz -m). */
+static void what_debug_files_share_is_found(void **state)
+{
+	(void)state;
+	char program[128];
+	unsigned nameless;
+	snprintf(program, sizeof(program), "%s",
+		 oracle_build("inlines.c", "gcc -O2 -g -Wl,--build-id=sha1 -o %2$s %1$s"));
+	struct oracle_symbols symbols = oracle_symbols(program);
+	struct cam_namer *n = open_namer(&(struct cam_librarian_options){0});
+	unsigned turns = count_turns(n, program, &symbols, &nameless);
+	assert_true(turns > 2 && !nameless);
+	cam_librarian_free(librarian);
+	run(PUT_DEBUG, oracle_dir(), program);
+	/* It is made where nobody will find it, and put where it belongs. */
+	run("cd %1$s/debug && cp .build-id/*/*.debug ../other && mkdir .dwz ../made && cd ../made &&"
+	    " cp ../debug/.build-id/*/*.debug one && dwz -m %1$s/made/common one ../other &&"
+	    " cp one ../debug/.build-id/*/*.debug && mv common ../debug/.dwz/ && strip %2$s",
+	    oracle_dir(), program);
+	n = open_namer(&(struct cam_librarian_options){0});
+	assert_int_equal(count_turns(n, program, &symbols, &nameless), turns);
+	assert_int_equal(nameless, 0);
+	cam_librarian_free(librarian);
+	/* By its build-id; and another one under its name is not taken. */
+	run("cd %1$s/debug && id=$(readelf -nW .dwz/common 2>/dev/null | sed -n 's/.*Build ID: //p') &&"
+	    " d=.build-id/$(echo $id | cut -c1-2) && mkdir -p $d &&"
+	    " mv .dwz/common $d/$(echo $id | cut -c3-).debug && cp %2$s .dwz/common",
+	    oracle_dir(), program);
+	n = open_namer(&(struct cam_librarian_options){0});
+	assert_int_equal(count_turns(n, program, &symbols, &nameless), turns);
+	cam_librarian_free(librarian);
+	/* Gone: what is inlined is there, without a name. */
+	run("cd %1$s/debug/.build-id && for f in */*.debug; do readelf -SW $f 2>/dev/null | grep -q altlink || rm $f; done"
+	    " # %2$s",
+	    oracle_dir(), program);
+	n = open_namer(&(struct cam_librarian_options){0});
+	assert_int_equal(count_turns(n, program, &symbols, &nameless), 0);
+	assert_true(nameless >= turns);
 	cam_librarian_free(librarian);
 	oracle_symbols_free(&symbols);
 	run("rm -r %1$s/debug", oracle_dir(), NULL);
@@ -554,6 +621,7 @@ int main(int argc, char **argv)
 		return run_helper();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stripped_program_is_named_by_its_debug_file_and_no_other),
+		cmocka_unit_test(what_debug_files_share_is_found),
 		cmocka_unit_test(perfs_cache_is_read_where_the_program_is_gone),
 		cmocka_unit_test(without_a_build_id_only_the_very_file_counts),
 		cmocka_unit_test(what_is_no_file_is_not_opened),

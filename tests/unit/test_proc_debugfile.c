@@ -47,13 +47,15 @@ static int tear_down(void **state)
 }
 
 /* What is in the file that is found; an error's number where there is none. */
-static const char *find(struct cam_text path, struct cam_text link, uint32_t skip)
+static const char *find_one(struct cam_text path, struct cam_text link, uint32_t skip,
+			    bool supplement)
 {
 	static char content[64];
 	const struct cam_errand e = {.type = CAM_ERRAND_DEBUG,
 				     .pid = getpid(),
 				     .mapping = {.path = path},
 				     .link = link,
+				     .supplement = supplement,
 				     .skip = skip};
 	atomic_int stage;
 	int fd CAM_AUTOCLOSE = -1;
@@ -67,6 +69,11 @@ static const char *find(struct cam_text path, struct cam_text link, uint32_t ski
 	assert_true(n >= 0);
 	content[n] = 0;
 	return content;
+}
+
+static const char *find(struct cam_text path, struct cam_text link, uint32_t skip)
+{
+	return find_one(path, link, skip, false);
 }
 
 #define NOT_THERE "-2"
@@ -98,6 +105,24 @@ static void a_link_leads_nowhere_else(void **state)
 	assert_string_equal(find(CAM_TEXT("app"), CAM_TEXT("other"), 0), NOT_THERE);
 	assert_string_equal(find(CAM_TEXT(""), CAM_TEXT("other"), 0), NOT_THERE);
 	assert_string_equal(find(path, CAM_TEXT(""), 0), "-22");
+}
+
+/* A supplement's path says where it was made: only its name counts here, and what is below .dwz. */
+static void a_supplement_is_found_by_its_name(void **state)
+{
+	(void)state;
+	struct cam_text path = cam_text_of(program);
+	put("common.debug", "shared");
+	assert_string_equal(find_one(path, CAM_TEXT("common.debug"), 0, true), "shared");
+	assert_string_equal(find_one(path, CAM_TEXT("/build/x/common.debug"), 0, true), "shared");
+	assert_string_equal(find_one(path, CAM_TEXT("../../.dwz/common.debug"), 0, true), "shared");
+	assert_string_equal(find_one(path, CAM_TEXT("../../.dwz/common.debug"), 1, true),
+			    NOT_THERE);
+	assert_string_equal(find_one(path, CAM_TEXT("/etc/hostname"), 0, true), NOT_THERE);
+	assert_string_equal(find_one(path, CAM_TEXT("/.dwz/../../../../etc/hostname"), 0, true),
+			    NOT_THERE);
+	assert_string_equal(find_one(path, CAM_TEXT("common.debug\0x"), 0, true), NOT_THERE);
+	assert_string_equal(find_one(path, CAM_TEXT("/"), 0, true), NOT_THERE);
 }
 
 /* Nothing but a regular file is opened; a FIFO would hang. */
@@ -159,6 +184,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(by_link_beside_the_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_link_leads_nowhere_else, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_supplement_is_found_by_its_name, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(other_objects_are_passed_over, set_up, tear_down),
 		cmocka_unit_test(by_build_id_in_the_directory_for_it),
 	};

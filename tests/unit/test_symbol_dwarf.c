@@ -2,6 +2,7 @@
 /* What is inlined at random offsets, and on which lines, as llvm-symbolizer and addr2line say it. */
 #include "base/cleanup.h"
 #include "support_oracle.h"
+#include "symbol/companion.h"
 #include "symbol/dwarf_cache.h"
 #include "symbol/elf.h"
 
@@ -43,23 +44,50 @@ static int open_dwarf(const char *path, const char *original, struct opened *o)
 	return cam_dwarf_open(&o->f, &o->b, &work, &o->d);
 }
 
+/* What dwz -m put there for several, and how they find it. */
+static void lean_on(struct opened *o, const char *supplement, struct opened *s)
+{
+	struct cam_companion_supplement wanted;
+	assert_int_equal(open_dwarf(supplement, supplement, s), 0);
+	cam_companion_supplement(&o->f, &o->b, &wanted);
+	assert_int_equal(wanted.path.n, strlen(supplement));
+	assert_memory_equal(wanted.path.p, supplement, wanted.path.n);
+	assert_true(cam_companion_is_supplement(&wanted, &s->f, &s->b));
+	assert_false(cam_companion_is_supplement(&wanted, &o->f, &o->b));
+	cam_dwarf_lean(o->d, s->d, &s->b);
+}
+
 static void close_dwarf(struct opened *o)
 {
 	cam_dwarf_free(o->d);
 	close(o->fd);
 }
 
-/* "name file:line" of each level, the innermost first, as lines; "" where nothing is known. Suffixes of clones and
- * directories are left out; and so is a line of 0. */
+/* Without suffixes of clones and without parameters, which addr2line has and names here have not. */
+static size_t name_bytes(const char *name, size_t n)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	for (size_t i = 0; i < n; i++) {
+		if (name[i] == '.')
+			return i;
+		if (name[i] != '(')
+			continue;
+		if (n - i < sizeof(anonymous) - 1 ||
+		    memcmp(name + i, anonymous, sizeof(anonymous) - 1))
+			return i;
+		i += sizeof(anonymous) - 2;
+	}
+	return n;
+}
+
+/* "name file:line" of each level, the innermost first, as lines; "" where nothing is known. Directories
+ * are left out; and so is a line of 0. */
 static void say_levels(const struct cam_dwarf_hit *h, struct cam_buf *out)
 {
 	for (uint32_t i = h->n_levels; i--;) {
 		const struct cam_inlined *l = &h->levels[i];
 		const char *slash = l->file.n ? memrchr(l->file.p, '/', l->file.n) : NULL;
-		int name = (int)l->name.n;
-		const char *dot = memchr(l->name.p, '.', l->name.n);
-		if (dot)
-			name = (int)(dot - l->name.p);
+		int name = (int)name_bytes(l->name.p, l->name.n);
 		if (l->line)
 			cam_buf_printf(out, "%.*s %.*s:%u\n", name, l->name.p,
 				       slash ? (int)(l->file.p + l->file.n - slash - 1)
@@ -79,7 +107,7 @@ static char *say_oracle(char **at, struct cam_buf *out)
 		char *where = strsep(at, "\n");
 		if (!*line || !where)
 			continue;
-		line[strcspn(line, ".")] = 0;
+		line[name_bytes(line, strlen(line))] = 0;
 		where[strcspn(where, " ")] = 0;
 		char *slash = strrchr(where, '/'), *number = strrchr(where, ':');
 		assert_non_null(number);
@@ -92,7 +120,7 @@ static char *say_oracle(char **at, struct cam_buf *out)
 	return line;
 }
 
-/* An offset inside of a function of inlines.c that has code. */
+/* An offset inside of a function of inlines.c that has code, or of any of C++. */
 static uint64_t random_offset(const struct oracle_symbols *symbols)
 {
 	static const char *const names[] = {"main", "spin", "fill", "sum"};
@@ -100,22 +128,26 @@ static uint64_t random_offset(const struct oracle_symbols *symbols)
 		const struct oracle_symbol *s = &symbols->rows[(size_t)random() % symbols->n];
 		for (size_t i = 0; i < 4 && s->bytes; i++) {
 			size_t n = strlen(names[i]);
-			if (!strncmp(s->name, names[i], n) && (!s->name[n] || s->name[n] == '.'))
+			if (!strncmp(s->name, "_ZN", 3) ||
+			    (!strncmp(s->name, names[i], n) && (!s->name[n] || s->name[n] == '.')))
 				return s->start + (uint64_t)random() % s->bytes;
 		}
 	}
 }
 
 /* Answers how many of them had something inlined. `tool` reads addresses and prints as addr2line does; it is given
- * `original`, which is the same program. */
-static unsigned compare(const char *path, const char *original, const char *tool)
+ * `original`, which is the same program. supplement: NULL, or what path refers to. */
+static unsigned compare(const char *path, const char *supplement, const char *original,
+			const char *tool)
 {
-	struct opened o;
+	struct opened o, second = {.fd = -1};
 	struct oracle_symbols symbols = oracle_symbols(original);
 	uint64_t addresses[OFFSETS], work = 1u << 30;
 	unsigned inlined = 0;
 	char list[64];
 	assert_int_equal(open_dwarf(path, original, &o), 0);
+	if (supplement)
+		lean_on(&o, supplement, &second);
 	snprintf(list, sizeof(list), "%s/addresses", oracle_dir());
 	FILE *f = fopen(list, "we");
 	assert_non_null(f);
@@ -135,6 +167,7 @@ static unsigned compare(const char *path, const char *original, const char *tool
 		if (got != 1)
 			fail_msg("%s at %llx: %d", path, (unsigned long long)addresses[i], got);
 		inlined += hit.n_levels > 1;
+		assert_false(cam_dwarf_is_elsewhere(o.d));
 		say_levels(&hit, &mine);
 		if (strcmp((char *)mine.data, (char *)theirs.data))
 			fail_msg("%s at %llx:\n%sand not\n%s", path,
@@ -146,11 +179,17 @@ static unsigned compare(const char *path, const char *original, const char *tool
 	cam_buf_free(&text);
 	oracle_symbols_free(&symbols);
 	close_dwarf(&o);
+	if (supplement)
+		close_dwarf(&second);
 	return inlined;
 }
 
 #define LLVM "llvm-symbolizer --output-style=GNU -a -i -f"
 #define GNU  "addr2line -a -i -f"
+/* Each demangler has its own spelling: here it is binutils'. And it would take .symtab's name for the function itself. */
+#define CPP                                                               \
+	"f() { strip -s --keep-section='.debug_*' -o $2.bare $2 && " LLVM \
+	" --no-demangle -e $2.bare | c++filt -p; }; f"
 
 static void chains_and_lines_are_those_of_others(void **state)
 {
@@ -172,7 +211,7 @@ static void chains_and_lines_are_those_of_others(void **state)
 	};
 	for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
 		const char *path = oracle_build("inlines.c", builds[i].command);
-		unsigned inlined = compare(path, path, builds[i].tool);
+		unsigned inlined = compare(path, NULL, path, builds[i].tool);
 		if (inlined < 20)
 			fail_msg("%s: %u", builds[i].command, inlined);
 	}
@@ -199,7 +238,34 @@ static void other_forms_of_files_say_the_same(void **state)
 #pragma GCC diagnostic pop
 		struct cam_buf b = oracle_run("cd %s && %s", oracle_dir(), line);
 		cam_buf_free(&b);
-		assert_true(compare(other, path, LLVM) > 20);
+		assert_true(compare(other, NULL, path, LLVM) > 20);
+	}
+}
+
+/* Two programs, and a file of what they have in common, as distributions make it of a package. */
+static void what_programs_share_is_found_in_the_supplement(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *source, *command, *dwz, *tool;
+	} builds[] = {
+		{"inlines.c", "gcc -g -O2 -Wl,--build-id %s -o %s", "dwz", LLVM},
+		{"inlines.c", "gcc -g -gdwarf-4 -O2 -Wl,--build-id %s -o %s", "dwz", GNU},
+		{"inlines.c", "gcc -g -O2 -Wl,--build-id %s -o %s", "dwz --dwarf-5", LLVM},
+		{"inlines.c", "clang -gdwarf-4 -O2 -Wl,--build-id %s -o %s", "dwz", LLVM},
+		{"shapes.cc", "g++ -g -O2 -Wl,--build-id %s -o %s", "dwz", CPP},
+		{"shapes.cc", "g++ -g -O2 -Wl,--build-id %s -o %s", "dwz --dwarf-5", CPP},
+	};
+	for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+		char one[140], common[140];
+		const char *path = oracle_build(builds[i].source, builds[i].command);
+		snprintf(one, sizeof(one), "%s.1", path);
+		snprintf(common, sizeof(common), "%s.common", path);
+		struct cam_buf b =
+			oracle_run("cp %1$s %2$s && cp %1$s %2$s.2 && %3$s -m %4$s %2$s %2$s.2",
+				   path, one, builds[i].dwz, common);
+		cam_buf_free(&b);
+		assert_true(compare(one, common, path, builds[i].tool) > 20);
 	}
 }
 
@@ -208,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chains_and_lines_are_those_of_others),
 		cmocka_unit_test(other_forms_of_files_say_the_same),
+		cmocka_unit_test(what_programs_share_is_found_in_the_supplement),
 	};
 	return cmocka_run_group_tests(tests, NULL, oracle_clean);
 }

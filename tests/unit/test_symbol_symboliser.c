@@ -24,13 +24,17 @@
 
 #include <cmocka.h>
 
-#define IDLE_MS 2000
+#define IDLE_MS 20000 /* compilers run while it waits */
 
 struct served {
 	pid_t pid;
 	int socket;
 	uint32_t ticket;
 	bool left_out, elsewhere; /* as the last answer of ask_chain() said */
+	/* What ask_chain() adds. */
+	enum cam_file_format format;
+	bool search_supplement;
+	int supplement; /* -1 */
 };
 
 static int confine(void)
@@ -44,7 +48,7 @@ static void start(struct served *s, int idle_ms)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	for (int i = 0; i < 2; i++)
 		setsockopt(ends[i], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
-	s->ticket = 0;
+	*s = (struct served){.supplement = -1};
 	s->pid = fork();
 	assert_true(s->pid >= 0);
 	if (!s->pid) {
@@ -309,7 +313,7 @@ static void files_that_do_not_fit_together_are_named_all_the_same(void **state)
 		struct cam_buf b = made_elf_finish(&m);
 		fds[file] = file_of(&b);
 	}
-	start(&s, 10 * IDLE_MS);
+	start(&s, IDLE_MS);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_string_equal(ask_name(&s, 5 + i % 3, MADE_CODE_AT + 80001, fds[i % 3]),
 				    "this");
@@ -411,17 +415,28 @@ static const char *ask_chain(struct served *s, uint64_t offset, bool search, int
 		.ticket = ++s->ticket,
 		.file = CAM_FILE_FIRST,
 		.search = search,
+		.format = s->format,
+		.search_supplement = s->search_supplement,
+		.supplement = s->supplement >= 0,
 		.offsets = &offset,
 		.n_offsets = 1,
 	};
 	int bytes = cam_errand_pack(&e, packet, sizeof(packet));
 	assert_true(bytes > 0);
-	assert_int_equal(cam_packet_send_two(s->socket, packet, (size_t)bytes, fd, debug_fd), 0);
+	const int fds[CAM_PACKET_FDS] = {fd, debug_fd, s->supplement};
+	assert_int_equal(cam_packet_send_all(s->socket, packet, (size_t)bytes, fds), 0);
 	receive(s, &t);
 	assert_int_equal(t.error, 0);
 	if (t.names.wants_debug) {
 		assert_int_equal(t.names.n_names, 0);
 		snprintf(text, sizeof(text), "wants %.*s", (int)t.names.link.n, t.names.link.p);
+		return text;
+	}
+	if (t.names.wants_supplement) {
+		assert_int_equal(t.names.n_names, 0);
+		assert_true(t.names.build_id.n >= 8);
+		snprintf(text, sizeof(text), "wants %.*s as supplement", (int)t.names.link.n,
+			 t.names.link.p);
 		return text;
 	}
 	assert_int_equal(t.names.n_names, 1);
@@ -560,8 +575,7 @@ static void debug_information_that_is_too_large_is_left_out(void **state)
 	stop(&s);
 }
 
-/* Symbols that a stripped file carries along, as Fedora makes them. */
-/* Split units and dwz's second file are not read: symbols name the function, and it is said. */
+/* Split units are not read, and dwz's second file was not given: symbols name the function, and it is said. */
 static void what_lies_in_further_files_is_said(void **state)
 {
 	(void)state;
@@ -596,6 +610,53 @@ static void what_lies_in_further_files_is_said(void **state)
 	stop(&s);
 }
 
+/* A package as distributions make it: stripped programs, debug files, and one file that these share. */
+static void the_supplement_of_debug_files_is_asked_for(void **state)
+{
+	(void)state;
+	struct served s;
+	uint64_t from, bytes;
+	start(&s, IDLE_MS);
+	for (int own = 0; own < 2; own++) {
+		char debug[140], common[140], wants[200];
+		const char *path = oracle_build("inlines.c", "gcc -g -O2 -Wl,--build-id %s -o %s");
+		find_spin(path, &from, &bytes);
+		unsigned deep = count_deep(&s, path, NULL, from, bytes);
+		assert_in_range(deep, 2, bytes);
+		run("objcopy --only-keep-debug $f $f.debug && cp $f.debug $f.2 &&"
+		    " dwz -m $f.common $f.debug $f.2 && test -s $f.common && strip $f",
+		    path);
+		/* By build-id, for a stripped program; or the debug file asked for by itself, as importers do. */
+		snprintf(debug, sizeof(debug), "%s.debug", path);
+		snprintf(common, sizeof(common), "%s.common", path);
+		snprintf(wants, sizeof(wants), "wants %s as supplement", common);
+		int fd CAM_AUTOCLOSE = open(own ? debug : path, O_RDONLY | O_CLOEXEC);
+		int debug_fd CAM_AUTOCLOSE = own ? -1 : open(debug, O_RDONLY | O_CLOEXEC);
+		int common_fd CAM_AUTOCLOSE = open(common, O_RDONLY | O_CLOEXEC);
+		s.format = own ? CAM_FORMAT_DEBUG : CAM_FORMAT_ELF;
+		s.supplement = -1;
+		s.search_supplement = true;
+		assert_string_equal(ask_chain(&s, from, !own, fd, debug_fd), wants);
+		/* Another file, and one that is none. */
+		s.supplement = fd;
+		assert_string_equal(ask_chain(&s, from, !own, fd, debug_fd), wants);
+		int text CAM_AUTOCLOSE = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+		s.supplement = text;
+		assert_string_equal(ask_chain(&s, from, !own, fd, debug_fd), wants);
+		s.supplement = common_fd;
+		unsigned found = 0;
+		for (uint64_t at = from; at < from + bytes; at++)
+			found += !strcmp(ask_chain(&s, at, !own, fd, debug_fd), "spin>mix>turn");
+		assert_int_equal(found, deep);
+		assert_false(s.elsewhere);
+		s.format = CAM_FORMAT_ELF;
+		s.supplement = -1;
+		s.search_supplement = false;
+	}
+	stop(&s);
+}
+
+/* Symbols that a stripped file carries along, as Fedora makes them. */
 static void mini_debug_information_names_functions(void **state)
 {
 	(void)state;
@@ -626,6 +687,7 @@ int main(void)
 		cmocka_unit_test(a_debug_file_tells_what_was_stripped),
 		cmocka_unit_test(debug_information_that_is_too_large_is_left_out),
 		cmocka_unit_test(what_lies_in_further_files_is_said),
+		cmocka_unit_test(the_supplement_of_debug_files_is_asked_for),
 		cmocka_unit_test(mini_debug_information_names_functions),
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),

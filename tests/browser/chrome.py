@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 
-BINARIES = ("chromium", "chromium-browser", "google-chrome")
+BINARIES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WAIT = 20  # seconds for anything
 
 

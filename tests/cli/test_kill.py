@@ -22,7 +22,7 @@ SLACK_SECONDS = 3  # the last block
 class Kill(Case):
     @classmethod
     def setUpClass(cls):
-        cls.recorded = synth.recording(60, 600, 60)
+        cls.recorded = synth.recording(60, 300, 60)
         cls.text = synth.text_of(cls.recorded)
         cls.later = synth.recording(61, 20, 50, start_us=90_000_000_000)
         cls.later_text = synth.text_of(cls.later, captured="Mon Nov 16 02:45:41 2026")

@@ -65,15 +65,15 @@ class Burden(support.Case):
         self.verify()
 
     def test_a_storm_of_vforks_through_bpf(self):
-        self.storm("bpf", 6)
+        self.storm("bpf", 3)
 
     def test_a_storm_of_vforks_through_plain_rings(self):
-        self.storm("perf", 4)
+        self.storm("perf", 3)
 
     def test_hardly_ever_the_same_stack_twice(self):
         """At 9,973 Hz on each CPU that is a million and more a minute."""
         r = self.recorder("-F", "9973", "--window", "2m", "--max-cpu", "none").ready()
-        self.start(support.workload("manystacks"), "8").wait(60)
+        self.start(support.workload("manystacks"), "4").wait(60)
         status = r.status()
         symboliser = next(p["pid"] for p in status["processes"] if p["name"] == "symboliser")
         with open(f"/proc/{symboliser}/limits") as limits:
@@ -85,7 +85,7 @@ class Burden(support.Case):
         support.note(f"{status['samples']} samples in {status['uptime_ns'] / SECOND:.1f} s, resident "
                      f"at most {peak / 2**20:.1f} MiB, tables {tables['used'] / 2**20:.1f} MiB, "
                      f"bound {status['by_cause']['bound']}")
-        self.assertGreater(status["samples"], 60000)
+        self.assertGreater(status["samples"], 40000)
         self.assertLess(peak, RESIDENT)
         self.assertEqual(len(budgets), 10, budgets)
         for budget in budgets.values():

@@ -462,6 +462,27 @@ static int add_nodes(struct cam_recorder *r)
 	return err;
 }
 
+/* What the kernel calls the CPUs, as perf has it in its header. Not every architecture has words for it. */
+static int add_model(struct cam_recorder *r)
+{
+	static const char *const words[] = {"model name\t: ", "Model\t\t: ", "cpu model\t\t: "};
+	char text[4096];
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		char *found = strstr(text, words[i]);
+		if (!found)
+			continue;
+		found += strlen(words[i]);
+		found[strcspn(found, "\n")] = '\0';
+		return add_fact(r, "cpudesc", found);
+	}
+	return 0;
+}
+
 static int add_facts(struct cam_recorder *r)
 {
 	const struct cam_capture_info *i = &r->capture->info;
@@ -469,6 +490,7 @@ static int add_facts(struct cam_recorder *r)
 	char number[32];
 	int err = uname(&u) ? -errno : add_fact(r, "kernel", u.release);
 	err = err ? err : add_fact(r, "machine", u.machine);
+	err = err ? err : add_model(r);
 	err = err ? err : add_fact(r, "recorded by", "perfcam " PERFCAM_VERSION);
 	err = err ? err : add_fact(r, "source", i->source);
 	err = err ? err : add_fact(r, "event", i->event);

@@ -75,7 +75,8 @@ struct data {
 	bool made_up; /* a function has a made-up address */
 	struct cam_perf_names names;
 	struct cam_perf_frame_facts facts;
-	char host[256], kernel[256], machine[64], kernel_build_id[CAM_PERF_BUILD_ID_BYTES];
+	char host[256], kernel[256], machine[64], model[128],
+		kernel_build_id[CAM_PERF_BUILD_ID_BYTES];
 };
 
 static bool same_known(const void *rows, uint32_t id, const void *key)
@@ -408,6 +409,8 @@ static int on_fact(void *arg, const struct cam_fact *fact)
 		d->facts.kernel = keep(d->kernel, sizeof(d->kernel), value);
 	else if (cam_text_equal(key, CAM_TEXT("machine")) || cam_text_equal(key, CAM_TEXT("arch")))
 		d->facts.machine = keep(d->machine, sizeof(d->machine), value);
+	else if (cam_text_equal(key, CAM_TEXT("cpudesc")))
+		d->facts.model = keep(d->model, sizeof(d->model), value);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ enum feature {
 	FEATURE_OSRELEASE = 4,
 	FEATURE_ARCH = 6,
 	FEATURE_NRCPUS = 7,
+	FEATURE_CPUDESC = 8,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_SAMPLE_TIME = 21,
 	FEATURE_CLOCK_DATA = 29,
@@ -279,6 +280,10 @@ static void put_feature(struct cam_buf *b, unsigned feature, const struct cam_ta
 			break;
 		cam_buf_put_u32(b, f->cpus);
 		cam_buf_put_u32(b, f->cpus);
+		break;
+	case FEATURE_CPUDESC:
+		if (f->model.n)
+			put_string(b, f->model);
 		break;
 	case FEATURE_EVENT_DESC:
 		put_event_desc(b, t, f);

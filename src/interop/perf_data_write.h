@@ -43,7 +43,7 @@ struct cam_perf_frame_facts {
 	/* The clock: CLOCK_MONOTONIC or nothing said; and one instant on it and on the wall. */
 	bool monotonic, has_wall;
 	uint64_t clock_ns, wall_ns;
-	struct cam_text host, kernel, machine;
+	struct cam_text host, kernel, machine, model;
 	uint32_t cpus;
 	struct cam_text kernel_build_id; /* empty: none is in use */
 };

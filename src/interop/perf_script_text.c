@@ -178,7 +178,8 @@ static void put_fact(struct header *h, const char *key, struct cam_text value)
 static int on_fact(void *arg, const struct cam_fact *fact)
 {
 	static const char *const words[][2] = {
-		{"kernel", "os release"},	{"machine", "arch"}, {"cpus", "nrcpus online"},
+		{"kernel", "os release"},	{"machine", "arch"},
+		{"cpudesc", "cpudesc"},		{"cpus", "nrcpus online"},
 		{"recorded by", "recorded by"}, {"note", "note"},
 	};
 	struct header *h = arg;

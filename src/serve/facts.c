@@ -43,42 +43,85 @@ void cam_facts_gather(struct cam_source *source, struct cam_facts *f)
 /* More than Linux has. Who sends a file may say that it is of a host with four billion. */
 #define MOST_CPUS 8192u
 
-struct nodes {
+struct said {
 	const struct cam_tables *tables;
-	struct cam_text runs;
+	struct cam_text nodes, kernel, model;
 };
 
-static int take_nodes(void *arg, const struct cam_fact *f)
+/* A recorder has words of its own, an import has perf's. */
+static int take_fact(void *arg, const struct cam_fact *f)
 {
-	struct nodes *x = arg;
-	if (cam_text_equal(cam_string(x->tables, f->key), CAM_TEXT(CAM_FACT_NODES)))
-		x->runs = cam_string(x->tables, f->value);
+	struct said *x = arg;
+	struct cam_text key = cam_string(x->tables, f->key),
+			value = cam_string(x->tables, f->value);
+	if (cam_text_equal(key, CAM_TEXT(CAM_FACT_NODES)))
+		x->nodes = value;
+	else if (cam_text_equal(key, CAM_TEXT("kernel")) ||
+		 cam_text_equal(key, CAM_TEXT("os release")))
+		x->kernel = value;
+	else if (cam_text_equal(key, CAM_TEXT("cpudesc")))
+		x->model = value;
 	return 0;
+}
+
+/* What the newest window says of its host. NULL: nothing; else the window, which holds the texts, is the caller's to close. */
+static struct cam_window *ask_newest(struct cam_source *source, const struct cam_facts *f,
+				     struct said *x)
+{
+	struct cam_window *w;
+	*x = (struct said){0};
+	if (f->newest == SIZE_MAX || source->ops->open(source, f->newest, &w))
+		return NULL;
+	if (!w->ops->tables(w, &x->tables))
+		w->ops->facts(w, take_fact, x);
+	return w;
 }
 
 static void put_nodes(struct cam_json *j, struct cam_text runs, const uint32_t *cpus, size_t n)
 {
+	if (!n || n > MOST_CPUS || !runs.n || runs.n > CAM_RUNS_BYTES) {
+		cam_json_null(j, "nodes");
+		return;
+	}
 	cam_json_open(j, "nodes", '[');
 	for (size_t i = 0; i < n; i++)
 		cam_json_i64(j, NULL, cam_runs_at(runs, cpus ? cpus[i] : (uint32_t)i));
 	cam_json_close(j, ']');
 }
 
+static void put_text(struct cam_json *j, const char *key, struct cam_text value)
+{
+	if (value.n)
+		cam_json_text(j, key, value);
+	else
+		cam_json_null(j, key);
+}
+
 void cam_facts_put_nodes(struct cam_json *j, struct cam_source *source, const uint32_t *cpus,
 			 size_t n)
 {
 	struct cam_facts f;
-	struct cam_window *w;
-	struct nodes x = {0};
+	struct said x;
 	cam_facts_gather(source, &f);
-	bool open = n && n <= MOST_CPUS && f.newest != SIZE_MAX &&
-		    !source->ops->open(source, f.newest, &w);
-	if (open && !w->ops->tables(w, &x.tables))
-		w->ops->facts(w, take_nodes, &x);
-	if (x.runs.n && x.runs.n <= CAM_RUNS_BYTES)
-		put_nodes(j, x.runs, cpus, n);
-	else
-		cam_json_null(j, "nodes");
-	if (open)
+	struct cam_window *w = ask_newest(source, &f, &x);
+	put_nodes(j, x.nodes, cpus, n);
+	if (w)
+		w->ops->close(w);
+}
+
+void cam_facts_put_host(struct cam_json *j, struct cam_source *source, const struct cam_facts *f)
+{
+	const struct cam_tables *t;
+	struct said x;
+	uint64_t period = 0;
+	struct cam_window *w = ask_newest(source, f, &x);
+	put_nodes(j, x.nodes, NULL, f->cpus);
+	put_text(j, "kernel", x.kernel);
+	put_text(j, "cpu_model", x.model);
+	if (w && !cam_window_names(w, &t))
+		for (size_t i = 0; i < t->n_etypes && !period; i++)
+			period = t->etypes[i].period_ns;
+	cam_json_u64(j, "period_ns", period);
+	if (w)
 		w->ops->close(w);
 }

@@ -20,3 +20,8 @@ void cam_facts_gather(struct cam_source *source, struct cam_facts *f);
  */
 void cam_facts_put_nodes(struct cam_json *j, struct cam_source *source, const uint32_t *cpus,
 			 size_t n);
+/*
+ * Of the newest window's host: "nodes" of all its CPUs, "kernel" and "cpu_model" in its own words (null: not said), and "period_ns", the
+ * nominal time between two samples of a busy CPU (0: not known).
+ */
+void cam_facts_put_host(struct cam_json *j, struct cam_source *source, const struct cam_facts *f);

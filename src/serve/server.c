@@ -32,9 +32,14 @@
 #define STACK_BYTES	 (2u << 20) /* regcomp() takes up to 256 KiB: base/expression.h */
 #define STREAM_TIMEOUT_S 60u
 /* All in all, however it trickles: a request, an answer, a file that is sent, an answer that is made while it is sent. */
-#define REQUEST_S    15u
-#define ANSWER_S     120u
-#define FILE_S	     600u
+#define REQUEST_S 15u
+#define ANSWER_S  120u
+#define FILE_S	  600u
+/* A file that comes: so much of it at least in so many seconds, or its place is given to others. */
+#define SLICE_BYTES (640u << 10)
+#define SLICE_S	    10u
+/* Of a file that is not taken so much is read: who is told so only then has an ear for it. */
+#define UNREAD_BYTES (512ull << 20)
 #define STREAM_S     720u
 #define STREAM_BYTES (32u << 10)
 #define RUNNING	     4u
@@ -296,6 +301,11 @@ struct incoming {
 	bool opening; /* a file, and it has begun */
 	int error;    /* that it met with */
 	uint64_t begun_ns;
+	unsigned refused; /* the status with which it is not taken, and why */
+	char why[256];
+	/* Of a file: what has come of a slice, and how long it was waited for; since when for the next bytes. */
+	size_t slice_bytes;
+	uint64_t waited_ns, since_ns;
 };
 
 struct header_check {
@@ -386,27 +396,36 @@ static enum MHD_Result keep_out(struct cam_server *s, struct MHD_Connection *c, 
 }
 
 /* Of a file that is about to be sent: 0, or the status with which it is not even read, and why. */
-static unsigned begin_file(struct cam_server *s, struct MHD_Connection *c, struct incoming *in,
-			   char *why, size_t why_bytes)
+static unsigned begin_file(struct cam_server *s, struct MHD_Connection *c, struct incoming *in)
 {
 	struct cam_request q = {.path = "/api/open", .house = &s->house, .shared = &s->shared};
 	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
 	q.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
 	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX) {
-		snprintf(why, why_bytes, "too many parameters");
+		snprintf(in->why, sizeof(in->why), "too many parameters");
 		return MHD_HTTP_BAD_REQUEST;
 	}
 	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
-	unsigned status = cam_open_begin(&q, length, why, why_bytes);
+	unsigned status = cam_open_begin(&q, length, in->why, sizeof(in->why));
 	in->opening = !status;
 	return status;
 }
 
-/* Replying on the first call of a request closes the connection. */
+/* Whether the rest of a file that is not taken is little enough to be read all the same. */
+static bool may_drain(struct MHD_Connection *c)
+{
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+	errno = 0;
+	return length && strtoull(length, NULL, 10) <= UNREAD_BYTES && !errno;
+}
+
+/*
+ * Replying on the first call of a request closes the connection: whoever sends a file, and does not listen meanwhile, as
+ * browsers do, would see it break and not hear why.
+ */
 static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection *c,
 				     const char *url, const char *method, void **seen)
 {
-	char why[256];
 	if (!headers_agree(c))
 		return refuse(c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear", "");
 	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0 || !cam_route_posts(url)) {
@@ -425,18 +444,45 @@ static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection
 	enum cam_guard_verdict verdict = judge(s, c, url, method);
 	if (verdict != CAM_GUARD_PASS)
 		return keep_out(s, c, url, verdict);
-	unsigned status = begin_file(s, c, in, why, sizeof(why));
-	if (!status)
-		allow(s, c, FILE_S);
-	return status ? turn_away(s, c, url, status, why) : MHD_YES;
+	unsigned status = begin_file(s, c, in);
+	if (status && !may_drain(c))
+		return turn_away(s, c, url, status, in->why);
+	in->refused = status;
+	in->since_ns = in->begun_ns;
+	allow(s, c, SLICE_S);
+	return MHD_YES;
 }
 
-static void take_body(struct cam_server *s, struct incoming *in, const char *bytes, size_t n)
+/*
+ * Hands on what came of a file. Time that this side needs for it is not the sender's: it is not counted. false: it has taken too long, all in
+ * all or for this slice, and the connection is to be closed. A sender who falls silent is the minder's.
+ */
+static bool take_file(struct cam_server *s, struct MHD_Connection *c, struct incoming *in,
+		      const char *bytes, size_t n)
 {
-	if (!in->opening)
-		cam_buf_put(&in->body, bytes, n);
-	else if (!in->error)
+	const uint64_t second = 1000000000u;
+	uint64_t now = now_ns();
+	in->waited_ns += now - in->since_ns;
+	if (in->waited_ns > SLICE_S * second || now - in->begun_ns > FILE_S * second)
+		return false;
+	in->slice_bytes += n;
+	if (in->slice_bytes >= SLICE_BYTES)
+		in->slice_bytes = 0, in->waited_ns = 0;
+	allow(s, c, 0);
+	if (!in->refused && !in->error)
 		in->error = s->house.open_more(s->house.self, bytes, n);
+	allow(s, c, SLICE_S + 1u - (unsigned)(in->waited_ns / second));
+	in->since_ns = now_ns();
+	return true;
+}
+
+static bool take_body(struct cam_server *s, struct MHD_Connection *c, struct incoming *in,
+		      const char *bytes, size_t n)
+{
+	if (in->opening || in->refused)
+		return take_file(s, c, in, bytes, n);
+	cam_buf_put(&in->body, bytes, n);
+	return true;
 }
 
 /* The file is there: what became of it. */
@@ -457,6 +503,8 @@ static enum MHD_Result answer(struct cam_server *s, struct MHD_Connection *c, co
 {
 	if (in && in->opening)
 		return end_file(s, c, url, in);
+	if (in && in->refused)
+		return turn_away(s, c, url, in->refused, in->why);
 	enum cam_guard_verdict verdict = judge(s, c, url, method);
 	return verdict == CAM_GUARD_PASS ? work(s, c, url, method, in ? &in->body : NULL)
 					 : keep_out(s, c, url, verdict);
@@ -472,10 +520,9 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		return begin_request(s, c, url, method, seen);
 	struct incoming *in = *seen == &no_body ? NULL : *seen;
 	if (*upload_bytes) {
-		if (in)
-			take_body(s, in, upload, *upload_bytes);
+		bool go_on = !in || take_body(s, c, in, upload, *upload_bytes);
 		*upload_bytes = 0;
-		return MHD_YES;
+		return go_on ? MHD_YES : MHD_NO;
 	}
 	allow(s, c, 0); /* how long a question may take is its own matter */
 	enum MHD_Result done = answer(s, c, url, method, in);

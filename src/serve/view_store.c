@@ -8,21 +8,6 @@
 
 #include <errno.h>
 
-/* Nominal time between two samples of a busy CPU, in the newest window; 0: not known. */
-static uint64_t sample_period(struct cam_source *source, const struct cam_facts *f)
-{
-	struct cam_window *w;
-	const struct cam_tables *t;
-	uint64_t period = 0;
-	if (f->newest == SIZE_MAX || source->ops->open(source, f->newest, &w))
-		return 0;
-	if (!cam_window_names(w, &t))
-		for (size_t i = 0; i < t->n_etypes && !period; i++)
-			period = t->etypes[i].period_ns;
-	w->ops->close(w);
-	return period;
-}
-
 void cam_answer_store(const struct cam_server_doors *doors, const struct cam_request *q,
 		      struct cam_answer *a)
 {
@@ -35,7 +20,6 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 	if (!cam_request_only(q, none, a) || cam_asked_windows(doors, a, &source))
 		return;
 	cam_facts_gather(source, &f);
-	uint64_t period = sample_period(source, &f);
 	cam_out_to_buf(&out, &a->body);
 	j = (struct cam_json){&out, false};
 	cam_json_open(&j, NULL, '{');
@@ -45,12 +29,11 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 	cam_answer_seconds(&j, "to", f.to_ns);
 	cam_answer_seconds(&j, "now", doors->world(doors->self).time.now_ns);
 	cam_json_u64(&j, "cpus", f.cpus);
-	cam_facts_put_nodes(&j, source, NULL, f.cpus);
 	cam_json_u64(&j, "windows", f.windows);
 	cam_json_u64(&j, "unreadable", f.unreadable);
 	cam_json_u64(&j, "samples", f.samples);
 	cam_json_u64(&j, "bytes", f.bytes);
-	cam_json_u64(&j, "period_ns", period);
+	cam_facts_put_host(&j, source, &f);
 	cam_json_bool(&j, "recording", doors->status && !doors->status(doors->self, &status));
 	cam_json_close(&j, '}');
 	cam_buf_free(&status);

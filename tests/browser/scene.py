@@ -114,7 +114,7 @@ def make(seed=1, seconds=120, cpus=16, culprit_cpu=None, at=None, away=False):
     end = START + seconds
     captured = time.strftime("%a %b %e %H:%M:%S %Y", time.gmtime(end))
     head = (f"# ========\n# captured on    : {captured}\n# header version : 1\n# hostname : db-prod-17\n# os release : 6.1.0\n"
-            f"# perf version : 6.1.190\n# arch : x86_64\n# nrcpus online : {cpus}\n# nrcpus avail : {cpus}\n"
+            f"# perf version : 6.1.190\n# arch : x86_64\n# cpudesc : AMD EPYC 9374F\n# nrcpus online : {cpus}\n# nrcpus avail : {cpus}\n"
             f"# clockid: monotonic (1)\n# reference time: 2026-04-15 03:12:57.000000 = {START}.000000 (TOD) = 5000.000000000 (monotonic)\n"
             f"# event : name = cpu-clock:pppH, , id = {{ 1 }}, type = 1, size = 128, {{ sample_period, sample_freq }} = {HZ}, freq = 1\n"
             f"# time of first sample : {rows[0][0] / 1e6:.6f}\n# time of last sample : {rows[-1][0] / 1e6:.6f}\n# ========\n#\n")

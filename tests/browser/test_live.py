@@ -54,6 +54,11 @@ class Live(unittest.TestCase):
                     time.sleep(0.1)
             wait("document.querySelector('.dot.on') !== null && /REC/.test(document.querySelector('.top').innerText)")
             wait("/samples/.test(document.querySelector('.side').innerText)")
+            with open("/proc/cpuinfo", encoding="utf-8") as f:
+                model = re.search(r"^(?:model name|Model|cpu model)\t+: (.*)$", f.read(), re.M)
+            self.assertIn("Linux " + os.uname().release, page.evaluate("document.querySelector('.side').innerText"))
+            if model:
+                self.assertIn("× " + re.sub(" +", " ", model[1]), page.evaluate("document.querySelector('.side').innerText"))
             end = "document.querySelector('.stage').innerText.match(/to \\w+ \\d+ \\w+ (\\d+:\\d+:\\d+)/)?.[1] ?? ''"
             wait(end)
             seen = {page.evaluate(end)}

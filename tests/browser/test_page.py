@@ -79,6 +79,7 @@ class Page(unittest.TestCase):
         self.assertNotIn("token", v.page.evaluate("location.href"))
         self.assertEqual(v.page.evaluate("document.title"), "db-prod-17 · perfcam")
         self.assertIn("97 Hz · 8 CPUs", v.page.evaluate("document.querySelector('.top').innerText"))
+        self.assertIn("db-prod-17 · 8 × AMD EPYC 9374F · Linux 6.1.0", v.panel())
         self.near(v, (facts["from"], facts["to"] + 1, None))
         self.check_quiet(v)
 

@@ -52,6 +52,11 @@ class RoundTrip(Case):
         given = self.given("nginx-997")
         self.good("import", "--store", self.store, given)
         made = self.path("made.data")
+        self.good("export", "perf-data", "--store", self.store, "-o", made)
+        told = [[line for line in perf("script", "--header-only", "-i", f).splitlines() if line.startswith((b"# hostname", b"# os release", b"# arch", b"# cpudesc", b"# nrcpus"))]
+                for f in (given, made)]
+        self.assertEqual(len(told[0]), 6)
+        self.assertEqual(told[0], told[1])
         self.good("export", "perf-data", "--store", self.store, "--comm", "redis-*", "-o", made)
         heads = [r.strip(b"\n").split(b"\n")[0] for r in records(perf("script", "-i", given))]
         want = [h for h in heads if h.startswith(b"redis-")]

@@ -240,6 +240,33 @@ class Opened(unittest.TestCase):
                 self.assertRegex(c.recv(4096), rb"^HTTP/1.1 4(13|00|11) ", length)
         self.assertEqual(self.open(b"main 1\n")[0], 200)
 
+    def test_who_sends_too_slowly_loses_the_place(self):
+        """A byte now and then: after ten seconds others may. Who comes before is refused, and reads it after all of a file was sent, as browsers do."""
+        with socket.create_connection(("127.0.0.1", self.server.port), 10) as slow:
+            slow.sendall(self.head(1 << 20) + b"main;work 1\n")
+            with socket.create_connection(("127.0.0.1", self.server.port), 10) as other:
+                data = b"main;work 1\n" * 400000
+                other.sendall(self.head(len(data)) + data)
+                self.assertRegex(other.recv(4096), rb"(?s)^HTTP/1.1 503 .*another file is being opened; come again")
+            begun, status = time.monotonic(), 503
+            while status == 503 and time.monotonic() - begun < 30:
+                time.sleep(0.5)
+                try:
+                    slow.sendall(b"m")
+                except OSError:
+                    pass
+                status = self.open(b"main;work 2\n" * 4)[0]
+            self.assertEqual(status, 200)
+            self.assertGreater(time.monotonic() - begun, 8)
+        # Steadily, and not fast: that is taken.
+        data = b"main;work 1\n" * 100000
+        with socket.create_connection(("127.0.0.1", self.server.port), 10) as steady:
+            steady.sendall(self.head(len(data)))
+            for i in range(0, len(data), 200000):
+                steady.sendall(data[i:i + 200000])
+                time.sleep(0.2)
+            self.assertRegex(steady.recv(4096), rb"^HTTP/1.1 200 ")
+
     def test_what_is_no_recording(self):
         self.refused(b"", "empty")
         self.refused(b"hello world\n", "x: .* no known format; perfcam reads perf.data")

@@ -16,6 +16,8 @@ export interface StoreFacts {
 	to: number;
 	now: number;
 	cpus: number;
+	kernel: string | null; /* as uname says */
+	cpu_model: string | null;
 	nodes: number[] | null; /* of each CPU its NUMA node */
 	windows: number;
 	unreadable: number;

@@ -580,7 +580,7 @@ export class App implements AroundHost {
 					this.refresh();
 			}
 			/* What stands beside the first picture comes after it, unless the link is about an event. */
-			void (this.state.event ? Promise.resolve() : this.pictured).then(() => this.store && this.around.loadEvents());
+			void (first && !this.state.event ? this.pictured : Promise.resolve()).then(() => this.store && this.around.loadEvents());
 			if (first)
 				void this.pictured.then(() => this.opening.load());
 		} catch (e) {

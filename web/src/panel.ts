@@ -274,8 +274,8 @@ export class Panel {
 			...this.qualityLines(q),
 			...((t?.meta.notes ?? []) as string[]).map((n) => el("p", { class: "soft note" }, n)),
 			seen?.unreadable ? el("p", { class: "soft" }, `${count(seen.unreadable)} windows could not be read`) : null,
-			store ? el("p", { class: "quiet" }, `${store.host || "unknown host"} · ${count(store.cpus)} CPUs · ` +
-				`${count(store.windows)} ${store.windows === 1 ? "window" : "windows"}, ${bytes(store.bytes)} · perfcam ${store.version}`) : null);
+			store ? el("p", { class: "quiet about" }, [store.host || "unknown host", `${count(store.cpus)} × ${store.cpu_model || "CPU"}`, store.kernel ? `Linux ${store.kernel}` : ""].filter(Boolean).join(" · "),
+				el("br"), `${count(store.windows)} ${store.windows === 1 ? "window" : "windows"}, ${bytes(store.bytes)} · perfcam ${store.version}`) : null);
 	}
 
 	/* Why stacks are incomplete, and whose names are missing: where it is enough to mislead. */

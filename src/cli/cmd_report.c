@@ -94,6 +94,7 @@ static int check(struct report_arguments *a)
 		return cam_usage("--children and --no-children exclude each other");
 	a->report.children = !a->no_children;
 	a->report.chains = a->report.children ? CAM_CHAINS_CALLER : CAM_CHAINS_CALLEE;
+	a->report.if_chained = !a->children && !a->graph;
 	a->report.least_node = LEAST_NODE;
 	a->report.max_depth = a->max_stack;
 	if (a->limit && !parse_percent(cam_text_of(a->limit), &a->report.least_entry))
@@ -194,7 +195,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		{"show-nr-samples", 'n', CAM_OPTION_FLAG, &a.samples, NULL,
 		 "with the number of samples"},
 		{"children", 0, CAM_OPTION_FLAG, &a.children, NULL,
-		 "with what entries called, and by that (the default)"},
+		 "with what entries called, and by that (the default where stacks were sampled)"},
 		{"no-children", 0, CAM_OPTION_FLAG, &a.no_children, NULL,
 		 "only what was sampled in them"},
 		{"call-graph", 'g', CAM_OPTION_TEXT, &a.graph, "caller|callee|none[,MIN]",

@@ -124,12 +124,26 @@ static int add_item(struct cam_call_tree *c, struct cam_groups *g, const struct 
 	return 0;
 }
 
+static bool has_chains(const struct cam_walk_window *x)
+{
+	const struct cam_selector *s = &x->selector;
+	const struct cam_tables *t = x->tables;
+	for (uint32_t i = 0; i < t->n_etypes; i++) {
+		bool asked = s->selection->etypes.n || s->main_etype.v == CAM_NONE ||
+			     t->etypes[s->main_etype.v].name.v == t->etypes[i].name.v;
+		if (asked && !t->etypes[i].flat)
+			return true;
+	}
+	return !t->n_etypes;
+}
+
 int cam_call_tree_add_window(void *self, struct cam_groups *g, struct cam_walk_window *x,
 			     struct cam_group_item *items, size_t n)
 {
 	struct cam_call_tree *c = self;
 	const struct cam_tables *t = x->tables;
 	uint32_t group_node = 0;
+	c->chained |= has_chains(x);
 	c->placed = calloc(t->stacks.n + 1, sizeof(*c->placed));
 	c->stamps = calloc(t->stacks.n + 1, sizeof(*c->stamps));
 	c->stamp = 0;

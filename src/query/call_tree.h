@@ -34,6 +34,7 @@ struct cam_call_tree {
 	size_t n_entries, cap_entries;
 	struct cam_index entry_index;
 	bool by_symbol, by_dso;	      /* what tells entries apart */
+	bool chained;		      /* an event of these was sampled with call chains */
 	struct cam_frame_shape shape; /* which frames there are, and as what */
 	/* Of the window being added. */
 	uint32_t *placed, *stamps;

@@ -193,8 +193,14 @@ static int build_chains(const struct cam_call_tree *t, const struct cam_report_o
 static int finish(const struct cam_report_options *o, struct cam_groups *g, struct cam_call_tree *t,
 		  struct cam_report *out)
 {
+	struct cam_report_options plain = *o;
 	struct listed *list = NULL;
 	struct cam_str_id event;
+	if (o->if_chained && !t->chained) {
+		plain.children = out->children = false;
+		plain.chains = CAM_CHAINS_NONE;
+		o = &plain;
+	}
 	int err = cam_call_tree_finish(t);
 	if (!err)
 		err = cam_walk_keep_seen(&g->walk, &out->seen, &out->strings);

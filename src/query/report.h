@@ -23,6 +23,7 @@ struct cam_report_options {
 	size_t n_keys;
 	bool children;
 	enum cam_report_chains chains;
+	bool if_chained; /* both only where events were sampled with chains: others have entries alone, as in perf */
 	/* In thousandths of a per cent of the whole: entries, and nodes of chains, that are left out. */
 	uint32_t least_entry, least_node;
 	uint32_t max_depth; /* frames of a chain; 0: all */

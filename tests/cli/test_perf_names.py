@@ -78,6 +78,18 @@ class Beside(Case):
                 self.good("import", "--store", store, path)
                 self.assertEqual(self.layout(self.good("script", "--store", store)), want)
 
+    def test_without_chains_a_report_is_its_entries(self):
+        path = self.record("table.data", "-F", "997", "-e", "cpu-clock")
+        rows = re.compile(rb"^ +([\d.]+)%  (\S.*?) +\[([.k])\] (\S.*?) *$", re.M)
+        want = {row for row in rows.findall(perf("report", "--stdio", "-i", path).stdout)
+                if not row[3].startswith(b"0x") and b"@" not in row[3]}
+        out = self.good("report", "-i", path)
+        self.assertGreater(len(want), 3)
+        self.assertEqual(want - set(rows.findall(out)), set())
+        self.assertIn(b"# Overhead  Command", out)
+        self.assertNotIn(b"---", out)
+        self.assertIn(b"# Children      Self", self.good("report", "--children", "-i", path))
+
     def test_without_chains_out_and_in_again(self):
         path, again = self.record("one.data", "-F", "997", "-e", "cpu-clock"), self.path("again.data")
         self.good("export", "perf-data", "-i", path, "-o", again)

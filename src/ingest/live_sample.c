@@ -32,7 +32,9 @@
 
 #include <errno.h>
 
-#define NOTED_NS     (200 * CAM_NS_PER_MS)
+#define NOTED_NS (200 * CAM_NS_PER_MS)
+/* As start times are stored: no pid comes again within it, and a nanosecond of each would be a third of what a task takes. */
+#define START_UNIT   CAM_NS_PER_MS
 #define ASK_AGAIN_NS CAM_NS_PER_SEC
 #define ANSWER_NS    (5 * CAM_NS_PER_SEC)
 #define MAX_PATIENCE 6u
@@ -274,8 +276,10 @@ static int make_task(struct cam_live_window *w, const struct cam_live_who *who,
 		return 0;
 	}
 	struct cam_tables *t = &w->w.tables;
-	struct cam_task task = {
-		.pid = r->pid, .tid = r->tid, .uid = p->uid, .start_ns = p->start_ns};
+	struct cam_task task = {.pid = r->pid,
+				.tid = r->tid,
+				.uid = p->uid,
+				.start_ns = p->start_ns - p->start_ns % START_UNIT};
 	struct cam_text comm = r->pid == CAM_PID_NONE ? CAM_TEXT("[ended]")
 						      : cam_text_of(who->comm ? who->comm : "");
 	int err = cam_string_intern(t, comm, &task.comm);

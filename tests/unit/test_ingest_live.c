@@ -90,7 +90,7 @@ static void a_process_of_5_ms_is_known_from_records_alone(void **state)
 	struct stage s;
 	stage_open_shell(&s);
 	uint64_t t = 2 * SEC;
-	stage_fork(&s, t, 10, 20, 20);
+	stage_fork(&s, t + 345678, 10, 20, 20);
 	stage_exec(&s, t + 1 * MS, 20, "ls");
 	stage_map(&s, t + 1 * MS + 1, 20, 0x400000, 0x402000, 30, "/usr/bin/ls");
 	stage_map(&s, t + 1 * MS + 2, 20, 0x7f0000, 0x7f1000, 31, "/lib/ld.so");
@@ -101,6 +101,7 @@ static void a_process_of_5_ms_is_known_from_records_alone(void **state)
 	assert_int_equal(s.windows[0].n_samples, 1);
 	assert_sample(&s, 0, "ls|/usr/bin/ls|/user/sh", "ld.so_2;ls_1");
 	const struct cam_task *k = &s.windows[0].t.tasks[s.windows[0].samples[0].task.v];
+	/* In whole milliseconds. */
 	assert_int_equal(k->start_ns, t);
 	assert_int_equal(k->uid, 1000);
 	stage_free(&s);

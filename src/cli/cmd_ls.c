@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/capsule_files.h"
 #include "cli/picking.h"
 #include "cli/place.h"
 #include "cli/say.h"
@@ -240,16 +241,33 @@ static void list_all(struct listing *l, struct cam_source *source)
 	}
 }
 
+static void list_windows(struct listing *l, const struct cam_reading *in)
+{
+	if (l->json)
+		cam_json_open(l->json, NULL, '[');
+	else
+		cam_out_printf(l->out, "%-25s %6s %7s %5s %5s %5s %5s %8s %6s%s\n", "START",
+			       "LENGTH", "SAMPLES", "BUSY%", "IDLE%", "SEEN%", "LOST", "SIZE",
+			       "EVENTS", l->names ? "        WINDOW" : "");
+	list_all(l, in->source);
+	if (l->json)
+		cam_json_close(l->json, ']');
+	else if (in->stored)
+		cam_capsule_files_mention(in->name, &l->selection, l->out);
+}
+
 int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct cam_reading_options from = {0};
 	struct cam_range_options range = {0};
-	bool json = false;
+	bool json = false, capsules = false;
 	struct listing l = {0};
 	const struct cam_option options[] = {
 		CAM_READING_OPTIONS(from),
 		CAM_RANGE_OPTIONS(range),
 		{"pinned", 0, CAM_OPTION_FLAG, &l.pinned, NULL, "only windows that a pin keeps"},
+		{"capsules", 0, CAM_OPTION_FLAG, &capsules, NULL,
+		 "the capsules that rules have written, instead of windows"},
 		{"names", 0, CAM_OPTION_FLAG, &l.names, NULL, "with the names of their files"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
@@ -261,6 +279,9 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest)
 		return cam_usage("ls takes no argument '%s'; for a file use -i", argv[0]);
+	if (capsules && (l.pinned || l.names || from.file))
+		return cam_usage("--capsules lists files of a store, not windows: it goes without "
+				 "--pinned, --names and -i");
 	const struct cam_filter_options none = {0};
 	struct cam_reading in = {0};
 	status = cam_picking_select(&range, &none, &l.selection);
@@ -280,17 +301,12 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	cam_out_to_fd(&out, 1);
 	l.out = &out;
 	l.json = json ? &j : NULL;
-	if (json)
-		cam_json_open(&j, NULL, '[');
+	if (capsules)
+		l.status = cam_capsule_files_list(in.name, &l.selection, &out, l.json);
 	else
-		cam_out_printf(&out, "%-25s %6s %7s %5s %5s %5s %5s %8s %6s%s\n", "START", "LENGTH",
-			       "SAMPLES", "BUSY%", "IDLE%", "SEEN%", "LOST", "SIZE", "EVENTS",
-			       l.names ? "        WINDOW" : "");
-	list_all(&l, in.source);
-	if (json) {
-		cam_json_close(&j, ']');
+		list_windows(&l, &in);
+	if (json)
 		cam_out_str(&out, "\n");
-	}
 	int err = cam_out_finish(&out);
 	cam_reading_close(&in);
 	cam_selection_free(&l.selection);

@@ -53,6 +53,9 @@ static const struct row with_colon[] = {
 	{": segfault at ", SEGFAULT},
 	{": link down", LINK_DOWN},
 	{": link up", LINK_UP},
+	{": Link down", LINK_DOWN},
+	{": Link up", LINK_UP},
+	{": segfault (", SEGFAULT},
 	{0},
 };
 static const struct row with_B[] = {
@@ -69,6 +72,11 @@ static const struct row with_E[] = {
 };
 static const struct row with_F[] = {
 	{"FAT-fs *rror", FS},
+	{0},
+};
+static const struct row with_H[] = {
+	{"Hardware Unit Hang", NIC},
+	{"Hard LOCKUP", HARD_LOCKUP},
 	{0},
 };
 static const struct row with_I[] = {
@@ -92,16 +100,18 @@ static const struct row with_O[] = {
 	{"Oops: ", OOPS},
 	{0},
 };
+static const struct row with_P[] = {
+	{"PF reset issued", NIC},
+	{0},
+};
 static const struct row with_R[] = {
 	{"Reset adapter", NIC},
 	{0},
 };
 static const struct row with_T[] = {
-	{"Tx timeout", NIC},
-	{"TX timeout", NIC},
-	{"Tx Unit Hang", NIC},
-	{"Trigger reset is on", NIC},
-	{0},
+	{"Tx timeout", NIC},	      {"TX timeout", NIC},
+	{"Tx Unit Hang", NIC},	      {"Tx that wasn't completed on time", NIC},
+	{"Trigger reset is on", NIC}, {0},
 };
 static const struct row with_X[] = {
 	{"XFS *orruption", FS},
@@ -137,6 +147,7 @@ static const struct row with_g[] = {
 };
 static const struct row with_h[] = {
 	{"hard LOCKUP", HARD_LOCKUP},
+	{"health compromised", NIC},
 	{0},
 };
 static const struct row with_i[] = {
@@ -146,6 +157,9 @@ static const struct row with_i[] = {
 	{"ink is Up", LINK_UP},
 	{"ink is up", LINK_UP},
 	{"ink becomes ready", LINK_UP},
+	{"ink status definitely down", LINK_DOWN},
+	{"ink status definitely up", LINK_UP},
+	{"imeout on tx queue", NIC},
 	{0},
 };
 static const struct row with_k[] = {
@@ -174,30 +188,35 @@ static const struct row with_r[] = {
 	{"rcu*self-detected stall", RCU},
 	{"rcu*expedited stall", RCU},
 	{"rcu*kthread starved", RCU},
+	{"ransmit timed out", NIC},
+	{"ransmit timeout", NIC},
 	{0},
 };
 static const struct row with_t[] = {
 	{"task *blocked for more than *seconds", HUNG},
+	{"task *blocked in I/O wait for more than *seconds", HUNG},
 	{"traps: *general protection", SEGFAULT},
 	{"traps: *trap *ip:", SEGFAULT},
 	{"transmit queue *timed out", NIC},
 	{"tx timeout", NIC},
 	{"tx_timeout", NIC},
+	{"tx hang", NIC},
 	{"temperature above threshold", THERMAL},
 	{0},
 };
 static const struct row with_u[] = {
-	{"ut of memory: Kill", OOM},
-	{0},
+	{"ut of memory: Kill", OOM},	     {"ut of memory and no killable", OOM},
+	{"unhandled exception: ", SEGFAULT}, {"unhandled level ", SEGFAULT},
+	{"unhandled signal 11 ", SEGFAULT},  {0},
 };
 
 static const struct row *const by_first[256] = {
-	[':'] = with_colon, ['B'] = with_B, ['E'] = with_E,	  ['F'] = with_F, ['I'] = with_I,
-	['J'] = with_J,	    ['K'] = with_K, ['N'] = with_N,	  ['O'] = with_O, ['R'] = with_R,
-	['T'] = with_T,	    ['X'] = with_X, ['['] = with_bracket, ['a'] = with_a, ['c'] = with_c,
-	['e'] = with_e,	    ['g'] = with_g, ['h'] = with_h,	  ['i'] = with_i, ['k'] = with_k,
-	['m'] = with_m,	    ['n'] = with_n, ['o'] = with_o,	  ['p'] = with_p, ['r'] = with_r,
-	['t'] = with_t,	    ['u'] = with_u,
+	[':'] = with_colon, ['B'] = with_B, ['E'] = with_E, ['F'] = with_F, ['I'] = with_I,
+	['H'] = with_H,	    ['P'] = with_P, ['J'] = with_J, ['K'] = with_K, ['N'] = with_N,
+	['O'] = with_O,	    ['R'] = with_R, ['T'] = with_T, ['X'] = with_X, ['['] = with_bracket,
+	['a'] = with_a,	    ['c'] = with_c, ['e'] = with_e, ['g'] = with_g, ['h'] = with_h,
+	['i'] = with_i,	    ['k'] = with_k, ['m'] = with_m, ['n'] = with_n, ['o'] = with_o,
+	['p'] = with_p,	    ['r'] = with_r, ['t'] = with_t, ['u'] = with_u,
 };
 
 /* Of the searches behind a '*', which may each read the rest of the text. */

@@ -2,6 +2,7 @@
 #include "render/json_why.h"
 
 #include "render/json_table.h"
+#include "render/text_moment.h"
 
 #define MAX_SENTENCE (64u << 10)
 
@@ -179,6 +180,27 @@ static void put_waits(struct cam_json *j, const struct cam_why *w)
 	cam_json_close(j, ']');
 }
 
+static void put_host(struct cam_json *j, const struct cam_moment *m)
+{
+	cam_json_open(j, "host", '[');
+	for (size_t i = 0; i < m->n_counters; i++) {
+		const struct cam_moment_counter *c = &m->counters[i];
+		struct piece p;
+		if (!c->stands_out)
+			continue;
+		cam_json_open(j, NULL, '{');
+		cam_json_text(j, "what", cam_text_of(cam_text_counter_words(c->kind)));
+		cam_json_double(j, "value", (double)c->inside / 1000);
+		put_known(j, "usual", c->has_outside ? (double)c->outside / 1000 : -1);
+		cam_json_text(j, "unit", cam_text_of(cam_text_counter_unit(c->kind)));
+		begin(&p);
+		cam_text_counter_sentence(c, &p.out);
+		end(&p, j, "sentence");
+		cam_json_close(j, '}');
+	}
+	cam_json_close(j, ']');
+}
+
 void cam_json_why(struct cam_json *j, const struct cam_why *w, const struct cam_text_why_options *o)
 {
 	bool blind = w->asked_unobserved_s >= w->asked_s;
@@ -202,6 +224,7 @@ void cam_json_why(struct cam_json *j, const struct cam_why *w, const struct cam_
 	cam_json_close(j, ']');
 	put_cores(j, w, o);
 	put_waits(j, w);
+	put_host(j, &w->moment);
 	put_history(j, w);
 	cam_json_open(j, "seen", '{');
 	cam_json_seen(j, &w->seen);

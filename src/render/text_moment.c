@@ -91,6 +91,24 @@ static void put_amount(struct cam_out *out, enum cam_counter_kind kind, uint64_t
 		cam_out_printf(out, "%" PRIu64 ".%" PRIu64, v / 1000, v % 1000 / 100);
 }
 
+const char *cam_text_counter_unit(enum cam_counter_kind kind)
+{
+	return counters[kind].unit;
+}
+
+void cam_text_counter_sentence(const struct cam_moment_counter *c, struct cam_out *out)
+{
+	cam_out_printf(out, "%s ", counters[c->kind].words);
+	put_amount(out, c->kind, c->inside);
+	cam_out_printf(out, " %s", counters[c->kind].unit);
+	if (c->kind == CAM_COUNTER_RUNNABLE)
+		cam_out_printf(out, ", up to %" PRIu64, c->inside_max);
+	if (c->has_outside) {
+		cam_out_str(out, "; in the rest of the window ");
+		put_amount(out, c->kind, c->outside);
+	}
+}
+
 void cam_text_counters_write(const struct cam_moment *m, struct cam_out *out)
 {
 	bool any = false;
@@ -100,15 +118,8 @@ void cam_text_counters_write(const struct cam_moment *m, struct cam_out *out)
 			continue;
 		cam_out_str(out, any ? "" : "\nthe host then:\n");
 		any = true;
-		cam_out_printf(out, "  %s ", counters[c->kind].words);
-		put_amount(out, c->kind, c->inside);
-		cam_out_printf(out, " %s", counters[c->kind].unit);
-		if (c->kind == CAM_COUNTER_RUNNABLE)
-			cam_out_printf(out, ", up to %" PRIu64, c->inside_max);
-		if (c->has_outside) {
-			cam_out_str(out, "; in the rest of the window ");
-			put_amount(out, c->kind, c->outside);
-		}
+		cam_out_str(out, "  ");
+		cam_text_counter_sentence(c, out);
 		cam_out_str(out, "\n");
 	}
 }

@@ -13,6 +13,10 @@ int cam_text_moment_write(const struct cam_moment *m, const struct cam_text_tabl
 			  struct cam_out *out);
 /* "run queue", …; NULL: not one of those that moments have. */
 const char *cam_text_counter_words(enum cam_counter_kind kind);
+/* "of CPU time", "a second", …: what the thousandths of one of those are of. */
+const char *cam_text_counter_unit(enum cam_counter_kind kind);
+/* "run queue 7.0 tasks, up to 12; in the rest of the window 1.2" */
+void cam_text_counter_sentence(const struct cam_moment_counter *c, struct cam_out *out);
 /* Those counters that stand out, below a line of their own; nothing where none does. The same of events. */
 void cam_text_counters_write(const struct cam_moment *m, struct cam_out *out);
 void cam_text_events_write(const struct cam_moment *m, const struct cam_text_table_options *o,

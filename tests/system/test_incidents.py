@@ -10,6 +10,8 @@ import json
 import os
 import random
 import sys
+import threading
+import time
 
 import support
 
@@ -21,6 +23,26 @@ QUIET = 10
 ALARMS = 3  # something that is new within a minute is seen from three moments, 4 s apart
 
 
+class Pressure(threading.Thread):
+    """What the kernel says itself of how long some task waited for a CPU, while the recorder reads the same."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.at, self.ended = [], threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.wait(0.25):
+            with open("/proc/pressure/cpu", encoding="ascii") as f:
+                self.at.append((time.time(), int(f.readline().rsplit("=", 1)[1]) / 1e6))
+
+    def between(self, a, b):
+        """(when, when, the share of the time between)"""
+        inside = [x for x in self.at if a <= x[0] <= b]
+        (t, waited), (u, later) = inside[0], inside[-1]
+        return t, u, (later - waited) / (u - t)
+
+
 class Incidents(support.Case):
     def test_the_culprits_are_found_and_the_innocent_left_alone(self):
         seed = int(os.environ.get("PERFCAM_SEED") or random.randrange(10**6))
@@ -29,6 +51,8 @@ class Incidents(support.Case):
         os.chmod(self.dir, 0o755)
         with open(rules, "w", encoding="utf-8") as f:
             f.write(f"on kmsg /perfcam-incidents {seed}: .*Tx timeout/ pin 20s before 3s after, capsule\n")
+        pressure = Pressure()
+        self.addCleanup(pressure.ended.set)
         truth = record.segment(out, seed, ["--kinds", "spin,proc", "--incidents", "2", "--lengths", "2", "--gap", "18",
                                            "--quiet", "40", "--tail", "6", "--where", "at,after"], options=("--config", rules))
         self.assertEqual({i["kind"] for i in truth["incidents"]}, {"spin", "proc"}, truth)
@@ -43,6 +67,12 @@ class Incidents(support.Case):
         self.assertGreaterEqual(len(quiet), 5)
         self.assertLessEqual(judge.alarms(quiet), ALARMS, quiet)
         self.the_line_leads_to_the_culprit(os.path.join(out, "store"), seed, truth)
+        first, last, share = pressure.between(truth["from"] + 5, truth["to"] - 5)
+        heat = support.perfcam("heatmap", "--json", "--from", f"@{first:.3f}", "--to", f"@{last:.3f}", "--store",
+                               os.path.join(out, "store"))
+        told = json.loads(heat.stdout)["host"]["pressure_cpu"]
+        support.note(f"some task waited for a CPU {100 * share:.1f} % of the time, by the recording {100 * sum(told) / len(told):.1f} %")
+        self.assertLess(abs(sum(told) / len(told) - share), 0.05)
 
     def the_line_leads_to_the_culprit(self, store, seed, truth):
         def ask(*args):

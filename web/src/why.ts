@@ -46,6 +46,7 @@ export interface Why {
 	closest: Finding[];
 	cores: Core[];
 	waited: { tid: number; comm: string; share: number; usual: number | null }[];
+	host: { what: string; value: number; usual: number | null; unit: string; sentence: string }[];
 	history: { seconds: number; moments: number; coarse: boolean };
 }
 
@@ -149,6 +150,10 @@ export function sentences(w: Why): Sentence[] {
 		if (x.share > 0.1 && out.length < 6)
 			out.push({ text: ["Waited for a CPU: ", b(x.comm || `thread ${x.tid}`), ", ", b(percent(x.share)), " of the time"],
 				evidence: x.usual !== null ? `usually ${percent(x.usual)}` : "", strength: x.usual === null ? 1 : x.share >= 10 * x.usual ? 3 : 2, place: null });
+	/* Pressure, steal, soft interrupts: behind who did what. */
+	for (const x of w.host)
+		if (out.length < 6)
+			out.push({ text: ["The host: ", x.sentence.split(";")[0]], evidence: x.sentence.split("; ")[1] ?? "", strength: 1, place: null });
 	return out.slice(0, 6);
 }
 

@@ -188,9 +188,11 @@ test("tracks: one behind the other", () => {
 });
 
 test("why: what stands in the answer, and nothing where there is none", () => {
-	const nothing: Why = { answer: "usual", asked_seconds: 5, asked_unobserved_seconds: 0, findings: [], closest: [], cores: [], waited: [], history: { seconds: 180, moments: 32, coarse: true } };
+	const nothing: Why = { answer: "usual", asked_seconds: 5, asked_unobserved_seconds: 0, findings: [], closest: [], cores: [], waited: [], host: [], history: { seconds: 180, moments: 32, coarse: true } };
 	assert.equal(headline(nothing), null);
 	assert.deepEqual(sentences(nothing), []);
+	const [host] = sentences({ ...nothing, host: [{ what: "stolen", value: 0.1, usual: 0, unit: "of CPU time", sentence: "stolen by the hypervisor 10 % of CPU time; in the rest of the window 0 %" }] });
+	assert.deepEqual([host.text.join(""), host.evidence], ["The host: stolen by the hypervisor 10 % of CPU time", "in the rest of the window 0 %"]);
 	assert.match(against(nothing), /^Nothing unusual: 32 other moments/);
 	assert.match(against({ ...nothing, asked_unobserved_seconds: 5 }), /not idle time/);
 	assert.match(against({ ...nothing, history: { seconds: 9, moments: 1, coarse: true } }), /^Too little is kept/);

@@ -37,6 +37,7 @@ void cam_open_window_free(struct cam_open_window *w)
 	free(w->counters);
 	free(w->named);
 	free(w->places);
+	free(w->paths);
 	*w = (struct cam_open_window){0};
 }
 
@@ -46,6 +47,8 @@ int cam_open_window_start(struct cam_open_window *w)
 	if (err)
 		return err;
 	memset(w->places, 0, w->options.place_slots * sizeof(*w->places));
+	if (w->paths)
+		memset(w->paths, 0, CAM_OPEN_WINDOW_PATHS * sizeof(*w->paths));
 	w->facts_stamp = 0;
 	w->started = true;
 	w->begun = false;
@@ -132,6 +135,42 @@ int cam_open_window_end(struct cam_open_window *w, uint64_t end_ns, bool keep_em
 	return 0;
 }
 
+/* The way that this stack's may be like: by the root and what is near it. */
+static struct cam_open_window_path *path_of(struct cam_open_window *w,
+					    const struct cam_loc_id *frames, size_t n)
+{
+	if (!w->paths)
+		w->paths = calloc(CAM_OPEN_WINDOW_PATHS, sizeof(*w->paths));
+	uint64_t hash = cam_hash_u64(frames[n - 1].v, frames[n > 3 ? n - 4 : 0].v);
+	return w->paths ? &w->paths[hash % CAM_OPEN_WINDOW_PATHS] : NULL;
+}
+
+static int intern_place(struct cam_open_window *w, const struct cam_loc_id *frames, size_t n,
+			struct cam_place_id *out)
+{
+	struct cam_open_window_path *path =
+		n && n <= CAM_MAX_STACK_FRAMES ? path_of(w, frames, n) : NULL;
+	if (!path)
+		return cam_place_intern(&w->tables, frames, n, out);
+	size_t i = 0;
+	while (i < path->n && i < n && path->loc[i] == frames[n - 1 - i].v)
+		i++;
+	uint32_t node = i ? path->node[i - 1] : 0;
+	for (; i < n; i++) {
+		uint32_t loc = frames[n - 1 - i].v;
+		int err = cam_tree_intern(&w->tables, &w->tables.places, node, loc, &node);
+		if (err)
+			return err;
+		if (i >= CAM_OPEN_WINDOW_STEPS)
+			continue;
+		path->loc[i] = loc;
+		path->node[i] = node;
+		path->n = (uint32_t)i + 1;
+	}
+	out->v = node;
+	return 0;
+}
+
 int cam_open_window_place(struct cam_open_window *w, const struct cam_loc_id *frames, size_t n,
 			  struct cam_place_id *out)
 {
@@ -141,7 +180,7 @@ int cam_open_window_place(struct cam_open_window *w, const struct cam_loc_id *fr
 		out->v = slot->place_plus_1 - 1;
 		return 0;
 	}
-	int err = cam_place_intern(&w->tables, frames, n, out);
+	int err = intern_place(w, frames, n, out);
 	if (!err)
 		*slot = (struct cam_open_window_place){hash, out->v + 1};
 	return err;
@@ -189,5 +228,6 @@ size_t cam_open_window_bytes(const struct cam_open_window *w)
 	return w->tables.bytes + w->options.place_slots * sizeof(*w->places) +
 	       w->cap_samples * sizeof(*w->samples) + w->cap_events * sizeof(*w->events) +
 	       w->cap_ledger * sizeof(*w->ledger) + w->cap_anchors * sizeof(*w->anchors) +
-	       w->cap_counters * sizeof(*w->counters) + w->cap_named * sizeof(*w->named);
+	       w->cap_counters * sizeof(*w->counters) + w->cap_named * sizeof(*w->named) +
+	       (w->paths ? CAM_OPEN_WINDOW_PATHS * sizeof(*w->paths) : 0);
 }

@@ -12,6 +12,9 @@
 #include "ingest/facts.h"
 #include "model/journal.h"
 
+#define CAM_OPEN_WINDOW_STEPS 128u
+#define CAM_OPEN_WINDOW_PATHS 256u
+
 struct cam_open_window_options {
 	size_t max_table_bytes;
 	size_t max_samples; /* pending; past it cam_open_window_sample() answers -E2BIG */
@@ -43,6 +46,12 @@ struct cam_open_window {
 		struct cam_hash_128 hash;
 		uint32_t place_plus_1;
 	} * places;
+	/* Ways from the root that were gone last: the next stack shares most of one, and need not look each node up.
+	 * Made when the first stack comes; where there is no room for them, it goes without. */
+	struct cam_open_window_path {
+		uint32_t n; /* steps, root first */
+		uint32_t loc[CAM_OPEN_WINDOW_STEPS], node[CAM_OPEN_WINDOW_STEPS];
+	} * paths;
 };
 
 /* `to` is borrowed. */

@@ -4,7 +4,7 @@
  *
  * Half to nine tenths of a recording's samples have a chain that another sample of the same image had. What
  * its addresses are (rows of perf_data_stacks.h) and which stack of the sink that makes is remembered here, by a hash
- * of 128 bits of the chain's bytes and of the spaces they are looked up in: a file in which two chains have one hash
+ * of 128 bits of the chain's bytes, its process and the spaces they are looked up in: a file in which two chains have one hash
  * has been made so, and shows one of its own stacks as the other.
  *
  * It forgets: a chain's slot is taken by the next one that falls there. Frames lie in the reader's pool, and are good for
@@ -25,19 +25,10 @@ struct cam_perf_chain {
 	bool truncated, placed;
 };
 
-/* The slot of a chain of n bytes; *known: it is there, with frames of this epoch. Else it is the chain's now, and
- * the caller fills it. */
-static inline struct cam_perf_chain *cam_perf_chain_slot(struct cam_perf_chain *slots,
-							 const void *chain, size_t n,
-							 uint64_t spaces, uint32_t epoch,
-							 bool *known)
+/* What a chain is known by: low says where its slot is, before anybody knows the spaces of its addresses. */
+static inline struct cam_hash_128 cam_perf_chain_hash(const void *chain, size_t n, int32_t pid)
 {
-	struct cam_hash_128 h = cam_hash_128(chain, n, spaces);
-	struct cam_perf_chain *c = &slots[h.low >> (64 - CAM_PERF_CHAIN_BITS)];
-	*known = c->epoch == epoch && c->hash.low == h.low && c->hash.high == h.high;
-	if (!*known)
-		*c = (struct cam_perf_chain){.hash = h, .epoch = epoch};
-	return c;
+	return cam_hash_128(chain, n, (uint32_t)pid);
 }
 
 static inline void cam_perf_chain_prefetch(const struct cam_perf_chain *slots, uint64_t low)
@@ -45,10 +36,24 @@ static inline void cam_perf_chain_prefetch(const struct cam_perf_chain *slots, u
 	__builtin_prefetch(&slots[low >> (64 - CAM_PERF_CHAIN_BITS)]);
 }
 
-/* The slot of a sample, if no other chain has taken it since. */
-static inline struct cam_perf_chain *cam_perf_chain_of(struct cam_perf_chain *slots, uint64_t low,
-						       uint32_t epoch)
+/* The slot of a chain in its spaces; *known: it is there, with frames of this epoch. Else it is the chain's now, and
+ * the caller fills it. */
+static inline struct cam_perf_chain *cam_perf_chain_slot(struct cam_perf_chain *slots,
+							 struct cam_hash_128 h, uint64_t spaces,
+							 uint32_t epoch, bool *known)
 {
-	struct cam_perf_chain *c = &slots[low >> (64 - CAM_PERF_CHAIN_BITS)];
-	return c->hash.low == low && c->epoch == epoch ? c : NULL;
+	struct cam_perf_chain *c = &slots[h.low >> (64 - CAM_PERF_CHAIN_BITS)];
+	h.high ^= spaces * 0x9e3779b97f4a7c15u;
+	*known = c->epoch == epoch && c->hash.low == h.low && c->hash.high == h.high;
+	if (!*known)
+		*c = (struct cam_perf_chain){.hash = h, .epoch = epoch};
+	return c;
+}
+
+/* The slot of a sample, if no other chain has taken it since. */
+static inline struct cam_perf_chain *cam_perf_chain_of(struct cam_perf_chain *slots,
+						       struct cam_hash_128 h, uint32_t epoch)
+{
+	struct cam_perf_chain *c = &slots[h.low >> (64 - CAM_PERF_CHAIN_BITS)];
+	return c->hash.low == h.low && c->hash.high == h.high && c->epoch == epoch ? c : NULL;
 }

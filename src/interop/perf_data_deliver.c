@@ -249,6 +249,17 @@ static void end_batch(struct cam_perf_reader *r)
 	}
 }
 
+/* The sink's ids of a chain's frames, where its stack will have to be made of them. */
+static void prefetch_frames(const struct cam_perf_reader *r, const struct cam_perf_pending *p)
+{
+	const struct cam_perf_chain *c =
+		p->chained ? cam_perf_chain_of(r->chains, p->chain, r->epoch) : NULL;
+	if (c && c->placed)
+		return;
+	for (size_t i = 0; i < p->n_frames; i++)
+		__builtin_prefetch(&r->stacks.sink_ids[r->frames[p->first + i]]);
+}
+
 int cam_perf_reader_deliver(struct cam_perf_reader *r)
 {
 	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
@@ -258,7 +269,9 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 	for (size_t i = 0; i < r->n_pending && !err; i++) {
 		const struct cam_perf_pending *p = &r->pending[i];
 		if (i + AHEAD < r->n_pending)
-			cam_perf_chain_prefetch(r->chains, p[AHEAD].chain);
+			cam_perf_chain_prefetch(r->chains, p[AHEAD].chain.low);
+		if (i + AHEAD / 2 < r->n_pending)
+			prefetch_frames(r, &p[AHEAD / 2]);
 		if (p->lost) {
 			err = deliver_loss(r, r->losses[p->lost - 1]);
 			continue;

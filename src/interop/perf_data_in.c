@@ -27,7 +27,8 @@
 #define BATCH_BYTES   (8u << 20)
 #define BATCH_SAMPLES (1u << 18)
 #define TURN_BYTES    (1u << 20)
-#define TRACING_DATA  1 /* its number among the features */
+#define AHEAD	      8u /* records */
+#define TRACING_DATA  1	 /* its number among the features */
 #define MAX_TRACING   (64u << 20)
 #define MAX_KERNEL    32u /* types of records the kernel may have one day */
 #define LONG_RECORD   8192u
@@ -69,10 +70,16 @@ static uint64_t time_of(const struct cam_perf_reader *r, const struct cam_perf_e
 static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which)
 {
 	struct cam_perf_order *o = &r->order;
+	struct cam_perf_ahead ahead[AHEAD] = {0};
 	int err = cam_perf_order_ready(o, which);
 	for (size_t i = 0; i < o->n_ready && !err; i++) {
 		const struct cam_perf_order_entry *e = &o->ready[i];
-		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns);
+		const struct cam_perf_ahead now = ahead[i % AHEAD];
+		if (i + AHEAD < o->n_ready)
+			cam_perf_reader_look_ahead(r, o->bytes + (size_t)e[AHEAD].at * 8,
+						   e[AHEAD].n, &ahead[i % AHEAD]);
+		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns,
+					     &now);
 	}
 	/* Names are asked for by the batch: a large one asks less often. What points into the records cannot wait. */
 	if (!err && (r->n_pending >= BATCH_SAMPLES || r->n_frames > CAM_PERF_KEPT_FRAMES ||

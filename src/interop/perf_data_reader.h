@@ -25,10 +25,10 @@ struct cam_perf_pending {
 	uint32_t first, n_frames; /* in frames[] */
 	uint32_t lost;		  /* a row of losses[], plus 1 */
 	uint32_t raw_bytes;
-	const uint8_t *raw; /* a tracepoint's fields, in the batch's records */
-	uint64_t ip;	    /* of one without a chain */
-	uint64_t chain;	    /* hash of its chain (perf_data_chains.h) … */
-	bool chained;	    /* … if its frames are that chain's and no more */
+	const uint8_t *raw;	   /* a tracepoint's fields, in the batch's records */
+	uint64_t ip;		   /* of one without a chain */
+	struct cam_hash_128 chain; /* of its chain's slot (perf_data_chains.h) … */
+	bool chained;		   /* … if its frames are that chain's and no more */
 	bool truncated;
 };
 
@@ -106,9 +106,16 @@ struct cam_perf_reader {
 	uint64_t lost_at_end;  /* … and of LOST_SAMPLES, which may be the same ones */
 };
 
+/* A record whose turn comes soon: the hash of its chain, of which the slot is fetched meanwhile. */
+struct cam_perf_ahead {
+	bool hashed;
+	struct cam_hash_128 chain;
+};
+void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
+				struct cam_perf_ahead *out);
 /* One record of the kernel's, its turn having come: into the batch, or into the tables. */
 int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-			   uint64_t time_ns);
+			   uint64_t time_ns, const struct cam_perf_ahead *ahead);
 /* Keeps what is needed to walk the user's stack of a pending sample, if it came with a copy. -ENOMEM. */
 int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_event *e,
 			      const struct cam_perf_sample *s);

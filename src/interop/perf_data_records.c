@@ -25,6 +25,7 @@ struct record {
 	size_t bytes;
 	uint16_t misc;
 	uint64_t time_ns;
+	const struct cam_perf_ahead *ahead;
 	struct cam_perf_bytes b; /* behind the header */
 };
 
@@ -301,15 +302,43 @@ static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, u
 	return err;
 }
 
+static const struct cam_perf_space *space_of(const struct cam_perf_reader *r,
+					     const struct cam_perf_space *user, enum mode mode)
+{
+	return mode == MODE_KERNEL ? &r->spaces.kernel : mode == MODE_USER ? user : NULL;
+}
+
+/* Addresses of a chain that were not seen of late: all of them wait for memory at once. */
+struct missed {
+	size_t n;
+	struct {
+		struct cam_perf_missed what;
+		size_t frame;
+	} rows[32];
+};
+
+static int find_missed(struct cam_perf_reader *r, struct missed *m)
+{
+	int err = 0;
+	for (size_t i = 0; i < m->n && !err; i++)
+		err = cam_perf_stacks_find_slow(&r->stacks, &m->rows[i].what,
+						&r->frames[m->rows[i].frame]);
+	m->n = 0;
+	return err;
+}
+
 /* Room for it is there. */
 static int push_address(struct cam_perf_reader *r, const struct cam_perf_space *user,
-			enum mode mode, uint64_t address)
+			enum mode mode, uint64_t address, struct missed *m)
 {
-	const struct cam_perf_space *space = mode == MODE_KERNEL ? &r->spaces.kernel
-					     : mode == MODE_USER ? user
-								 : NULL;
-	return cam_perf_stacks_find(&r->stacks, space, mode == MODE_KERNEL, address,
-				    &r->frames[r->n_frames++]);
+	const struct cam_perf_space *space = space_of(r, user, mode);
+	bool kernel = mode == MODE_KERNEL;
+	uint32_t *to = &r->frames[r->n_frames++];
+	if (cam_perf_stacks_find_seen(&r->stacks, space, kernel, address, to))
+		return 0;
+	cam_perf_stacks_look_up(&r->stacks, space, kernel, address, &m->rows[m->n].what);
+	m->rows[m->n++].frame = r->n_frames - 1;
+	return m->n == sizeof(m->rows) / sizeof(m->rows[0]) ? find_missed(r, m) : 0;
 }
 
 /* Which image its addresses are looked up in. */
@@ -323,6 +352,8 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 		      const struct cam_perf_space *user, struct cam_perf_pending *p)
 {
 	enum mode mode = MODE_USER;
+	struct missed missed;
+	missed.n = 0;
 	for (uint64_t i = 0; i < s->n_chain; i++) {
 		uint64_t address = cam_perf_load_u64(s->chain + 8 * i, r->swap);
 		if (address >= CONTEXT_FIRST) {
@@ -341,21 +372,25 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 			p->truncated = true;
 			break;
 		}
-		int err = push_address(r, user, mode, address);
+		int err = push_address(r, user, mode, address, &missed);
 		if (err)
 			return err;
 	}
-	return 0;
+	return find_missed(r, &missed);
 }
 
 /* The frames of a chain: those of the last sample that had it, if that is known. */
-static int take_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
+static int take_chain(struct record *x, const struct cam_perf_sample *s,
 		      const struct cam_perf_space *user, struct cam_perf_pending *p)
 {
+	struct cam_perf_reader *r = x->r;
 	bool known;
-	struct cam_perf_chain *c = cam_perf_chain_slot(r->chains, s->chain, s->n_chain * 8,
-						       spaces_of(r, user), r->epoch, &known);
-	p->chain = c->hash.low;
+	struct cam_hash_128 h = x->ahead->hashed
+					? x->ahead->chain
+					: cam_perf_chain_hash(s->chain, s->n_chain * 8, s->pid);
+	struct cam_perf_chain *c =
+		cam_perf_chain_slot(r->chains, h, spaces_of(r, user), r->epoch, &known);
+	p->chain = c->hash;
 	p->chained = true;
 	if (known) {
 		p->first = c->first;
@@ -378,18 +413,21 @@ static bool is_bare(const struct cam_perf_reader *r, const struct cam_perf_sampl
 	return r->options->drop_stacks && s->pid != 0;
 }
 
-static int push_frames(struct cam_perf_reader *r, const struct cam_perf_event *e,
+static int push_frames(struct record *x, const struct cam_perf_event *e,
 		       const struct cam_perf_sample *s, struct cam_perf_pending *p)
 {
+	struct cam_perf_reader *r = x->r;
 	if (is_bare(r, s))
 		return 0;
 	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + s->n_chain + 1,
 				  sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
 	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s->pid);
 	if (!err && s->has_chain) {
-		err = take_chain(r, s, user, p);
+		err = take_chain(x, s, user, p);
 	} else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP) {
-		err = push_address(r, user, mode_of(s->misc), s->ip);
+		enum mode mode = mode_of(s->misc);
+		err = cam_perf_stacks_find(&r->stacks, space_of(r, user, mode), mode == MODE_KERNEL,
+					   s->ip, &r->frames[r->n_frames++]);
 		p->n_frames = 1;
 		p->ip = s->ip;
 	}
@@ -427,14 +465,33 @@ static int on_sample(struct record *x)
 	r->has_bytes |= s.raw != NULL;
 	err = task_of(r, &s, &p->task);
 	if (!err)
-		err = push_frames(r, e, &s, p);
+		err = push_frames(x, e, &s, p);
 	if (!err)
 		r->n_pending++;
 	return err;
 }
 
+void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
+				struct cam_perf_ahead *out)
+{
+	const struct cam_perf_event *e = NULL;
+	out->hashed = false;
+	if (cam_perf_load_u32(record, r->swap) == PERF_RECORD_SAMPLE && !r->options->drop_stacks)
+		e = cam_perf_events_of(&r->events, record, bytes, true, r->swap);
+	size_t at = e ? e->last_chain_at : 0;
+	if (!at || at + 8 > bytes)
+		return;
+	uint64_t n = cam_perf_load_u64(record + at, r->swap);
+	if (n > (bytes - at - 8) / 8)
+		return;
+	int32_t pid = (int32_t)cam_perf_load_u32(record + e->pid_at, r->swap);
+	out->chain = cam_perf_chain_hash(record + at + 8, n * 8, pid);
+	out->hashed = true;
+	cam_perf_chain_prefetch(r->chains, out->chain.low);
+}
+
 int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-			   uint64_t time_ns)
+			   uint64_t time_ns, const struct cam_perf_ahead *ahead)
 {
 	struct record x = {
 		.r = r,
@@ -442,6 +499,7 @@ int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, siz
 		.bytes = bytes,
 		.misc = cam_perf_load_u16(record + 4, r->swap),
 		.time_ns = time_ns,
+		.ahead = ahead,
 	};
 	uint32_t type = cam_perf_load_u32(record, r->swap);
 	if (type == PERF_RECORD_SAMPLE)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two ways to a row: `seen`, a small table by (space, address) that may forget, which is where nearly
- * all addresses end; and `index`, by what the row is, which does not.
+ * all addresses end; and `slots`, by what the row is, which do not.
  *
  * Invariants
- *  1. Rows are distinct by (object, offset, kernel).
+ *  1. Rows are distinct by (object, offset, kernel); slots are at most half full.
  *  2. rows[n_asked ..) have not been asked about; after name() there are none.
  *  3. An entry of `seen` is right for ever, until all rows are forgotten: spaces are values.
  */
@@ -15,6 +15,7 @@
 
 #define NAMES_BYTES (64u << 20)
 #define MAX_ROWS    (1u << 24)
+#define FIRST_SLOTS 1024u
 
 int cam_perf_stacks_init(struct cam_perf_stacks *k, struct cam_perf_spaces *spaces,
 			 struct cam_sink *sink, const struct cam_import_options *o)
@@ -36,7 +37,8 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k)
 	free(k->order);
 	free(k->inlined);
 	free(k->lines);
-	cam_index_free(&k->index);
+	free(k->slots);
+	free(k->named);
 	cam_tables_free(&k->names);
 	*k = (struct cam_perf_stacks){0};
 }
@@ -44,7 +46,10 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k)
 static void forget_all(struct cam_perf_stacks *k)
 {
 	k->n = k->n_asked = k->n_inlined = 0;
-	cam_index_free(&k->index);
+	if (k->slots)
+		memset(k->slots, 0, k->n_slots * sizeof(*k->slots));
+	if (k->named)
+		memset(k->named, 0, k->cap_named * sizeof(*k->named));
 	memset(k->seen, 0, sizeof(*k->seen) << CAM_PERF_SEEN_BITS);
 	if (k->lines)
 		memset(k->lines, 0, k->cap_lines * sizeof(*k->lines));
@@ -61,35 +66,64 @@ bool cam_perf_stacks_trim(struct cam_perf_stacks *k)
 	return much;
 }
 
-static bool same_row(const void *rows, uint32_t row, const void *key)
+/* Objects are few: none of them is shifted out. */
+static uint32_t what_of(const struct cam_perf_location *l)
 {
-	const struct cam_perf_location *a = (const struct cam_perf_location *)rows + row, *b = key;
-	return a->offset == b->offset && a->object == b->object && a->kernel == b->kernel;
+	return l->object << 1 | l->kernel;
+}
+
+/* The slot that has it, or the empty one where it belongs. */
+static struct cam_perf_row_slot *slot_of(struct cam_perf_row_slot *slots, size_t n, uint64_t offset,
+					 uint32_t what)
+{
+	size_t i = cam_hash_u64(offset, what) & (n - 1);
+	while (slots[i].row_plus_1 && (slots[i].offset != offset || slots[i].what != what))
+		i = (i + 1) & (n - 1);
+	return &slots[i];
+}
+
+static int grow_slots(struct cam_perf_stacks *k)
+{
+	size_t n = k->n_slots ? k->n_slots * 2 : FIRST_SLOTS;
+	struct cam_perf_row_slot *grown = calloc(n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->n_slots; i++) {
+		const struct cam_perf_row_slot *s = &k->slots[i];
+		if (s->row_plus_1)
+			*slot_of(grown, n, s->offset, s->what) = *s;
+	}
+	free(k->slots);
+	k->slots = grown;
+	k->n_slots = n;
+	return 0;
 }
 
 static int intern(struct cam_perf_stacks *k, const struct cam_perf_location *l, uint32_t *out)
 {
-	uint64_t hash = cam_hash_u64(l->offset, (uint64_t)l->object << 1 | l->kernel);
-	*out = cam_index_find(&k->index, hash, same_row, k->rows, l);
-	if (*out != CAM_INDEX_NONE)
+	uint32_t what = what_of(l);
+	int err = k->n + 1 > k->n_slots / 2 ? grow_slots(k) : 0;
+	if (err)
+		return err;
+	struct cam_perf_row_slot *slot = slot_of(k->slots, k->n_slots, l->offset, what);
+	*out = slot->row_plus_1 - 1;
+	if (slot->row_plus_1)
 		return 0;
-	int err = cam_vec_reserve(&k->rows, &k->cap, k->n + 1, sizeof(*k->rows), MAX_ROWS);
+	err = cam_vec_reserve(&k->rows, &k->cap, k->n + 1, sizeof(*k->rows), MAX_ROWS);
 	if (!err)
 		err = cam_vec_reserve(&k->sink_ids, &k->cap_sink_ids, k->n + 1,
 				      sizeof(*k->sink_ids), MAX_ROWS);
-	if (!err)
-		err = cam_index_reserve(&k->index);
 	if (err)
 		return -ENOMEM;
 	k->sink_ids[k->n] = 0;
 	k->rows[k->n] = *l;
 	*out = (uint32_t)k->n++;
-	cam_index_add(&k->index, hash, *out);
+	*slot = (struct cam_perf_row_slot){l->offset, what, *out + 1};
 	return 0;
 }
 
-static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space, bool kernel,
-		   uint64_t address, uint32_t *out)
+void cam_perf_stacks_look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space,
+			     bool kernel, uint64_t address, struct cam_perf_missed *out)
 {
 	const struct cam_perf_map *map = cam_perf_space_find(space, address);
 	struct cam_perf_location l = {
@@ -112,17 +146,19 @@ static int look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space
 		/* All alike, but for the half of memory they are in. */
 		l.offset = address >> 63 << 63;
 	}
-	return intern(k, &l, out);
+	*out = (struct cam_perf_missed){l, address, cam_perf_stacks_number(space, kernel)};
+	if (k->n_slots)
+		__builtin_prefetch(
+			&k->slots[cam_hash_u64(l.offset, what_of(&l)) & (k->n_slots - 1)]);
 }
 
-int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_space *space,
-			      bool kernel, uint64_t address, struct cam_perf_seen *seen,
+int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_missed *m,
 			      uint32_t *out)
 {
-	int err = look_up(k, space, kernel, address, out);
-	uint32_t number = space ? space->number : UINT32_MAX - kernel;
+	int err = intern(k, &m->location, out);
 	if (!err)
-		*seen = (struct cam_perf_seen){address, number, *out + 1};
+		*cam_perf_stacks_seen(k, m->number, m->address) =
+			(struct cam_perf_seen){m->address, m->number, *out + 1};
 	return err;
 }
 
@@ -347,36 +383,90 @@ int cam_perf_stacks_define_inlined(struct cam_perf_stacks *k, uint32_t row, stru
 	return err;
 }
 
-int cam_perf_stacks_define_at(struct cam_perf_stacks *k, uint32_t row, uint64_t address,
-			      struct cam_loc_id *out)
+static void forget_sink(struct cam_perf_stacks *k)
+{
+	memset(k->sink_ids, 0, k->n * sizeof(*k->sink_ids));
+	if (k->named)
+		memset(k->named, 0, k->cap_named * sizeof(*k->named));
+	k->generation = k->sink->generation;
+}
+
+static int define_function_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_location *loc)
 {
 	const struct cam_perf_location *l = &k->rows[row];
 	const struct cam_perf_object *o =
 		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
-	struct cam_location loc = {
-		.address = k->options->drop_addresses ? 0 : address,
-		.func_offset = k->options->drop_addresses ? CAM_OFFSET_NONE : l->func_offset,
-	};
 	struct cam_function func = {.source = l->name.v ? l->source : CAM_NAME_NONE};
-	int err = define_module(k, o, &loc.module);
-	func.module = loc.module;
+	int err = define_module(k, o, &loc->module);
+	func.module = loc->module;
 	func.kind = l->kernel ? CAM_FUNC_KERNEL
 			      : cam_frame_func_kind(o ? o->kind : CAM_MODULE_UNKNOWN, l->offset);
 	if (!err && l->name.v)
 		err = k->sink->string(k->sink, cam_perf_stacks_text(k, row), &func.name);
+	return err ? err : k->sink->function(k->sink, &func, &loc->func);
+}
+
+/*
+ * Of a function many addresses are met: its name, module and itself are looked for once. Only where the object
+ * alone says what kind it is (of an unknown one its half of memory does), and its name is one of k->names.
+ */
+static int define_function(struct cam_perf_stacks *k, uint32_t row, struct cam_location *loc,
+			   struct cam_perf_named **memo)
+{
+	const struct cam_perf_location *l = &k->rows[row];
+	*memo = NULL;
+	if (l->object == CAM_NONE || !l->name.v || k->spaces->objects[l->object].name.v ||
+	    k->spaces->objects[l->object].kind == CAM_MODULE_UNKNOWN)
+		return define_function_slow(k, row, loc);
+	size_t had = k->cap_named;
+	int err = cam_vec_reserve(&k->named, &k->cap_named, (size_t)l->name.v + 1,
+				  sizeof(*k->named), MAX_ROWS);
+	if (err)
+		return define_function_slow(k, row, loc);
+	if (k->cap_named > had)
+		memset(k->named + had, 0, (k->cap_named - had) * sizeof(*k->named));
+	struct cam_perf_named *n = *memo = &k->named[l->name.v];
+	if (n->known && n->object == l->object && n->source == l->source &&
+	    n->kernel == l->kernel) {
+		loc->func.v = n->func;
+		loc->module.v = n->module;
+		return 0;
+	}
+	err = define_function_slow(k, row, loc);
 	if (!err)
-		err = k->sink->function(k->sink, &func, &loc.func);
+		*n = (struct cam_perf_named){.object = l->object,
+					     .func = loc->func.v,
+					     .module = loc->module.v,
+					     .source = (uint8_t)l->source,
+					     .kernel = l->kernel,
+					     .known = true};
+	return err;
+}
+
+int cam_perf_stacks_define_at(struct cam_perf_stacks *k, uint32_t row, uint64_t address,
+			      struct cam_loc_id *out)
+{
+	if (k->generation != k->sink->generation)
+		forget_sink(k);
+	bool drop = k->options->drop_addresses, alike = drop && !k->options->inlines;
+	struct cam_location loc = {
+		.address = drop ? 0 : address,
+		.func_offset = drop ? CAM_OFFSET_NONE : k->rows[row].func_offset,
+	};
+	struct cam_perf_named *memo;
+	int err = define_function(k, row, &loc, &memo);
 	if (!err && (row >= k->cap_lines || !k->lines[row].inlined))
 		err = define_line(k, row, &loc);
-	return err ? err : k->sink->location(k->sink, &loc, out);
+	out->v = !err && alike && memo && memo->location ? memo->location - 1 : CAM_NONE;
+	if (!err && out->v == CAM_NONE)
+		err = k->sink->location(k->sink, &loc, out);
+	if (!err && alike && memo)
+		memo->location = out->v + 1;
+	return err;
 }
 
 int cam_perf_stacks_define_slow(struct cam_perf_stacks *k, uint32_t row, struct cam_loc_id *out)
 {
-	if (k->generation != k->sink->generation) {
-		memset(k->sink_ids, 0, k->n * sizeof(*k->sink_ids));
-		k->generation = k->sink->generation;
-	}
 	int err = cam_perf_stacks_define_at(k, row, k->rows[row].offset, out);
 	if (!err)
 		k->sink_ids[row] = out->v + 1;

@@ -50,8 +50,22 @@ struct cam_perf_stacks {
 	uint32_t *sink_ids;
 	size_t cap_sink_ids;
 	uint32_t generation; /* of the sink, for which they are good */
-	struct cam_index index;
-	struct cam_tables names;	  /* only its strings are used */
+	/* Rows by what they are. A slot has all of that: a row is not looked at, that would be one more cache miss. */
+	struct cam_perf_row_slot {
+		uint64_t offset;
+		uint32_t what; /* object and mode */
+		uint32_t row_plus_1;
+	} * slots;
+	size_t n_slots;		 /* a power of two, or 0 */
+	struct cam_tables names; /* only its strings are used */
+	/* By the number of its name which function of the sink's it was last, and which location, if its addresses are
+	 * all one (0: not known, else plus 1); good for `generation`. */
+	struct cam_perf_named {
+		uint32_t object, func, module, location;
+		uint8_t source, kernel;
+		bool known;
+	} * named;
+	size_t cap_named;
 	struct cam_perf_inlined *inlined; /* row 0 is nobody's */
 	size_t n_inlined, cap_inlined;
 	/* By the numbers of rows what debug information says; only with options->inlines. */
@@ -76,22 +90,47 @@ void cam_perf_stacks_free(struct cam_perf_stacks *k);
 
 /* Between two batches. True: all numbers given before are dead. */
 bool cam_perf_stacks_trim(struct cam_perf_stacks *k);
-/* The number of an address in a space (NULL: in none that is known). -ENOMEM. */
-int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_space *space,
-			      bool kernel, uint64_t address, struct cam_perf_seen *seen,
+/* A change of the kernel's space adds names, and takes those of code that is gone. */
+static inline uint32_t cam_perf_stacks_number(const struct cam_perf_space *space, bool kernel)
+{
+	return space ? space->number : UINT32_MAX - kernel;
+}
+static inline struct cam_perf_seen *cam_perf_stacks_seen(const struct cam_perf_stacks *k,
+							 uint32_t number, uint64_t address)
+{
+	uint64_t mixed = (address ^ (uint64_t)number << 32) * 0x9e3779b97f4a7c15u;
+	return &k->seen[mixed >> (64 - CAM_PERF_SEEN_BITS)];
+}
+/* The number of an address in a space (NULL: in none that is known). False: see find_slow(). */
+static inline bool cam_perf_stacks_find_seen(struct cam_perf_stacks *k,
+					     const struct cam_perf_space *space, bool kernel,
+					     uint64_t address, uint32_t *out)
+{
+	uint32_t number = cam_perf_stacks_number(space, kernel);
+	const struct cam_perf_seen *s = cam_perf_stacks_seen(k, number, address);
+	*out = s->row_plus_1 - 1;
+	return s->address == address && s->space == number && s->row_plus_1;
+}
+/* The same for one that was not seen of late, in two steps, so that several can wait for memory at once: what lies there …*/
+struct cam_perf_missed {
+	struct cam_perf_location location;
+	uint64_t address;
+	uint32_t number;
+};
+void cam_perf_stacks_look_up(struct cam_perf_stacks *k, const struct cam_perf_space *space,
+			     bool kernel, uint64_t address, struct cam_perf_missed *out);
+/* … and its number. -ENOMEM. */
+int cam_perf_stacks_find_slow(struct cam_perf_stacks *k, const struct cam_perf_missed *m,
 			      uint32_t *out);
 static inline int cam_perf_stacks_find(struct cam_perf_stacks *k,
 				       const struct cam_perf_space *space, bool kernel,
 				       uint64_t address, uint32_t *out)
 {
-	/* A change of the kernel's space adds names, and takes those of code that is gone. */
-	uint32_t number = space ? space->number : UINT32_MAX - kernel;
-	uint64_t mixed = (address ^ (uint64_t)number << 32) * 0x9e3779b97f4a7c15u;
-	struct cam_perf_seen *s = &k->seen[mixed >> (64 - CAM_PERF_SEEN_BITS)];
-	*out = s->row_plus_1 - 1;
-	if (s->address == address && s->space == number && s->row_plus_1)
+	struct cam_perf_missed m;
+	if (cam_perf_stacks_find_seen(k, space, kernel, address, out))
 		return 0;
-	return cam_perf_stacks_find_slow(k, space, kernel, address, s, out);
+	cam_perf_stacks_look_up(k, space, kernel, address, &m);
+	return cam_perf_stacks_find_slow(k, &m, out);
 }
 /* The namer's number of an object's file; CAM_NONE: it is not here. Errors are the namer's. */
 int cam_perf_stacks_file(struct cam_perf_stacks *k, uint32_t object, uint32_t *file);

@@ -31,12 +31,16 @@ static bool same(const struct cam_sum *a, const struct cam_sum *b)
 	       a->extra == b->extra && a->awake == b->awake;
 }
 
+static uint64_t hash_of(const struct cam_sum *sum)
+{
+	return cam_hash_u64((uint64_t)sum->stack << 32 | sum->comm,
+			    (uint64_t)sum->extra << 32 | sum->etype << 1 | sum->awake);
+}
+
 /* The slot of a row: the one that holds it, or the empty one where it belongs. */
 static struct cam_sum *slot_of(struct cam_sum *v, size_t slots, const struct cam_sum *sum)
 {
-	uint64_t hash = cam_hash_u64((uint64_t)sum->stack << 32 | sum->comm,
-				     (uint64_t)sum->extra << 32 | sum->etype << 1 | sum->awake);
-	size_t i = hash & (slots - 1);
+	size_t i = hash_of(sum) & (slots - 1);
 	while (v[i].samples && !same(&v[i], sum))
 		i = (i + 1) & (slots - 1);
 	return &v[i];
@@ -95,6 +99,16 @@ int cam_sums_add(struct cam_sums *s, struct cam_sum sum)
 		s->n++;
 	}
 	return 0;
+}
+
+int cam_sums_add_all(struct cam_sums *s, const struct cam_sum *sums, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && s->slots; i++)
+		__builtin_prefetch(&s->v[hash_of(&sums[i]) & (s->slots - 1)]);
+	for (size_t i = 0; i < n && !err; i++)
+		err = cam_sums_add(s, sums[i]);
+	return err;
 }
 
 /* What they are sorted by, the least of it first. */

@@ -29,6 +29,8 @@ void cam_sums_free(struct cam_sums *s);
 void cam_sums_clear(struct cam_sums *s);
 /* -ENOMEM; -E2BIG past 2^25 rows. */
 int cam_sums_add(struct cam_sums *s, struct cam_sum sum);
+/* The same for several: their slots come from memory side by side, not one after the other. */
+int cam_sums_add_all(struct cam_sums *s, const struct cam_sum *sums, size_t n);
 /* The same for a row that is not there yet: no search. All rows are added, or all are appended. */
 int cam_sums_append(struct cam_sums *s, struct cam_sum sum);
 /* By comm, event type, stack, extra: v[0 … n) are then the rows, and nothing may be added any more. -ENOMEM. */

@@ -20,6 +20,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define SUMS_AT_ONCE 16u
+
 static struct cam_etype_id find_etype(const struct cam_tables *t, struct cam_text name)
 {
 	for (uint32_t i = 0; i < t->n_etypes; i++) {
@@ -129,24 +131,30 @@ static int sum_batch(void *arg, const struct cam_batch *b)
 {
 	struct step *s = arg;
 	enum cam_walk_extra extra = s->x.walk->view->extra;
-	for (size_t i = 0; i < b->n; i++) {
+	struct cam_sum some[SUMS_AT_ONCE];
+	size_t n = 0;
+	int err = 0;
+	for (size_t i = 0; i < b->n && !err; i++) {
 		int row = s->every_row ? CAM_ROW_YES : cam_selector_row(&s->x.selector, b, i);
 		if (row < 0)
 			return row;
 		if (row == CAM_ROW_NO)
 			continue;
-		struct cam_sum sum = {.stack = b->stack[i],
-				      .comm = b->comm[i],
-				      .etype = cam_walk_etype(b, i),
-				      .extra = extra_of(extra, b, i),
-				      .awake = row == CAM_ROW_AWAKE,
-				      .samples = 1,
-				      .weight = cam_walk_weight(b, i)};
-		int err = cam_sums_add(&s->sums, sum);
-		if (err)
-			return err;
+		some[n++] = (struct cam_sum){.stack = b->stack[i],
+					     .comm = b->comm[i],
+					     .etype = cam_walk_etype(b, i),
+					     .extra = extra_of(extra, b, i),
+					     .awake = row == CAM_ROW_AWAKE,
+					     .samples = 1,
+					     .weight = cam_walk_weight(b, i)};
+		if (n == SUMS_AT_ONCE) {
+			err = cam_sums_add_all(&s->sums, some, n);
+			n = 0;
+		}
 	}
-	return tell_progress(s->x.walk, b->n);
+	if (!err)
+		err = cam_sums_add_all(&s->sums, some, n);
+	return err ? err : tell_progress(s->x.walk, b->n);
 }
 
 static int grow_room(struct cam_walk *walk, size_t n)

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * In memory a sample is packed: what nearly all have in common, its kind (event, weight, text), is a number.
+ *
+ * Invariants
+ *  1. Of n samples the first n_packed are in packs[], the others in the file, in the order in which they came: once one is
+ *     in the file, so are all that follow.
+ *  2. Kinds are few: with more than MAX_KINDS (tracepoints, each with its text) samples go to the file.
+ */
 #include "store/uncoded.h"
 
 #include "base/vec.h"
@@ -14,8 +22,26 @@ struct notes {
 	size_t n, cap;
 };
 
+struct packed {
+	uint64_t time_ns;
+	uint32_t cpu, task, place, kind;
+};
+
+struct kind {
+	uint64_t weight;
+	uint32_t etype, detail;
+};
+
+#define PACK_SAMPLES 16384u
+#define MAX_PACKS    (CAM_UNCODED_BYTES / (PACK_SAMPLES * sizeof(struct packed)))
+#define MAX_KINDS    256u
+
 struct cam_uncoded {
 	struct cam_file *file;
+	struct packed *packs[MAX_PACKS]; /* of PACK_SAMPLES each */
+	uint64_t n_packed;
+	struct kind kinds[MAX_KINDS];
+	uint32_t n_kinds, last_kind;
 	struct cam_tables tables;
 	struct cam_window_info info;
 	struct cam_str_id host;
@@ -60,6 +86,8 @@ void cam_uncoded_free(struct cam_uncoded *raw)
 	if (!raw)
 		return;
 	raw->file->ops->close(raw->file);
+	for (size_t i = 0; i < MAX_PACKS; i++)
+		free(raw->packs[i]);
 	cam_tables_free(&raw->tables);
 	free(raw->anchors.rows);
 	free(raw->events.rows);
@@ -81,6 +109,55 @@ static int add_notes(struct notes *to, const void *rows, size_t n, size_t size)
 	return 0;
 }
 
+/* MAX_KINDS: no more fit. */
+static uint32_t kind_of(struct cam_uncoded *raw, const struct cam_sample *s)
+{
+	const struct kind *last = &raw->kinds[raw->last_kind];
+	if (raw->n_kinds && last->weight == s->weight && last->etype == s->etype.v &&
+	    last->detail == s->detail.v)
+		return raw->last_kind;
+	uint32_t i = 0;
+	while (i < raw->n_kinds &&
+	       (raw->kinds[i].weight != s->weight || raw->kinds[i].etype != s->etype.v ||
+		raw->kinds[i].detail != s->detail.v))
+		i++;
+	if (i == MAX_KINDS)
+		return i;
+	if (i == raw->n_kinds)
+		raw->kinds[raw->n_kinds++] = (struct kind){s->weight, s->etype.v, s->detail.v};
+	return raw->last_kind = i;
+}
+
+/* False: this one and all that follow go to the file. */
+static bool pack(struct cam_uncoded *raw, const struct cam_sample *s)
+{
+	uint64_t number = raw->n_packed / PACK_SAMPLES;
+	uint32_t kind = kind_of(raw, s);
+	if (number >= MAX_PACKS || kind == MAX_KINDS)
+		return false;
+	if (!raw->packs[number])
+		raw->packs[number] = malloc(PACK_SAMPLES * sizeof(struct packed));
+	if (!raw->packs[number])
+		return false;
+	raw->packs[number][raw->n_packed++ % PACK_SAMPLES] =
+		(struct packed){s->time_ns, s->cpu, s->task.v, s->place.v, kind};
+	return true;
+}
+
+static int keep_samples(struct cam_uncoded *raw, const struct cam_block *b)
+{
+	size_t n = 0;
+	while (raw->info.samples + n == raw->n_packed && n < b->n_samples &&
+	       pack(raw, &b->samples[n]))
+		n++;
+	if (n == b->n_samples)
+		return 0;
+	uint64_t in_file = raw->info.samples + n - raw->n_packed;
+	return raw->file->ops->pwrite(raw->file, b->samples + n,
+				      (b->n_samples - n) * sizeof(*b->samples),
+				      in_file * sizeof(*b->samples));
+}
+
 int cam_uncoded_append(struct cam_uncoded *raw, const struct cam_block *b)
 {
 	int err = add_notes(&raw->anchors, b->anchors, b->n_anchors, sizeof(*b->anchors));
@@ -92,10 +169,8 @@ int cam_uncoded_append(struct cam_uncoded *raw, const struct cam_block *b)
 		err = add_notes(&raw->facts, b->facts, b->n_facts, sizeof(*b->facts));
 	for (size_t i = 0; i < b->n_counters && !err; i++)
 		err = cam_counters_add(&raw->counters, &b->counters[i]);
-	if (!err && b->n_samples)
-		err = raw->file->ops->pwrite(raw->file, b->samples,
-					     b->n_samples * sizeof(*b->samples),
-					     raw->info.samples * sizeof(*b->samples));
+	if (!err)
+		err = keep_samples(raw, b);
 	if (err)
 		return err;
 	for (size_t i = 0; i < b->n_samples; i++) {
@@ -226,6 +301,29 @@ static struct cam_batch batch_of(const struct piece *p, size_t n, unsigned colum
 	};
 }
 
+/* n samples from a number on, which lie all in memory or all in the file. */
+static int load(struct cam_uncoded *raw, uint64_t at, size_t n, struct cam_sample *to)
+{
+	if (at < raw->n_packed) {
+		const struct packed *p = raw->packs[at / PACK_SAMPLES] + at % PACK_SAMPLES;
+		for (size_t i = 0; i < n; i++) {
+			const struct kind *k = &raw->kinds[p[i].kind];
+			to[i] = (struct cam_sample){.time_ns = p[i].time_ns,
+						    .weight = k->weight,
+						    .cpu = p[i].cpu,
+						    .task = {p[i].task},
+						    .place = {p[i].place},
+						    .etype = {k->etype},
+						    .detail = {k->detail}};
+		}
+		return 0;
+	}
+	size_t bytes = n * sizeof(*to);
+	ssize_t got =
+		raw->file->ops->pread(raw->file, to, bytes, (at - raw->n_packed) * sizeof(*to));
+	return got < 0 ? (int)got : (size_t)got < bytes ? -EIO : 0;
+}
+
 static int uncoded_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 			   cam_batch_fn *fn, void *arg)
 {
@@ -234,13 +332,12 @@ static int uncoded_samples(struct cam_window *w, struct cam_range range, unsigne
 	if (!p)
 		return -ENOMEM;
 	int err = 0;
-	for (uint64_t at = 0; at < raw->info.samples && !err; at += READ_SAMPLES) {
-		uint64_t left = raw->info.samples - at;
-		size_t n = left < READ_SAMPLES ? (size_t)left : READ_SAMPLES, kept = 0;
-		size_t bytes = n * sizeof(struct cam_sample);
-		ssize_t got = raw->file->ops->pread(raw->file, p->samples, bytes,
-						    at * sizeof(struct cam_sample));
-		err = got < 0 ? (int)got : (size_t)got < bytes ? -EIO : 0;
+	size_t n;
+	for (uint64_t at = 0; at < raw->info.samples && !err; at += n) {
+		uint64_t end = at < raw->n_packed ? raw->n_packed : raw->info.samples;
+		size_t kept = 0;
+		n = end - at < READ_SAMPLES ? (size_t)(end - at) : READ_SAMPLES;
+		err = load(raw, at, n, p->samples);
 		if (!err)
 			err = fill(raw, p, n, range, columns, &kept);
 		struct cam_batch b = batch_of(p, kept, columns);

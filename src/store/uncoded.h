@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A window that is not coded at all: its samples as they are in a nameless temporary file, its
- * tables in memory. For `-i FILE`, where coding a journal only to decode it at once took a third
- * of the whole time.
+ * A window that is not coded at all: its tables in memory, and its samples too, as far as CAM_UNCODED_BYTES
+ * reach; what comes then is in a nameless temporary file. For `-i FILE`, where coding a journal only to decode it at
+ * once took a third of the whole time.
  *
  * Write (begin, append, end, then the tables), then read; the two do not overlap. One thread.
  */
 #pragma once
 #include "model/cursor.h"
 #include "model/journal.h"
+
+#define CAM_UNCODED_BYTES (48u << 20) /* 2 million samples */
 
 struct cam_uncoded;
 

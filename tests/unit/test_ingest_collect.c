@@ -326,6 +326,67 @@ static void samples_without_times_need_no_clock(void **state)
 	cam_collect_free(c);
 }
 
+/* Stack number i: like its neighbours near the root, longer and shorter than what is remembered of a way. */
+static size_t stack_of(size_t i, struct cam_loc_id *frames)
+{
+	static const size_t depths[] = {1, 2, 3, 7, 127, 128, 129, 300, CAM_MAX_STACK_FRAMES};
+	size_t n = depths[i % (sizeof(depths) / sizeof(depths[0]))], own = i % 13;
+	for (size_t k = 0; k < n; k++)
+		frames[n - 1 - k].v = (uint32_t)(k + own < n ? k % 3 : 3 + (i + k) % 5);
+	return n;
+}
+
+static int check_places(struct cam_journal *j, const struct cam_tables *t,
+			const struct cam_block *b)
+{
+	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
+	for (size_t i = 0; i < b->n_samples; i++) {
+		uint32_t node = b->samples[i].place.v;
+		size_t n = stack_of(b->samples[i].weight, frames);
+		for (size_t k = 0; k < n; k++, node = t->places.parent[node])
+			assert_int_equal(t->places.item[node], frames[k].v);
+		assert_int_equal(node, 0);
+	}
+	return seen_append(j, t, b);
+}
+
+static void stacks_are_those_of_their_frames(void **state)
+{
+	(void)state;
+	struct recorder r = make_recorder();
+	r.journal.self = &r;
+	r.journal.append = check_places;
+	struct cam_collect *c;
+	assert_int_equal(cam_collect_new(&r.journal, &import_options, &c), 0);
+	struct cam_sink *s = cam_collect_sink(c);
+	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
+	/* Two windows: what was remembered of the first is nothing to the second. */
+	for (size_t i = 0; i < 4000; i++) {
+		assert_int_equal(cam_sink_begin(s, (i < 2000 ? 200 : 400) * SEC + i), 0);
+		struct cam_task_id task;
+		struct cam_etype_id etype;
+		assert_int_equal(s->task(s, &(struct cam_task){.pid = 1}, &task), 0);
+		assert_int_equal(s->etype(s, &(struct cam_etype){0}, &etype), 0);
+		for (uint32_t k = 0; k < 8; k++) {
+			struct cam_loc_id l;
+			assert_int_equal(
+				s->location(s, &(struct cam_location){.address = k + 1}, &l), 0);
+			assert_int_equal(l.v, k);
+		}
+		struct cam_sink_sample sample = {.time_ns = (i < 2000 ? 200 : 400) * SEC + i,
+						 .weight = i,
+						 .task = task,
+						 .etype = etype,
+						 .frames = frames,
+						 .n_frames = stack_of(i, frames)};
+		assert_int_equal(s->sample(s, &sample), 0);
+	}
+	assert_int_equal(cam_collect_finish(c), 0);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.windows[0].samples + r.windows[1].samples, 4000);
+	cam_collect_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +399,7 @@ int main(void)
 		cmocka_unit_test(what_can_never_fit_is_in_the_ledger),
 		cmocka_unit_test(times_that_jump_about_are_bounded_and_counted),
 		cmocka_unit_test(samples_without_times_need_no_clock),
+		cmocka_unit_test(stacks_are_those_of_their_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

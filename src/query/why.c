@@ -159,13 +159,21 @@ static int make_finding(struct build *b, const struct group *g, struct cam_why_f
 	return err ? err : 1;
 }
 
+/* A function of two that do more, service and client, scores above either: who does more is told first, and then may explain it. */
+static double telling(const struct group *g)
+{
+	return g->name ? g->lead.score : g->lead.score / 2;
+}
+
 /* Rare ones first; among both, surges before stops; then by score. Stops that are not rare say nothing. */
 static int by_telling(const void *x, const void *y)
 {
 	const struct group *a = x, *b = y;
 	if (a->rare != b->rare)
 		return a->rare ? -1 : 1;
-	return by_score(&a->lead, &b->lead);
+	if (a->lead.stopped != b->lead.stopped)
+		return a->lead.stopped ? 1 : -1;
+	return telling(a) > telling(b) ? -1 : telling(a) < telling(b);
 }
 
 static int make_findings(struct build *b)

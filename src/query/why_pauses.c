@@ -32,6 +32,7 @@
 
 #define LEAST_RATE     2.0 /* samples a second */
 #define LEAST_LIFE     120u
+#define LEAST_READ     240u /* seconds: where so many cannot be read, none are */
 #define KEPT_NS	       (CAM_NS_PER_SEC / 10)
 #define LEAST_NS       (CAM_NS_PER_SEC / 10 * 4)
 #define MOST_NS	       (10 * CAM_NS_PER_SEC)
@@ -152,12 +153,12 @@ static int choose(struct find *f)
 	return err;
 }
 
-/* Windows whose seconds are asked about, and those beside, as many as may be read. */
+/* Windows whose seconds are asked about, and those beside, as many as may be read. -ENODATA: they would be too few. */
 static int plan(struct find *f)
 {
 	struct cam_why_axis *a = &f->h->axis;
 	const struct cam_window_info *info;
-	uint64_t samples = 0;
+	uint64_t samples = 0, ns = 0;
 	size_t near = 0;
 	f->n_windows = f->source->ops->count(f->source);
 	f->take = calloc(f->n_windows + 1, 1);
@@ -180,7 +181,8 @@ static int plan(struct find *f)
 				continue;
 			samples += info->samples;
 			if (samples > CAM_WHY_PAUSE_SAMPLES && far)
-				return 0;
+				return ns < LEAST_READ * CAM_NS_PER_SEC ? -ENODATA : 0;
+			ns += info->end_ns - info->start_ns;
 			f->take[i] = 1;
 		}
 	}
@@ -505,6 +507,7 @@ int cam_why_pauses_find(struct cam_source *source, const struct cam_selection *s
 		err = read_samples(&f, s, progress);
 	if (!err)
 		err = judge(&f, width, scan);
+	err = err == -ENODATA ? 0 : err;
 	free(f.entities);
 	free(f.of_process);
 	free(f.of_name);

@@ -5,7 +5,8 @@
  * opens with how they are judged.
  *
  * Samples are read again, of the windows nearest to the question, at most CAM_WHY_PAUSE_SAMPLES; these seconds are
- * CAM_WHY_PAUSES afterwards, and the moments that a pause is compared with.
+ * CAM_WHY_PAUSES afterwards, and the moments that a pause is compared with. Of a host so large that these are less than
+ * four minutes nothing is said.
  */
 #pragma once
 #include "query/why_scan.h"

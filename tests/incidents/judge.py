@@ -10,7 +10,7 @@ the first three. A false alarm: any finding at a quiet moment, or at the time of
 `why` shows as the closest, but does not report, counts as nothing. Behind each share is its 95 % interval (Wilson).
 Other incidents are cut out of each history, by leaving out the windows that they touch: trouble comes every few
 hours, here it came every half minute. With --dense they stay in. Quiet moments are at least 7 s from any incident and 4 s from each other, so that neighbours share half of what
-`why` looks at. Incidents at the end of whose burst the culprit had less than 0.1 s of CPU stay in: `starved` counts them.
+`why` looks at. An incident so near to another that what it did is cut out with that one is not judged. Incidents at the end of whose burst the culprit had less than 0.1 s of CPU stay in: `starved` counts them.
 """
 import argparse
 import contextlib
@@ -66,6 +66,11 @@ class Recording:
 
     def troubles(self, but=None):
         return [i for i in self.truth["incidents"] if i["kind"] != "innocent" and i is not but]
+
+    def is_alone(self, incident):
+        """Whether its own windows are left when those of others are cut out."""
+        return self.dense or all(incident["end"] + AROUND_S < i["start"] - AROUND_S or incident["start"] - AROUND_S > i["end"] + AROUND_S
+                                 for i in self.troubles(but=incident))
 
     def without(self, troubles):
         """Names of windows that none of them touches."""
@@ -129,6 +134,9 @@ def judge(path, store="store", quiet=400, dense=False):
     recording = Recording(path, store, dense)
     rows = []
     for i in recording.truth["incidents"]:
+        if not recording.is_alone(i):
+            print(f"# {i['kind']} @{i['mark']['time']:.3f}: another one is beside it, not judged", flush=True)
+            continue
         with recording.part(recording.without(recording.troubles(but=i))) as part:
             rows.append(row_of(recording, part, i["mark"]["time"], i))
     with recording.part(recording.without(recording.troubles())) as part:

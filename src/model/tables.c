@@ -462,12 +462,13 @@ struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_i
 	if (name.n)
 		return name;
 	struct cam_text path = cam_string(t, t->modules[fn->module.v].path);
-	if (!path.n)
+	if (!path.n || cam_text_equal(path, CAM_TEXT("[]")))
 		return CAM_TEXT("[unknown]");
 	if (path.p[0] == '[' || cam_text_equal(path, CAM_TEXT("//anon")))
 		return path.p[0] == '[' ? path : CAM_TEXT("[jit]");
+	/* A name that ends in a slash has no last part: it is shown whole. */
 	const char *slash = memrchr(path.p, '/', path.n);
-	if (slash)
+	if (slash && slash + 1 < path.p + path.n)
 		path = (struct cam_text){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
 	char at[24] = "";
 	snprintf(at, fn->start ? sizeof(at) : 1, "+%#lx", (unsigned long)fn->start);

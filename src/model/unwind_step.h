@@ -27,7 +27,8 @@
  *  - the caller's rbp is 0 and the return address stands between a nop and a call: where Go's goroutines
  *    begin, in goexit (stripped Go programs have no rules). That one is the last frame;
  *  - rbp is 0, this is not the leaf, and sp stands where the kernel put argc: aligned to 16, argc
- *    is 1 to 2^17, argv[0] points above argv, and argv[argc] is 0. (ld.so's _start has no rules.)
+ *    is 1 to 2^17, argv[0] points above argv, and argv[argc] is 0, or in a copy, which may end before that, argv[1] and
+ *    [2] point to what follows argv[0] and each other. (ld.so's _start has no rules.)
  * By table a return address of 0 is an end too. Otherwise rbp 0 is no end, but NO_CFI.
  *
  * Example: ip 0x7f10_0000_2345 is a return address, mapped with bias 0x7f10_0000_0000: offset 0x2344.
@@ -199,6 +200,21 @@ static CAM_STEP_INLINE int cam_step_find(struct cam_step_env *e, const struct ca
 	return 1;
 }
 
+/* Where a copy of a stack ends before the list does: the kernel puts the strings of argv side by side, each of at most 128 KiB. */
+static CAM_STEP_INLINE int cam_step_lists_strings(struct cam_step_env *e, __u64 argc, __u64 argv0,
+						  __u64 rest_at)
+{
+#if defined(__BPF__) || defined(__bpf__)
+	/* It reads the stack itself, all of it. */
+	(void)e, (void)argc, (void)argv0, (void)rest_at;
+	return 0;
+#else
+	__u64 next[2];
+	return argc > 2 && !cam_step_read(e, next, sizeof(next), rest_at) &&
+	       next[0] - argv0 - 1 < 1 << 17 && next[1] - next[0] - 1 < 1 << 17;
+#endif
+}
+
 /* The outermost frame of a program: see the head. */
 static CAM_STEP_INLINE int cam_step_at_entry(struct cam_step_env *e, const struct cam_step *s)
 {
@@ -211,7 +227,7 @@ static CAM_STEP_INLINE int cam_step_at_entry(struct cam_step_env *e, const struc
 	if (argc_argv0[0] - 1 >= 1 << 17 || argc_argv0[1] <= last_at)
 		return 0;
 	if (cam_step_read(e, &last, sizeof(last), last_at))
-		return 0;
+		return cam_step_lists_strings(e, argc_argv0[0], argc_argv0[1], s->sp + 16);
 	return last == 0;
 }
 

@@ -68,7 +68,9 @@ struct window_step {
 static const struct {
 	const char *words, *key;
 } ends[CAM_STACK_ENDS] = {
-	[CAM_STACK_UNKNOWN] = {"broken, as far as one can tell", "broken"},
+	[CAM_STACK_UNKNOWN] =
+		{"broken: fewer than 3 frames, or none of main, _start, start_thread, clone",
+		 "broken"},
 	[CAM_STACK_COMPLETE] = {"complete", "complete"},
 	[CAM_STACK_NO_USER] = {"no user stack", "no_user"},
 	[CAM_STACK_PENDING] = {"mappings or unwind table not there yet", "pending"},

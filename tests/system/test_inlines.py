@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Inlined functions of programs built with -g -O2: with the debug information in the file, in a file that its
-.gnu_debuglink names, and compressed; and none where that file belongs to somebody else. One recording, and perf's
+.gnu_debuglink names, compressed, and made smaller by dwz, which moves what is common to a third file; and none where that file belongs to somebody else. One recording, and perf's
 own of the same seconds, which expands inlined functions by addr2line. Then that file is given to resymbolise: leaves get what addr2line -i says of
 their addresses.
 
@@ -26,6 +26,8 @@ PROGRAMS = {
     "split": "d=$f.debug; " + SPLIT,
     "packed": "mkdir .debug; d=.debug/packed.debug; " + SPLIT + " && objcopy --compress-debug-sections $d $d.z"
               " && objcopy --remove-section .gnu_debuglink $f && mv $d.z $d && objcopy --add-gnu-debuglink=$d $f",
+    "shared": "d=$f.debug; objcopy --only-keep-debug $f $d && cp $d other && dwz -m common.debug $d other && strip $f"
+              " && objcopy --add-gnu-debuglink=$d $f && rm other",
     "forged": "d=$f.debug; " + SPLIT + " && chown 12345 $d",
 }
 
@@ -194,7 +196,7 @@ class Inlines(support.Case):
         total = sum(theirs.values())
         self.assertGreater(total, 100)
         self.assertGreater(sum(n for c, n in theirs.items() if len(c) > 1), total // 2, "perf shows none inlined")
-        for name in ("whole", "split", "packed"):
+        for name in ("whole", "split", "packed", "shared"):
             ours = self.ours(name)
             mine = sum(ours.values())
             same = sum(n for c, n in theirs.items() if c in ours)
@@ -213,7 +215,8 @@ class Inlines(support.Case):
             self.check_late("forged")
         with self.subTest("callers"):
             self.check_callers(addresses, programs["whole"])
-        self.assertGreaterEqual(status["names"]["debug_files"], 2)
+        self.assertGreaterEqual(status["names"]["debug_files"], 3)
+        self.assertEqual(status["names"]["elsewhere_files"], 0)
         self.assertEqual(status["names"]["poisoned_files"] + status["names"]["symbols_only_files"], 0)
 
 

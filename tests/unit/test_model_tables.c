@@ -207,6 +207,41 @@ static void a_late_name_changes_stacks_once_forgotten(void **state)
 	cam_tables_free(&t);
 }
 
+/* Whatever a module is called, a frame of it without a name is shown as something. */
+static void no_label_is_empty(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path;
+		uint64_t start;
+		const char *label;
+	} cases[] = {
+		{"/lib/libz.so", 0x40, "[libz.so+0x40]"},
+		{"/lib/libz.so", 0, "[libz.so]"},
+		{"/", 0, "[/]"},
+		{"/mnt/dir/", 0, "[/mnt/dir/]"},
+		{"/mnt/dir/", 0x40, "[/mnt/dir/+0x40]"},
+		{"", 0, "[unknown]"},
+		{"[]", 0, "[unknown]"},
+		{"[vdso]", 0x40, "[vdso]"},
+		{"//anon", 0, "[jit]"},
+	};
+	struct cam_tables t;
+	assert_int_equal(cam_tables_init(&t, 1u << 20), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cam_module m = {.path = str(&t, cases[i].path), .kind = CAM_MODULE_FILE};
+		struct cam_function f = {.start = cases[i].start};
+		struct cam_func_id id;
+		char room[64];
+		assert_int_equal(cam_module_intern(&t, &m, &f.module), 0);
+		assert_int_equal(cam_function_intern(&t, &f, &id), 0);
+		struct cam_text label = cam_function_label(&t, id, room, sizeof(room));
+		if (!cam_text_equal(label, cam_text_of(cases[i].label)))
+			fail_msg("%s: %.*s", cases[i].path, (int)label.n, label.p);
+	}
+	cam_tables_free(&t);
+}
+
 static void bounds_hold_and_leave_the_tables_whole(void **state)
 {
 	(void)state;
@@ -268,6 +303,7 @@ int main(void)
 		cmocka_unit_test(inlined_functions_are_frames),
 		cmocka_unit_test(deep_stacks_go_without_inlined_functions),
 		cmocka_unit_test(a_late_name_changes_stacks_once_forgotten),
+		cmocka_unit_test(no_label_is_empty),
 		cmocka_unit_test(bounds_hold_and_leave_the_tables_whole),
 		cmocka_unit_test(gaps_between_windows_are_typed),
 	};

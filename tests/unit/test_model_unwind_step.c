@@ -325,6 +325,20 @@ static void test_entry(void **state)
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_COMPLETE);
 	e->stack[0] = 61;
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	/* So many that the end of the list was not copied: then the strings follow each other. */
+	uint64_t strings = STACK + 8 * (WORDS + 200);
+	e->stack[0] = WORDS + 100;
+	e->stack[1] = strings;
+	e->stack[2] = strings + 5;
+	e->stack[3] = strings + 6;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_COMPLETE);
+	e->stack[3] = strings + 5;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	e->stack[3] = strings + 6 + (1 << 17);
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
+	e->stack[2] = strings - 5;
+	e->stack[3] = strings + 6;
+	assert_int_equal(cam_step_up(e, &s), CAM_STACK_NO_CFI);
 	e->stack[0] = 2;
 	e->stack[3] = 0;
 	e->stack[1] = STACK + 400;

@@ -5,11 +5,14 @@
 #include "interop/perf_script_fields.h"
 
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 struct script_arguments {
 	struct cam_exporting_options what;
 	struct cam_option_list fields;
-	bool header, ns;
+	bool header, ns, reltime, deltatime, no_chains;
+	unsigned max_stack;
 };
 
 static int parse_fields(const struct script_arguments *a, struct cam_perf_script_options *o)
@@ -18,9 +21,16 @@ static int parse_fields(const struct script_arguments *a, struct cam_perf_script
 	*o = (struct cam_perf_script_options){
 		.header = a->header,
 		.nanoseconds = a->ns,
+		.since_first = a->reltime,
+		.since_last = a->deltatime,
+		.no_chains = a->no_chains,
+		.max_stack = a->max_stack,
+		.terminal = (!a->what.out || !strcmp(a->what.out, "-")) && isatty(STDOUT_FILENO),
 		.fields = CAM_PERF_DEFAULT,
 		.trace_fields = CAM_PERF_TRACE_DEFAULT,
 	};
+	if (a->reltime && a->deltatime)
+		return cam_usage("--reltime and --deltatime: one of them");
 	for (size_t i = 0; i < a->fields.n; i++) {
 		struct cam_text list = cam_text_of(a->fields.values[i]);
 		if (cam_perf_fields_parse(list, o, why, sizeof(why)))
@@ -59,6 +69,14 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 		 "change the default; trace: before it for tracepoints"},
 		{"header", 0, CAM_OPTION_FLAG, &a.header, NULL, "the # lines first"},
 		{"ns", 0, CAM_OPTION_FLAG, &a.ns, NULL, "times with 9 decimals instead of 6"},
+		{"reltime", 0, CAM_OPTION_FLAG, &a.reltime, NULL,
+		 "times since the first sample that is printed"},
+		{"deltatime", 0, CAM_OPTION_FLAG, &a.deltatime, NULL,
+		 "times since the sample before"},
+		{"hide-call-graph", 'G', CAM_OPTION_FLAG, &a.no_chains, NULL,
+		 "of each stack the innermost frame, on the sample's line"},
+		{"max-stack", 0, CAM_OPTION_COUNT, &a.max_stack, "N",
+		 "at most N frames of a stack, from the innermost on"},
 		CAM_RANGE_OPTIONS(a.what.range),
 		CAM_FILTER_OPTIONS(a.what.filters, "idle CPUs, too (the default)", "without them",
 				   "only this event (default: all)"),

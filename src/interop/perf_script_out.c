@@ -8,10 +8,12 @@
  */
 #include "interop/perf_script_out.h"
 
+#include "base/escape.h"
 #include "base/units.h"
 #include "model/source_lines.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define LINE_BYTES (32u << 20)
@@ -28,7 +30,9 @@ struct script {
 	unsigned line_fields; /* with which the lines were made … */
 	bool line_flat;	      /* … and whether they stand behind their heads */
 	unsigned event_width;
-	struct cam_buf text; /* of one record */
+	uint64_t first_ns, last_ns; /* of what was printed; CAM_TIME_NONE: nothing yet */
+	struct cam_buf text;	    /* of one record */
+	struct cam_buf shown;	    /* the same as a terminal may have it */
 	struct line *lines;
 	size_t n_lines;
 	struct cam_buf texts;
@@ -106,8 +110,9 @@ static int put_frames(struct script *s, const struct cam_export_row *r)
 {
 	const struct cam_tree *tree = s->base.tree;
 	bool leaf = r->leaf_offset != CAM_OFFSET_NONE;
+	unsigned left = s->o.no_chains ? 1 : s->o.max_stack ? s->o.max_stack : UINT_MAX;
 	int err = 0;
-	for (uint32_t node = r->stack; node && !err; node = tree->parent[node]) {
+	for (uint32_t node = r->stack; node && left && !err; node = tree->parent[node], left--) {
 		uint32_t item = tree->item[node];
 		if (!leaf || item >= s->n_lines) {
 			err = put_line(s, item);
@@ -145,14 +150,38 @@ static bool is_tracepoint(struct cam_text name)
 	return false;
 }
 
+static int write_text(struct script *s)
+{
+	const struct cam_buf *text = &s->text;
+	if (s->o.terminal) {
+		cam_buf_clear(&s->shown);
+		cam_escape_put(&s->shown, (struct cam_text){(const char *)text->data, text->len},
+			       CAM_ESCAPE_BYTES);
+		if (cam_buf_error(&s->shown))
+			return cam_buf_error(&s->shown);
+		text = &s->shown;
+	}
+	cam_out_bytes(s->base.out, text->data, text->len);
+	return s->base.out->error;
+}
+
 static int write_header(struct script *s)
 {
 	cam_buf_clear(&s->text);
 	int err = cam_perf_put_header(&s->text, s->base.w, s->base.t);
-	if (err)
-		return err;
-	cam_out_bytes(s->base.out, s->text.data, s->text.len);
-	return s->base.out->error;
+	return err ? err : write_text(s);
+}
+
+/* As perf counts it: the first one is at 0. */
+static uint64_t shown_time(struct script *s, uint64_t ns)
+{
+	if (ns == CAM_TIME_NONE || (!s->o.since_first && !s->o.since_last))
+		return ns;
+	if (s->first_ns == CAM_TIME_NONE)
+		s->first_ns = s->last_ns = ns;
+	uint64_t from = s->o.since_first ? s->first_ns : s->last_ns;
+	s->last_ns = ns;
+	return ns > from ? ns - from : 0;
 }
 
 static unsigned missing_of(const struct cam_perf_put_head *h)
@@ -170,7 +199,7 @@ static unsigned missing_of(const struct cam_perf_put_head *h)
 static int put_record(struct script *s, const struct cam_export_row *r, struct cam_perf_put_head *h)
 {
 	const struct cam_tables *t = s->base.t;
-	bool flat = t->etypes[r->etype].flat;
+	bool flat = t->etypes[r->etype].flat || s->o.no_chains;
 	cam_buf_clear(&s->text);
 	/* Another set of fields is another text. */
 	if (h->fields != s->line_fields || flat != s->line_flat) {
@@ -198,8 +227,8 @@ static int put_record(struct script *s, const struct cam_export_row *r, struct c
 		cam_buf_put_u8(&s->text, '\n');
 	if (err || cam_buf_error(&s->text))
 		return err ? err : cam_buf_error(&s->text);
-	cam_out_bytes(s->base.out, s->text.data, s->text.len);
-	return s->base.out->error ? s->base.out->error : 1;
+	err = write_text(s);
+	return err ? err : 1;
 }
 
 static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
@@ -228,6 +257,7 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 	s->missing = missing_of(&h) & h.fields & s->o.exact;
 	if (s->missing)
 		return -ENODATA;
+	h.time_ns = shown_time(s, h.time_ns);
 	int err = x->st.samples || !s->o.header ? 0 : write_header(s);
 	return err ? err : put_record(s, r, &h);
 }
@@ -258,6 +288,7 @@ static void free_script(struct cam_exporter *x)
 	free(s->lines);
 	cam_source_lines_free(&s->sources);
 	cam_buf_free(&s->text);
+	cam_buf_free(&s->shown);
 	cam_buf_free(&s->texts);
 }
 
@@ -272,7 +303,9 @@ int cam_perf_script_out_new(struct cam_out *out, const struct cam_perf_script_op
 	s->base.ops = &ops;
 	s->base.out = out;
 	s->o = *o;
+	s->first_ns = s->last_ns = CAM_TIME_NONE;
 	s->text = CAM_BUF(TEXT_BYTES);
+	s->shown = CAM_BUF(4 * TEXT_BYTES);
 	s->texts = CAM_BUF(LINE_BYTES);
 	*made = &s->base;
 	return 0;

@@ -32,6 +32,11 @@ struct cam_perf_script_options {
 	unsigned exact;
 	/* Nine decimals: always, or (`as_kept`) where the window's times are finer than microseconds. */
 	bool nanoseconds, as_kept;
+	/* Times since the first sample that is printed, or since the one before it. */
+	bool since_first, since_last;
+	bool no_chains;	    /* of a stack the innermost frame, on the line of its sample */
+	unsigned max_stack; /* so many frames, from the innermost on; 0: all */
+	bool terminal;	    /* what is not UTF-8 is escaped, too: a terminal obeys some of it */
 };
 
 /* What export perf-script writes: all that is known, and the header. */

@@ -5,6 +5,9 @@
 The oracle are texts that perf 6.1 printed of one recording with different options (tests/data)."""
 import gzip
 import os
+import pty
+import re
+import subprocess
 
 import support
 import tap
@@ -96,6 +99,61 @@ class Fields(Case):
         self.bad("script", "-F", "comm,pid", "-i", path, names="'pid'")
         self.bad("script", "-F", "+cpu", "-i", path, names="'cpu'")
         self.bad("script", "extra", "-i", path, code=2, names="extra")
+
+
+class BesidePerf(Case):
+    def test_times_and_chains_as_perf_prints_them(self):
+        with open(os.path.join(support.DATA, "nginx-997.perf.data.zst"), "rb") as f:
+            given = self.path("given.data", support.unzstd(f.read()))
+
+        def both(*options):
+            perf = subprocess.run(["perf", "script", "-i", given, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "LC_ALL": "C.UTF-8"}, timeout=60, check=True).stdout
+            # Of a versioned symbol's names perf takes another one.
+            return [re.sub(rb"@@?GLIBC_[\d.]+", b"", text) for text in (perf, self.good("script", "-i", given, *options))]
+
+        for options in (("--reltime",), ("--deltatime",), ("--deltatime", "--ns"), ("--reltime", "-F", "comm,time")):
+            want, got = (support.heads(text) if "-F" not in options else text.splitlines() for text in both(*options))
+            self.assertGreater(len(want), 5000)
+            self.assertEqual(want, got, options)
+        # The address is of the process there, of the file here.
+        want, got = (re.sub(rb"(:  +)[0-9a-f]+ ", rb"\1", text).splitlines() for text in both("-G"))
+        self.assertEqual(len(want), len(got))
+        alike = sum(re.sub(rb" +", b" ", a) == re.sub(rb" +", b" ", b) for a, b in zip(want, got))
+        self.assertGreater(alike, 0.99 * len(want))
+        for n in (1, 3):
+            want, got = (text.split(b"\n\n") for text in both("--max-stack", str(n)))
+            self.assertEqual(len(want), len(got))
+            # Where the kernel gave no call chain perf prints no frame; the window has its address.
+            self.assertGreater(sum(a == b for a, b in zip(want, got)), 0.98 * len(want))
+            self.assertTrue(all(r.count(b"\n\t") <= n for r in got))
+        self.bad("script", "--reltime", "--deltatime", "-i", given, code=2, names="--deltatime")
+
+
+class Terminal(Case):
+    def test_a_terminal_gets_no_bytes_that_it_might_obey(self):
+        """C1 control characters, as bytes and as UTF-8, and what is no UTF-8 at all; a pipe gets them as they are."""
+        text = b"\xff\x9b31mcomm 7 [000] 1.000000: cpu-clock: \n\t     10 \xc2\x9b2Jmain\xc3\xa9 (/bin/\xfex)\n\n"
+        path = self.path("bytes.perf-script", text)
+        self.assertEqual(self.good("script", "-i", path).split(), text.split())
+        master, slave = pty.openpty()
+        with subprocess.Popen([tap.BIN, "script", "-i", path], stdout=slave, stdin=subprocess.DEVNULL) as process:
+            os.close(slave)
+            got = b""
+            while True:
+                try:
+                    more = os.read(master, 65536)
+                except OSError:
+                    break
+                if not more:
+                    break
+                got += more
+            self.assertEqual(process.wait(20), 0)
+        os.close(master)
+        self.assertIn(rb"\xff\x9b31mcomm", got)
+        self.assertIn(rb"\xc2\x9b2Jmain" + b"\xc3\xa9", got)
+        self.assertIn(rb"(/bin/\xfex)", got)
+        got.decode("utf-8")
 
 
 class Selection(Case):

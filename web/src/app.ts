@@ -117,7 +117,7 @@ export class App implements AroundHost {
 	private busy = new Busy<Kind>(this.stage, () => ({ heat: [this.heat.layers.root], timeline: [this.timeline.layers.root], tracks: [this.track.layers.root],
 		chart: [this.byTime.view.layers.root], flame: [this.flame.layers.root, this.table.root, this.sandwich.root] }));
 	private funnels = new Funnels(() => [[...this.timeline.brush(), this.theme.color("tx3")], [...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3")]]);
-	search = el("input", { type: "search", placeholder: "Search (regex)", "aria-label": "Search functions, a regular expression",
+	search = el("input", { type: "search", placeholder: "Search", title: "Functions that match a regular expression (/)", "aria-label": "Search functions, a regular expression",
 		maxlength: 1024, spellcheck: "false" });
 	goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
 	private gotoProblem = el("div", { class: "problem", role: "alert", hidden: true });

@@ -20,6 +20,7 @@ import time
 
 BINARIES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WAIT = 20  # seconds for anything
+OPEN = 4  # pages at most: the oldest is closed, or those of all tests before would go on asking and drawing
 
 
 def binary():
@@ -36,6 +37,7 @@ class Browser:
         self.number = 0
         self.pending = b""
         self.events = []
+        self.pages, self.known = [], set()
         read_theirs, self.write = os.pipe()
         self.read, write_theirs = os.pipe()
         command = [binary(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -100,15 +102,22 @@ class Browser:
 
     def open(self, url, **options):
         page = Page(self, **options)
+        self.pages.append(page)
+        if len(self.pages) > OPEN:
+            self.close(self.pages.pop(0))
         page.go(url)
         return page
+
+    def close(self, page):
+        self.call("Target.closeTarget", targetId=page.target)
+        self.events = [e for e in self.events if e.get("sessionId") != page.session]
 
 
 class Page:
     def __init__(self, browser, width=1200, height=900, scheme="light", script=True, zone=None):
         self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,

@@ -30,9 +30,13 @@ class View:
 
     def __init__(self, browser, url, query="", facts=None, **options):
         self.facts = facts
-        self.page = browser.open(url, **{"width": 1440, "height": 900, "scheme": "dark", **options})
-        if query:
-            self.page.go(f"http://127.0.0.1:{urllib.parse.urlsplit(url).port}/?{query}")
+        port = urllib.parse.urlsplit(url).port
+        wanted = f"http://127.0.0.1:{port}/?{query}"
+        known = port in browser.known  # it has that server's token
+        browser.known.add(port)
+        self.page = browser.open(wanted if query and known else url, **{"width": 1440, "height": 900, "scheme": "dark", **options})
+        if query and not known:
+            self.page.go(wanted)
         self.settle()
 
     def settle(self, wanted=None):

@@ -5,10 +5,12 @@ import fcntl
 import json
 import os
 import struct
+import subprocess
 import re
 import time
 
 import support
+from dump import DUMP
 
 
 def cpu_times():
@@ -101,6 +103,31 @@ class Record(support.Both):
 
     def sealed(self):
         return any(w["sealed"] and w["samples"] >= 1000 for w in self.windows())
+
+    def test_arguments_and_environments_are_nowhere(self):
+        """People put passwords there. Of a process that was there before, one that begins, and the command that is recorded."""
+        secret = "hunter2" + os.urandom(8).hex()
+        environment = {**os.environ, "PASSWORD": secret}
+        spin = (support.workload("spin31"), "60", "--password=" + secret)
+        out = os.path.join(self.dir, "one-off")
+        self.start(*spin, env=environment)
+        r = self.recorder("-F", "199").ready()
+        self.start(*spin, env=environment)
+        done = support.perfcam("record", "-o", out, "--", spin[0], "0.5", spin[2], env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(r.stop(), 0, r.said())
+        told = [done.stdout, done.stderr, r.said()]
+        window = next(name for name in os.listdir(out) if name.endswith(".pcw"))
+        for place in (("--store", self.store), ("-i", os.path.join(out, window))):
+            told.append(subprocess.run([DUMP, place[1]], stdout=subprocess.PIPE, text=True, check=True).stdout)
+            self.assertIn("workload_spin31"[:15], told[-1])
+            told += [support.perfcam("export", kind, *place).stdout for kind in ("folded", "perf-script", "speedscope")]
+        files = [os.path.join(top, name) for top, _, names in os.walk(self.dir) for name in names]
+        for path in filter(os.path.isfile, files):
+            with open(path, "rb") as f:
+                told.append(f.read().decode("latin-1"))
+        self.assertEqual([text[:200] for text in told if secret in text], [])
+        self.assertGreater(len(told), 10)
 
     def test_the_start_says_what_was_measured(self):
         self.start(support.workload("slots"), "60", stdout=-3)

@@ -242,7 +242,7 @@ int cam_perf_events_add_id(struct cam_perf_events *e, uint32_t number, uint64_t 
 		err = cam_index_reserve(&e->index);
 	if (err)
 		return err;
-	e->ids[e->n_ids] = (struct cam_perf_id){id, number};
+	e->ids[e->n_ids] = (struct cam_perf_id){id, number, 0};
 	cam_index_add(&e->index, hash, (uint32_t)e->n_ids++);
 	return 0;
 }
@@ -262,6 +262,17 @@ struct cam_perf_event *cam_perf_events_find(struct cam_perf_events *e, uint64_t 
 		return NULL;
 	e->last = row;
 	return &e->rows[e->ids[row].event];
+}
+
+struct cam_perf_event *cam_perf_events_count(struct cam_perf_events *e, uint64_t id, uint64_t count,
+					     uint64_t *more)
+{
+	struct cam_perf_event *found = cam_perf_events_find(e, id);
+	if (!found)
+		return NULL;
+	*more = count - e->ids[e->last].counted;
+	e->ids[e->last].counted = count;
+	return found;
 }
 
 struct cam_perf_event *cam_perf_events_of(struct cam_perf_events *e, const uint8_t *record,

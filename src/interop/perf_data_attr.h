@@ -63,6 +63,7 @@ struct cam_perf_events {
 	struct cam_perf_id {
 		uint64_t id;
 		uint32_t event;
+		uint64_t counted; /* what it was last said to have */
 	} * ids;
 	size_t n_ids, cap_ids;
 	struct cam_index index;
@@ -82,6 +83,9 @@ int cam_perf_events_add_id(struct cam_perf_events *e, uint32_t number, uint64_t 
 void cam_perf_event_rename(struct cam_perf_event *event, struct cam_text name);
 /* The event with this id, or NULL. */
 struct cam_perf_event *cam_perf_events_find(struct cam_perf_events *e, uint64_t id);
+/* The same; *more: by how much `count` is above what was said before. */
+struct cam_perf_event *cam_perf_events_count(struct cam_perf_events *e, uint64_t id, uint64_t count,
+					     uint64_t *more);
 /*
  * The event that a record is of: by the id it carries, or the only one there is; NULL: not known.
  * `record` is a whole record, its size checked to be at least 8 and a multiple of 8.

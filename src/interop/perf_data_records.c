@@ -438,6 +438,49 @@ static int push_frames(struct record *x, const struct cam_perf_event *e,
 	return err;
 }
 
+static int add_sample(struct record *x, const struct cam_perf_event *e,
+		      const struct cam_perf_sample *s)
+{
+	struct cam_perf_reader *r = x->r;
+	int err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
+				  sizeof(*r->pending), MAX_PENDING);
+	if (err)
+		return err;
+	struct cam_perf_pending *p = &r->pending[r->n_pending];
+	*p = (struct cam_perf_pending){
+		.time_ns = s->time_ns,
+		.weight = e->tracepoint ? 1 : s->period,
+		.cpu = s->cpu,
+		.event = (uint32_t)(e - r->events.rows),
+		.first = (uint32_t)r->n_frames,
+		.raw = s->raw,
+		.raw_bytes = (uint32_t)s->raw_bytes,
+	};
+	r->has_bytes |= s->raw != NULL;
+	err = task_of(r, s, &p->task);
+	if (!err)
+		err = push_frames(x, e, s, p);
+	if (!err)
+		r->n_pending++;
+	return err;
+}
+
+/* A sample that its leader takes for a group is one of each event in it that has counted since, as perf has it. */
+static int add_group(struct record *x, struct cam_perf_sample *s)
+{
+	struct cam_perf_reader *r = x->r;
+	int err = 0;
+	for (uint64_t i = 0; i < s->n_values && !err; i++) {
+		const uint8_t *at = s->values + 8 * i * s->value_words;
+		const struct cam_perf_event *e =
+			cam_perf_events_count(&r->events, cam_perf_load_u64(at + 8, r->swap),
+					      cam_perf_load_u64(at, r->swap), &s->period);
+		if (e && s->period)
+			err = add_sample(x, e, s);
+	}
+	return err;
+}
+
 static int on_sample(struct record *x)
 {
 	struct cam_perf_reader *r = x->r;
@@ -448,27 +491,7 @@ static int on_sample(struct record *x)
 		r->unreported++;
 		return 0;
 	}
-	int err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
-				  sizeof(*r->pending), MAX_PENDING);
-	if (err)
-		return err;
-	struct cam_perf_pending *p = &r->pending[r->n_pending];
-	*p = (struct cam_perf_pending){
-		.time_ns = s.time_ns,
-		.weight = e->tracepoint ? 1 : s.period,
-		.cpu = s.cpu,
-		.event = (uint32_t)(e - r->events.rows),
-		.first = (uint32_t)r->n_frames,
-		.raw = s.raw,
-		.raw_bytes = (uint32_t)s.raw_bytes,
-	};
-	r->has_bytes |= s.raw != NULL;
-	err = task_of(r, &s, &p->task);
-	if (!err)
-		err = push_frames(x, e, &s, p);
-	if (!err)
-		r->n_pending++;
-	return err;
+	return s.n_values ? add_group(x, &s) : add_sample(x, e, &s);
 }
 
 void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,

@@ -17,19 +17,24 @@ static void skip_words(struct cam_perf_bytes *b, uint64_t n)
 	cam_perf_bytes_take(b, n > cam_perf_bytes_left(b) / 8 ? UINT64_MAX : n * 8);
 }
 
-static void skip_read(struct cam_perf_bytes *b, uint64_t format)
+static void take_values(struct cam_perf_bytes *b, uint64_t format, struct cam_perf_sample *s)
 {
 	uint64_t times = (format & PERF_FORMAT_TOTAL_TIME_ENABLED ? 1u : 0u) +
 			 (format & PERF_FORMAT_TOTAL_TIME_RUNNING ? 1u : 0u);
-	uint64_t each = 1u + (format & PERF_FORMAT_ID ? 1u : 0u) +
+	unsigned each = 1u + (format & PERF_FORMAT_ID ? 1u : 0u) +
 			(format & (1u << 4) ? 1u : 0u); /* PERF_FORMAT_LOST */
-	if (!(format & PERF_FORMAT_GROUP)) {
-		skip_words(b, times + each);
-		return;
+	uint64_t n = format & PERF_FORMAT_GROUP ? cam_perf_bytes_u64(b) : 1;
+	/* Of one alone the times stand between the count and the id. */
+	if (format & PERF_FORMAT_GROUP)
+		skip_words(b, times);
+	if ((format & PERF_FORMAT_ID) && (format & PERF_FORMAT_GROUP)) {
+		s->values = b->p;
+		s->n_values = n;
+		s->value_words = each;
 	}
-	uint64_t n = cam_perf_bytes_u64(b);
-	skip_words(b, times);
 	skip_words(b, n > cam_perf_bytes_left(b) / 8 ? UINT64_MAX : n * each);
+	if (!(format & PERF_FORMAT_GROUP))
+		skip_words(b, times);
 }
 
 static void take_chain(struct cam_perf_bytes *b, struct cam_perf_sample *s)
@@ -129,7 +134,7 @@ bool cam_perf_sample_parse(const struct cam_perf_event *e, const uint8_t *record
 	if (type & PERF_SAMPLE_PERIOD)
 		out->period = cam_perf_bytes_u64(&b);
 	if (type & PERF_SAMPLE_READ)
-		skip_read(&b, a->read_format);
+		take_values(&b, a->read_format, out);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		take_chain(&b, out);
 	if (type & PERF_SAMPLE_RAW)

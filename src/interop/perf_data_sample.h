@@ -9,6 +9,11 @@ struct cam_perf_sample {
 	uint32_t cpu;
 	uint16_t misc; /* of its header */
 	size_t left;   /* bytes behind all fields: none, unless its size is not true */
+	/* What the events of its group had counted (-e '{a,b}:S'): n_values times `value_words` words, the count first, an id
+	 * behind it. */
+	const uint8_t *values;
+	uint64_t n_values;
+	unsigned value_words;
 	bool has_chain;
 	const uint8_t *chain; /* n_chain words of the file's byte order */
 	uint64_t n_chain;

@@ -68,13 +68,14 @@ class Beside(Case):
     def test_without_chains_an_address_stands_behind_its_head(self):
         for options in (["-F", "997", "-e", "cpu-clock"],
                         ["-F", "997", "-d", "-e", "cpu-clock", "-e", "task-clock"],
+                        ["-F", "997", "-e", "{cpu-clock,page-faults}:S"],
                         ["-e", "sched:sched_process_exec", "-e", "sched:sched_process_exit"]):
             with self.subTest(options):
                 path = self.record("flat.data", *options)
                 want = self.layout(perf("script", "-i", path).stdout)
                 self.assertGreater(len(want), 5)
                 self.assertEqual(self.layout(self.good("script", "-i", path)), want)
-                store = self.path("flat" + options[-1].replace(":", "-"))
+                store = self.path("flat" + re.sub(r"\W", "-", options[-1]))
                 self.good("import", "--store", store, path)
                 self.assertEqual(self.layout(self.good("script", "--store", store)), want)
 

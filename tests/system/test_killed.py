@@ -15,7 +15,7 @@ from dump import Store
 
 SECOND = 1_000_000_000
 KILLS = int(os.environ.get("PERFCAM_KILLS", "50"))
-LANES = 5  # so many recorders at once, each with a store of its own: most of the time between two kills is waiting
+LANES = 3  # so many recorders at once, each with a store of its own: most of the time between two kills is waiting
 
 
 class Killed(support.Case):

@@ -169,7 +169,8 @@ class Known(support.Both):
         self.assertEqual(oracle, CXX)
         for source, store in self.each():
             self.assert_all([s for s in store.samples if s.comm == "workload_mangle" and
-                             "main" in s.names and "clock_gettime" not in s.names],
+                             "main" in s.names and "clock_gettime" not in s.names and
+                             not any("strtod" in name for name in s.names)],  # its argument
                             100, lambda s: s.has(CXX), source)
 
     def judge(self, label, source, theirs, ours):

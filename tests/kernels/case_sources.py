@@ -62,7 +62,13 @@ class Sources(unittest.TestCase):
             self.assertLess(len(nameless), 0.03 * len(late), f"{source}: {nameless[:3]}")
 
     def test_doctor_finds_nothing_in_the_way_of_root(self):
+        """Nothing but what is true of every guest of TCG: it has no PMU."""
         status, text = self.vm.run("perfcam doctor")
         self.assertEqual(status, 0)
-        self.assertTrue(text.endswith("Nothing is in perfcam's way.\nNo recorder runs on this store.\n"),
-                        text)
+        host, *found = text.split("\n\n")
+        self.assertRegex(host, r"\n  PMU +none: cpu-clock")
+        self.assertEqual(len(found), 1, text)
+        finding, *detail, last = found[0].splitlines()
+        self.assertEqual(finding, "This machine has no PMU, as most virtual ones.", text)
+        self.assertEqual([line.split()[0] for line in detail], ["cost", "remedy"], text)
+        self.assertEqual(last, "No recorder runs on this store.", text)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of programs as people run them, without frame pointers: Debian's redis-server, postgres, python3
 and nginx, and a C++ and a Rust program at -O2; and of files that are unlike most: one of more than 1 GiB, static
-Go, stripped Go, static musl, one with .debug_frame alone. Walked in the kernel by perfcam, and by perf from
+C, static Go, stripped Go, static musl, one with .debug_frame alone. Walked in the kernel by perfcam, and by perf from
 copies of stacks (--call-graph dwarf; by frame pointers where Go was stripped) at the same time.
 
 Both are samples of the same seconds, taken at other instants, so stacks are compared as what each call
@@ -166,7 +166,7 @@ class Programs:
             start()
 
     def unlike(self):
-        for start in (self.frames, self.big, self.musl, self.go):
+        for start in (self.frames, self.big, self.static, self.musl, self.go):
             start()
 
     def run(self, *command, **options):
@@ -283,6 +283,10 @@ class Programs:
         grow(self.build("small", ".c", C, "gcc", "-O2"), big, 1200 << 20)
         self.case.assertGreater(os.path.getsize(big), 1 << 30)
         self.pids["big"] = [self.run(big).pid]
+
+    def static(self):
+        """With libc.a in it; the index of its .eh_frame, which gcc leaves out there, is for perf."""
+        self.build_and_run("static", ".c", C, "gcc", "-O2", "-static", "-Wl,--eh-frame-hdr")
 
     def musl(self):
         """Static, with frame pointers for perf, which finds no .eh_frame there."""

@@ -71,7 +71,8 @@ const char *oracle_build(const char *source, const char *command)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(line, sizeof(line), command, from, product);
 #pragma GCC diagnostic pop
-	struct cam_buf b = oracle_run("%s", line);
+	/* There, since compilers leave files (.dwo) where they are started. */
+	struct cam_buf b = oracle_run("cd %s && %s", oracle_dir(), line);
 	cam_buf_free(&b);
 	return product;
 }

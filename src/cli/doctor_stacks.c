@@ -117,6 +117,7 @@ static bool find_package(const char *path, char *package, size_t bytes)
 static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row *r)
 {
 	char path[1024], package[128];
+	bool contained = cam_container_of(r->cgroup).id.n > 0;
 	if (share(r->user_unnamed, r->user_frames) < MUCH_UNNAMED || !r->worst.n)
 		return;
 	struct cam_finding *f =
@@ -124,7 +125,12 @@ static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row 
 	printable(r->worst, path, sizeof(path));
 	snprintf(f->cost, sizeof(f->cost), "They are shown as [file+offset]; most are of %.160s.",
 		 path);
-	if (find_package(path, package, sizeof(package)))
+	/* The path is that of its own mount namespace: packages of this host have nothing to do with it. */
+	if (contained)
+		snprintf(f->remedy, sizeof(f->remedy),
+			 "It lies in its container: install debug symbols in that image, or record "
+			 "with --debuginfod; perfcam resymbolise then names what is recorded already.");
+	else if (find_package(path, package, sizeof(package)))
 		snprintf(f->remedy, sizeof(f->remedy),
 			 "Install %s-dbgsym (debug symbols of the package that owns it); perfcam "
 			 "resymbolise then names what is recorded already.",
@@ -139,7 +145,8 @@ static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row 
 static void judge_jit_names(struct cam_doctor *d, const struct cam_quality_row *r)
 {
 	static const char *const remedies[] = {
-		[NATIVE] = "Let it write /tmp/perf-PID.map or a jitdump file.",
+		[NATIVE] = "Let it write /tmp/perf-PID.map or a jitdump file (in a container: its own /tmp, the "
+			   "PID it sees itself).",
 		[NODE] = "Start it with --perf-basic-prof-only-functions.",
 		[JAVA] = "Record with --java-maps, or run: jcmd PID Compiler.perfmap",
 	};

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of less than everything: what is in scope is there, what is not is in the ledger as filtered,
 never as lost; and `record -- CMD` ends as its command does. By both sources at once."""
+import json
 import os
 import signal
 import subprocess
@@ -89,6 +90,27 @@ class Scope(support.Both):
         self.assert_scope(stores, ("red_work",), (OUTSIDE,))
         for source, store in stores.items():
             self.assertEqual({s.cgroup for s in store.samples}, {name}, source)
+
+    def test_a_container_without_names_has_a_remedy_of_its_own(self):
+        """Its file has the path of one of this host's packages, which has nothing to do with it."""
+        outer, path = support.make_cgroup()
+        inner = "docker-" + "7e" * 32 + ".scope"
+        bare = os.path.join(self.dir, "bare")
+        subprocess.run(["strip", "-o", bare, support.workload("red")], check=True)
+        os.mkdir(os.path.join(path, inner))
+        try:
+            stores = self.run_pair("--cgroup", f"{outer}/{inner}", inside=(
+                "sh", "-c", f"echo $$ >{path}/{inner}/cgroup.procs && exec {bare} 0.8"),
+                outside=("sleep", "0.1"))
+        finally:
+            os.rmdir(os.path.join(path, inner))
+            os.rmdir(path)
+        for source in stores:
+            found = json.loads(support.perfcam("doctor", "--json", "--last", "1m", "--store",
+                                               os.path.join(self.dir, source)).stdout)["findings"]
+            own = [f["remedy"] for f in found if bare in f["cost"]]
+            self.assertEqual(len(own), 1, found)
+            self.assertIn("in its container", own[0])
 
     def test_a_cgroup_that_does_not_exist(self):
         name, path = support.make_cgroup()

@@ -127,9 +127,10 @@ static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row 
 		 path);
 	/* The path is that of its own mount namespace: packages of this host have nothing to do with it. */
 	if (contained)
-		snprintf(f->remedy, sizeof(f->remedy),
-			 "It lies in its container: install debug symbols in that image, or record "
-			 "with --debuginfod; perfcam resymbolise then names what is recorded already.");
+		snprintf(
+			f->remedy, sizeof(f->remedy),
+			"It lies in its container: install debug symbols in that image, or record "
+			"with --debuginfod; perfcam resymbolise then names what is recorded already.");
 	else if (find_package(path, package, sizeof(package)))
 		snprintf(f->remedy, sizeof(f->remedy),
 			 "Install %s-dbgsym (debug symbols of the package that owns it); perfcam "
@@ -145,8 +146,9 @@ static void judge_file_names(struct cam_doctor *d, const struct cam_quality_row 
 static void judge_jit_names(struct cam_doctor *d, const struct cam_quality_row *r)
 {
 	static const char *const remedies[] = {
-		[NATIVE] = "Let it write /tmp/perf-PID.map or a jitdump file (in a container: its own /tmp, the "
-			   "PID it sees itself).",
+		[NATIVE] =
+			"Let it write /tmp/perf-PID.map or a jitdump file (in a container: its own /tmp, the "
+			"PID it sees itself).",
 		[NODE] = "Start it with --perf-basic-prof-only-functions.",
 		[JAVA] = "Record with --java-maps, or run: jcmd PID Compiler.perfmap",
 	};

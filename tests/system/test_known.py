@@ -8,14 +8,13 @@ without an exception: one sample under a wrong name is a failure, whatever the r
 it has the right file its answer is asked for, else ours is to be the better one.
 """
 import os
-import re
 import shutil
-import struct
 import subprocess
 import time
 
 import dump
 import support
+import theirs
 
 # The three programs of twin.c have the same addresses: a wrong file gives wrong names.
 COLOURS = ("red", "green", "blue")
@@ -173,11 +172,11 @@ class Known(support.Both):
                              not any("strtod" in name for name in s.names)],  # its argument
                             100, lambda s: s.has(CXX), source)
 
-    def judge(self, label, source, theirs, ours):
+    def judge(self, label, source, perfs, ours):
         """Shares of the samples that are what they should be."""
-        n, m = len(theirs), len(ours)
+        n, m = len(perfs), len(ours)
         self.assertGreater(min(n, m), 80, label)
-        p, q, s = sum(theirs) / n, sum(ours) / m, (sum(theirs) + sum(ours)) / (n + m)
+        p, q, s = sum(perfs) / n, sum(ours) / m, (sum(perfs) + sum(ours)) / (n + m)
         support.note(f"{label}: perf {p:.1%} of {n}, {source} {q:.1%} of {m}")
         if p > 0.5:
             self.assertLess(abs(p - q), 5 * (s * (1 - s) * (1 / n + 1 / m)) ** 0.5 + 0.03, (label, source))
@@ -198,19 +197,18 @@ class Known(support.Both):
             "C++ template": (lambda s: s.comm == "workload_mangle", CXX),
             "vdso by name": (lambda s: s.comm == "workload_ticks", VDSO),
         }
-        theirs = scene.theirs
         # Frame pointers, perf's and those of our other source, do not lead out of the vdso.
         ticks = [s for s in self.scene.stores["bpf"].samples if s.comm == "workload_ticks"]
         self.assertGreater(sum(s.has("tick") for s in ticks), 0.9 * len(ticks))
         for source, store in self.each():
             for label, (which, name) in by_function.items():
                 with self.subTest(label, source=source):
-                    self.judge(label, source, [s.has(name) for s in theirs if which(s)],
+                    self.judge(label, source, [s.has(name) for s in scene.theirs if which(s)],
                                [s.has(name) for s in store.samples if which(s)])
             for label, which, file in (("vdso", "workload_ticks", "[vdso]"), ("stripped", "stripped", "/stripped")):
                 with self.subTest(label, source=source):
                     self.judge(label, source, *([bool(s.frames) and (s.frames[-1].module or "").endswith(file)
-                                                 for s in samples if s.comm == which] for samples in (theirs, store.samples)))
+                                                 for s in samples if s.comm == which] for samples in (scene.theirs, store.samples)))
 
     def test_kernel_functions_are_named(self):
         known = set()
@@ -266,31 +264,6 @@ class Known(support.Both):
         return found
 
 
-def quieten(path):
-    """perf 6.1 stops reading its own file where somebody loaded a BPF program: those records become ones that it passes over."""
-    with open(path, "r+b") as f:
-        data = bytearray(f.read())
-        at, size = struct.unpack_from("<QQ", data, 40)
-        end = at + size
-        while at < end:
-            kind, _, size = struct.unpack_from("<IHH", data, at)
-            if kind == 17:
-                struct.pack_into("<I", data, at, 65)
-            at += size
-        f.seek(0)
-        f.write(data)
-
-
-class Theirs:
-    """A sample of perf's, as dump.Sample has it."""
-
-    def __init__(self, comm, pid, frames):
-        self.comm, self.pid, self.frames = comm, int(pid), frames
-
-    def has(self, name):
-        return any(f.name == name for f in self.frames)
-
-
 class Scene:
     """Records all of them, by both sources at once."""
 
@@ -337,7 +310,7 @@ class Scene:
         self.begun = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         data = [os.path.join(self.dir, f"perf.{i}") for i in range(2)]
         for scenes, path in zip((self.run_first, self.run_second), data):
-            perf = self.start_perf(path)
+            perf = theirs.start(self.case, path)
             scenes()
             self.finish()
             perf.terminate()
@@ -349,37 +322,7 @@ class Scene:
             if r.stop() != 0:
                 raise AssertionError(r.said())
             self.stores[source] = dump.Store(r.store)
-        self.theirs = [s for path in data for s in self.read_perf(path)]
-
-    def start_perf(self, data):
-        """It samples when it has said so."""
-        control, ack = data + ".control", data + ".ack"
-        os.mkfifo(control)
-        os.mkfifo(ack)
-        perf = self.case.start("perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "-a", "-g", "--no-bpf-event", "-D", "-1",
-                               "--control", f"fifo:{control},{ack}", "-o", data, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-        with open(control, "wb", buffering=0) as say, open(ack, "rb", buffering=0) as hear:
-            say.write(b"enable\n")
-            if not hear.read(4).startswith(b"ack"):
-                raise AssertionError("perf does not begin")
-        return perf
-
-    def read_perf(self, data):
-        """perf's samples, root first."""
-        quieten(data)
-        r = subprocess.run(["perf", "script", "-F", "comm,pid,ip,sym,dso", "-i", data], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, text=True, errors="replace", timeout=120, check=False)
-        if r.returncode:
-            support.note(f"perf script: {r.returncode} {r.stderr[-300:]!r}")
-        samples = []
-        for record in r.stdout.split("\n\n"):
-            head = re.match(r"\s*(.*?)\s+(\d+)\s*\n", record)
-            rows = re.findall(r"^\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$", record, re.M)
-            frames = [dump.Frame({"name": name, "is": None, "module": dso}) for name, dso in reversed(rows)]
-            if head:
-                samples.append(Theirs(head[1], head[2], frames))
-        return samples
+        self.theirs = [s for path in data for s in theirs.read(path)]
 
     def run_first(self):
         """Files that are not what their path says."""

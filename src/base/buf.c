@@ -171,7 +171,7 @@ uint64_t cam_rd_u64(struct cam_rd *r)
 	return get_le(r, 8);
 }
 
-uint64_t cam_rd_varint(struct cam_rd *r)
+uint64_t cam_rd_long_varint(struct cam_rd *r)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0; shift < 64; shift += 7) {

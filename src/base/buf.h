@@ -66,7 +66,12 @@ uint8_t cam_rd_u8(struct cam_rd *r);
 uint16_t cam_rd_u16(struct cam_rd *r);
 uint32_t cam_rd_u32(struct cam_rd *r);
 uint64_t cam_rd_u64(struct cam_rd *r);
-uint64_t cam_rd_varint(struct cam_rd *r);
+uint64_t cam_rd_long_varint(struct cam_rd *r);
+/* Most are of one byte. */
+static inline uint64_t cam_rd_varint(struct cam_rd *r)
+{
+	return r->p != r->end && *r->p < 0x80 ? *r->p++ : cam_rd_long_varint(r);
+}
 int64_t cam_rd_zigzag(struct cam_rd *r);
 /* Borrowed from the reader's bytes; NULL (and the error) when fewer than n are left. */
 const uint8_t *cam_rd_bytes(struct cam_rd *r, size_t n);

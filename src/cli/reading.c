@@ -302,8 +302,8 @@ static int open_given_file(const struct cam_reading_options *o, struct cam_readi
 /* Windows are opened and closed by the hundred: what one gave back the next one uses, page by page. */
 static void keep_memory(void)
 {
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+	mallopt(M_MMAP_THRESHOLD, 16 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
 static int open_store(const struct cam_reading_options *o, struct cam_reading *r)

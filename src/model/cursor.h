@@ -91,6 +91,7 @@ struct cam_cell {
 	uint32_t cpu;
 	uint64_t busy;
 	uint64_t by_cause[CAM_CAUSE_MAX]; /* idle, lost, … : samples */
+	uint32_t causes;		  /* bit by cause: those that are not 0 */
 };
 typedef int cam_cell_fn(void *arg, const struct cam_cell *c);
 

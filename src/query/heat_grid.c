@@ -163,14 +163,24 @@ static int slot_of(struct cam_heat_grid *g, uint64_t fine, uint32_t row, struct 
 	return err ? err : grow(&s->painted, &s->cap_painted, row + 1ul);
 }
 
+/* at / length, without dividing where the last answer holds. */
+static uint64_t place_of(struct cam_heat_place *last, uint64_t at, uint64_t length)
+{
+	if (at - last->from_ns >= length) {
+		last->number = at / length;
+		last->from_ns = last->number * length;
+	}
+	return last->number;
+}
+
 int cam_heat_grid_add(struct cam_heat_grid *g, int64_t at_ns, uint32_t cpu, uint32_t n,
 		      uint32_t painted)
 {
-	if (at_ns < 0 || (uint64_t)at_ns / g->column_ns >= g->n_columns) {
+	if (at_ns < 0 || place_of(&g->column, (uint64_t)at_ns, g->column_ns) >= g->n_columns) {
 		g->outside += n;
 		return 0;
 	}
-	uint64_t fine = (uint64_t)at_ns / g->fine_ns;
+	uint64_t fine = place_of(&g->fine, (uint64_t)at_ns, g->fine_ns);
 	uint32_t row = 0;
 	int err = 0;
 	if (g->mode == CAM_HEAT_SUBSECOND)
@@ -220,7 +230,8 @@ static void overlap_columns(struct cam_heat_grid *g, uint64_t from, uint64_t to,
 {
 	uint32_t rows = g->mode == CAM_HEAT_SUBSECOND ? g->n_rows : 1;
 	while (from < to) {
-		uint64_t column = from / g->column_ns, end = (column + 1) * g->column_ns;
+		uint64_t column = place_of(&g->column, from, g->column_ns),
+			 end = (column + 1) * g->column_ns;
 		end = end > to ? to : end;
 		for (uint32_t row = 0; row < rows; row++)
 			fn(g, column, row, (double)(end - from) / rows, arg);

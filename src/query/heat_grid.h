@@ -39,6 +39,10 @@ struct cam_heat_grid {
 	float *missing; /* by column: what the ledger says of all CPUs */
 	uint32_t *causes;
 	uint64_t outside; /* samples left of column 0 or right of the last */
+	/* What was asked for last: most of what comes lies in the same. */
+	struct cam_heat_place {
+		uint64_t from_ns, number;
+	} column, fine;
 };
 
 /* n_rows: of the sub-second mode; the rows of the other come as CPUs turn up. -E2BIG, -ENOMEM. */

@@ -221,12 +221,13 @@ static int miss_cell(struct brief *x, const struct cam_cell *c, int64_t at)
 	struct cam_seen *seen = &x->walk->seen;
 	uint64_t due = c->busy, missing = 0;
 	unsigned worst = CAM_CAUSE_IDLE;
-	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+	for (uint32_t left = c->causes; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
 		uint64_t n = c->by_cause[i];
 		due += n;
 		seen->by_cause[i] += n;
 		seen->lost += cam_cause_is_loss((enum cam_cause)i) ? n : 0;
-		if (!n || i == CAM_CAUSE_IDLE || i == CAM_CAUSE_FILTERED)
+		if (i == CAM_CAUSE_IDLE || i == CAM_CAUSE_FILTERED)
 			continue;
 		missing += n;
 		worst = worst == CAM_CAUSE_IDLE || c->by_cause[worst] < n ? i : worst;
@@ -242,13 +243,10 @@ static int on_cell(void *arg, const struct cam_cell *c)
 {
 	struct brief *x = arg;
 	int64_t at = (int64_t)(c->second * CAM_NS_PER_SEC + (uint64_t)x->shift);
-	uint64_t any = 0;
 	if (c->cpu != CAM_CPU_NONE && !cam_selection_takes_cpu(x->b->s, c->cpu))
 		return 0;
-	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
-		any |= c->by_cause[i];
 	x->walk->seen.samples += c->busy;
-	int err = any ? miss_cell(x, c, at) : 0;
+	int err = c->causes ? miss_cell(x, c, at) : 0;
 	if (!err && c->busy)
 		err = cam_heat_grid_add(&x->b->grid, at + SECOND / 2, c->cpu,
 					c->busy > UINT32_MAX ? UINT32_MAX : (uint32_t)c->busy, 0);

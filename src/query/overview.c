@@ -36,6 +36,9 @@ struct work {
 	int64_t shift_ns;  /* of the window: wall clock - its own */
 	bool imported;	   /* it has no ledger */
 	int64_t fresh_ns;  /* from here on the ledger is still to come */
+	/* The second of the cell before, and where it counts; NULL: nowhere. */
+	uint64_t last_second;
+	struct second *last;
 };
 
 void cam_overview_free(struct cam_overview *o)
@@ -58,23 +61,33 @@ bool cam_overview_place(const struct cam_window_info *w, int64_t *end_ns)
 	       !__builtin_add_overflow(w->realtime_ns, w->end_ns - w->start_ns, end_ns);
 }
 
+/* Where a second of the window counts; NULL: not in the span. */
+static struct second *find_second(const struct work *k, uint64_t second)
+{
+	int64_t at;
+	if (second > INT64_MAX / SECOND_NS / 2 ||
+	    __builtin_add_overflow(k->shift_ns, (int64_t)second * SECOND_NS + SECOND_NS / 2, &at) ||
+	    at < k->from_ns || at >= k->to_ns)
+		return NULL;
+	return &k->seconds[(at - k->from_ns) / k->length_ns];
+}
+
 static int take_cell(void *arg, const struct cam_cell *c)
 {
 	struct work *k = arg;
-	if (c->second > INT64_MAX / SECOND_NS / 2)
+	if (c->second != k->last_second) {
+		k->last = find_second(k, c->second);
+		k->last_second = c->second;
+	}
+	struct second *s = k->last;
+	if (!s)
 		return 0;
-	int64_t at;
-	if (__builtin_add_overflow(k->shift_ns, (int64_t)c->second * SECOND_NS + SECOND_NS / 2,
-				   &at))
-		return 0;
-	if (at < k->from_ns || at >= k->to_ns)
-		return 0;
-	struct second *s = &k->seconds[(at - k->from_ns) / k->length_ns];
 	add(&s->busy, c->busy);
 	if (k->imported)
 		return 0;
 	add(&s->due, c->busy);
-	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+	for (uint32_t left = c->causes; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
 		add(&s->due, c->by_cause[i]);
 		if (cam_cause_is_loss((enum cam_cause)i))
 			add(&s->lost, c->by_cause[i]);
@@ -151,6 +164,8 @@ static int take_window(struct work *k, struct cam_source *source, size_t i, stru
 	if (!err) {
 		k->shift_ns = shift;
 		k->imported = info->imported;
+		k->last_second = UINT64_MAX;
+		k->last = NULL;
 		err = w->ops->cells(w, take_cell, k);
 		if (!err && info->imported)
 			err = make_due(k, w);

@@ -72,9 +72,11 @@ static struct cam_text before_class(struct cam_text path, char between)
 
 static struct cam_text without_l(struct cam_text name)
 {
+	/* Each name of each window is asked for: most are none by their first letter. */
+	if (name.n <= 2 || name.p[0] != 'L')
+		return name;
 	struct cam_text path = dotted_path(name, '/');
-	bool type = name.n > 2 && name.p[0] == 'L' && path.n < name.n && path.p[path.n] == ';' &&
-		    memchr(path.p, '/', path.n);
+	bool type = path.n < name.n && path.p[path.n] == ';' && memchr(path.p, '/', path.n);
 	return type ? part(name.p + 1, name.p + name.n) : name;
 }
 

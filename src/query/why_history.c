@@ -265,7 +265,8 @@ static int on_cell(void *arg, const struct cam_cell *c)
 	b->h->axis.due[at] += (uint32_t)c->busy;
 	if (c->busy > b->busiest)
 		b->busiest = c->busy;
-	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
+	for (uint32_t left = c->causes; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
 		b->h->axis.due[at] += (uint32_t)c->by_cause[i];
 		if (i == CAM_CAUSE_SHED)
 			b->h->axis.shed[at] += (uint32_t)c->by_cause[i];

@@ -31,7 +31,7 @@ void cam_why_counts_clear(struct cam_why_counts *c)
 {
 	if (c->of)
 		memset(c->of, 0, c->n_of * sizeof(*c->of));
-	c->n = 0;
+	c->n = c->sum = c->squares = 0;
 	c->n_of = 0;
 	c->most = 0;
 }
@@ -50,6 +50,8 @@ int cam_why_counts_add_many(struct cam_why_counts *c, uint32_t value, uint32_t t
 	}
 	c->of[value] += times;
 	c->n += times;
+	c->sum += (uint64_t)times * value;
+	c->squares += (uint64_t)times * value * value;
 	if (value > c->most)
 		c->most = value;
 	return 0;
@@ -66,6 +68,8 @@ void cam_why_counts_remove(struct cam_why_counts *c, uint32_t value)
 		value = CAM_WHY_MAX_COUNT;
 	c->of[value]--;
 	c->n--;
+	c->sum -= value;
+	c->squares -= (uint64_t)value * value;
 }
 
 /* The value that at most 0.5 % lie above. */
@@ -83,17 +87,15 @@ struct cam_why_law cam_why_counts_law(const struct cam_why_counts *c, unsigned s
 	struct cam_why_law law = {.mean = 0.5 * seconds, .dispersion = LEAST_SPREAD};
 	if (!c->n)
 		return law;
-	uint32_t q = clip_of(c);
-	double sum = 0, squares = 0, n = (double)c->n;
-	uint64_t below = 0;
-	for (uint32_t v = 0; v < q; v++) {
-		sum += (double)c->of[v] * v;
-		squares += (double)c->of[v] * v * v;
-		below += c->of[v];
+	/* All but the few that are clipped are known as sums: a law is asked for again and again. */
+	uint64_t q = clip_of(c), above = 0, all = c->sum, all_squares = c->squares;
+	for (uint64_t v = q + 1; v <= c->most; v++) {
+		above += c->of[v];
+		all -= c->of[v] * v;
+		all_squares -= c->of[v] * v * v;
 	}
-	sum += (n - (double)below) * q;
-	squares += (n - (double)below) * q * q;
-	double variance = squares / n - sum / n * (sum / n);
+	double sum = (double)(all + above * q), squares = (double)(all_squares + above * q * q);
+	double n = (double)c->n, variance = squares / n - sum / n * (sum / n);
 	law.mean = sum / n + 0.5 * seconds / n;
 	if (variance / law.mean > law.dispersion)
 		law.dispersion = variance / law.mean;

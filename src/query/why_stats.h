@@ -37,8 +37,9 @@ double cam_why_surge(uint32_t x, struct cam_why_law law);
 struct cam_why_counts {
 	uint32_t *of; /* how many have this value */
 	size_t n_of, cap;
-	uint64_t n;    /* in all */
-	uint32_t most; /* the largest */
+	uint64_t n;	       /* in all */
+	uint64_t sum, squares; /* of all values */
+	uint32_t most;	       /* the largest */
 };
 
 void cam_why_counts_free(struct cam_why_counts *c);

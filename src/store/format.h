@@ -51,7 +51,8 @@
  * bounds: lengths alone limit nothing. A writer that would pass these adds zeros to the file, or
  * does not compress.
  */
-#define CAM_ROWS_PER_BYTE    64u /* of a table */
+#define CAM_ROWS_PER_BYTE    64u /* of a table; of cells by second beyond CAM_FREE_CELLS */
+#define CAM_FREE_CELLS	     (1u << 20)
 #define CAM_SAMPLES_PER_BYTE 1024u
 #define CAM_TEXT_PER_BYTE    1024u /* strings, and the bytes of a compressed block */
 

@@ -222,6 +222,8 @@ static int add_ledger_to_cells(void *arg, const struct cam_ledger_row *r)
 		err = find_cell(arg, s, r->cpu, &cell);
 		if (!err)
 			cell->by_cause[r->cause] += part;
+		if (!err && cell->by_cause[r->cause])
+			cell->causes |= 1u << r->cause;
 	}
 	return err;
 }

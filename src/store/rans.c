@@ -104,9 +104,18 @@ int cam_rans_get_freq(struct cam_rd *in, struct cam_rans_freq *f)
 void cam_rans_table_build(const struct cam_rans_freq *f, struct cam_rans_table *t)
 {
 	uint32_t slot = 0;
-	for (uint32_t s = 0; s < 256; s++)
-		for (uint32_t i = 0; i < f->freq[s]; i++)
-			t->slots[slot++] = s | (f->freq[s] - 1u) << 8 | i << 20;
+	for (uint32_t s = 0; s < 256; s++) {
+		uint32_t *slots = &t->slots[slot], n = f->freq[s], v = s | (n - 1u) << 8, i = 0;
+		for (; i + 4 <= n; i += 4, v += 4u << 20) {
+			slots[i] = v;
+			slots[i + 1] = v + (1u << 20);
+			slots[i + 2] = v + (2u << 20);
+			slots[i + 3] = v + (3u << 20);
+		}
+		for (; i < n; i++, v += 1u << 20)
+			slots[i] = v;
+		slot += n;
+	}
 	t->present = slot == CAM_RANS_SCALE;
 }
 

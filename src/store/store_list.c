@@ -141,13 +141,27 @@ static int state_of(int err, enum cam_entry_state *state)
 	}
 }
 
+static int look_at_window(struct cam_file *f, struct cam_store_entry *e, const char *name)
+{
+	struct cam_window_info info;
+	char *host = NULL;
+	int err = cam_window_glance(f, &info, &host);
+	if (!err)
+		err = keep_info(e, name, &info);
+	free(host);
+	return err;
+}
+
 static int look_at(struct cam_file *f, enum cam_file_kind kind, bool glance,
 		   struct cam_store_entry *e, const char *name)
 {
 	struct cam_journal_peek peek;
 	struct cam_window *w;
 	bool peeks = glance && kind == CAM_FILE_JOURNAL;
-	int err = peeks ? cam_journal_peek(f, &peek) : open_taken(kind, f, &w);
+	if (kind == CAM_FILE_WINDOW)
+		return look_at_window(f, e, name);
+	int err =
+		peeks ? cam_journal_peek(f, &peek) : cam_journal_open(f, CAM_STORE_TABLE_BYTES, &w);
 	if (peeks)
 		f->ops->close(f);
 	if (err)

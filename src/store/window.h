@@ -21,6 +21,11 @@ int cam_window_write(struct cam_window *in, struct cam_out *out);
  * cannot read.
  */
 int cam_window_open(struct cam_file *file, struct cam_window **out);
+/*
+ * What a sealed window says of itself, for lists: its directory is checked by its sum, and read no further than that.
+ * Takes the file over, errors as above. *host: the text that out->host points to, the caller frees it.
+ */
+int cam_window_glance(struct cam_file *file, struct cam_window_info *out, char **host);
 
 /* Reads and checks every byte of a sealed window; what is bad is in w->damage. 0 or -EBADMSG. */
 int cam_window_verify(struct cam_window *w);

@@ -115,6 +115,14 @@ int cam_dir_write(const struct cam_dir *d, struct cam_buf *out);
  * any case.
  */
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
+/* No further than info, counts of rows, CPUs, event types and groups. */
+int cam_dir_read_head(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
+
+/*
+ * How many cells (of a second each) a section of them may hold: none is without a sample, and a token may take no
+ * bit at all, so that beyond the first million the section's bytes say it (format.h).
+ */
+uint64_t cam_dir_most_cells(const struct cam_dir *d, enum cam_chunk_kind kind);
 
 /*
  * Zeros between chunks and second directory: where it would begin in the page in which the first

@@ -388,22 +388,48 @@ static int check_sections(const struct cam_dir *d)
 	return d->sections[CAM_CHUNK_TREE].n == d->n_trees && places == d->n_places ? 0 : -EBADMSG;
 }
 
-int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
+#define HEAD_STEPS 4u
+static int (*const steps[])(struct reading *) = {
+	read_features, read_facts,	read_numbers, read_small_tables, read_modules,
+	read_classes,  read_leaf_sizes, read_tables,  read_sections,	 read_spans,
+};
+
+static int read_steps(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes,
+		      size_t n_steps)
 {
 	struct reading in = {.d = d, .r = cam_rd_make(bytes, n)};
 	*d = (struct cam_dir){0};
 	in.rows_max = file_bytes < CAM_WINDOW_ROWS_MAX / CAM_ROWS_PER_BYTE
 			      ? file_bytes * CAM_ROWS_PER_BYTE
 			      : CAM_WINDOW_ROWS_MAX;
-	int (*const steps[])(struct reading *) = {
-		read_features, read_facts,	read_numbers, read_small_tables, read_modules,
-		read_classes,  read_leaf_sizes, read_tables,  read_sections,	 read_spans,
-	};
 	int err = 0;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !err; i++)
+	for (size_t i = 0; i < n_steps && !err; i++)
 		err = steps[i](&in);
-	if (!err)
-		err = cam_dir_least_bytes(d) > file_bytes ? -EBADMSG : check_sections(d);
 	d->info.file_bytes = file_bytes;
+	d->info.etypes = (uint32_t)d->n_etypes;
 	return err;
+}
+
+int cam_dir_read_head(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
+{
+	return read_steps(d, bytes, n, file_bytes, HEAD_STEPS);
+}
+
+int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
+{
+	int err = read_steps(d, bytes, n, file_bytes, sizeof(steps) / sizeof(steps[0]));
+	if (err)
+		return err;
+	return cam_dir_least_bytes(d) > file_bytes ? -EBADMSG : check_sections(d);
+}
+
+uint64_t cam_dir_most_cells(const struct cam_dir *d, enum cam_chunk_kind kind)
+{
+	const struct cam_dir_section *s = &d->sections[kind];
+	uint64_t bytes = 0, most = CAM_FREE_CELLS;
+	for (size_t i = 0; i < s->n; i++)
+		bytes += s->chunks[i].bytes;
+	if (bytes > most / CAM_ROWS_PER_BYTE)
+		most = bytes * CAM_ROWS_PER_BYTE;
+	return most < d->info.samples ? most : d->info.samples;
 }

@@ -262,6 +262,8 @@ static int read_directory(struct cam_reader *r, uint64_t at)
 		return -EBADMSG;
 	uint8_t *bytes = malloc((size_t)stored + 1);
 	struct cam_block_in block = {0};
+	int (*const read)(struct cam_dir *, const uint8_t *, size_t, uint64_t) =
+		r->head_only ? cam_dir_read_head : cam_dir_read;
 	err = bytes ? cam_reader_pread(r, bytes, stored, at + sizeof(head)) : -ENOMEM;
 	if (!err && crc != cam_crc32c(cam_crc32c(0, head, sizeof(head) - 4), bytes, stored))
 		err = -EBADMSG;
@@ -272,7 +274,7 @@ static int read_directory(struct cam_reader *r, uint64_t at)
 	if (!err && (block.n != raw || cam_rd_left(&rd)))
 		err = -EBADMSG;
 	if (!err) {
-		err = cam_dir_read(&r->dir, block.bytes, block.n, r->file_bytes);
+		err = read(&r->dir, block.bytes, block.n, r->file_bytes);
 		if (err)
 			cam_dir_free(&r->dir);
 	}
@@ -344,34 +346,51 @@ static int prepare(struct cam_reader *r)
 	if (!err && !r->span_lost)
 		err = -ENOMEM;
 	r->w.info = r->dir.info;
-	r->w.info.etypes = (uint32_t)r->dir.n_etypes;
 	return err;
 }
 
-int cam_window_open(struct cam_file *file, struct cam_window **out)
+/* Takes the file over; *out is to be closed also after an error, unless it is NULL. */
+static int open_reader(struct cam_file *file, bool head_only, struct cam_reader **out)
 {
-	struct cam_reader *r = calloc(1, sizeof(*r));
+	struct cam_reader *r = *out = calloc(1, sizeof(*r));
 	if (!r) {
 		file->ops->close(file);
 		return -ENOMEM;
 	}
 	r->file = file;
 	r->w.ops = &reader_ops;
+	r->head_only = head_only;
 	r->damaged_string = r->damaged_node = r->damaged_place = CAM_NONE;
 	int64_t size = file->ops->size(file);
-	int err = size < 0 ? (int)size : 0;
 	r->file_bytes = size < 0 ? 0 : (uint64_t)size;
-	if (!err)
-		err = open_directory(r);
+	int err = size < 0 ? (int)size : open_directory(r);
+	/* What could not even be read is not known to be bad. */
+	return err == -EBADMSG && r->io_error ? r->io_error : err;
+}
+
+int cam_window_glance(struct cam_file *file, struct cam_window_info *out, char **host)
+{
+	struct cam_reader *r;
+	int err = open_reader(file, true, &r);
+	if (!err) {
+		*out = r->dir.info;
+		*host = r->dir.host;
+		r->dir.host = NULL;
+	}
+	if (r)
+		close_reader(&r->w);
+	return err;
+}
+
+int cam_window_open(struct cam_file *file, struct cam_window **out)
+{
+	struct cam_reader *r;
+	int err = open_reader(file, false, &r);
 	if (!err)
 		err = prepare(r);
-	if (err) {
-		/* What could not even be read is not known to be bad. */
-		if (err == -EBADMSG && r->io_error)
-			err = r->io_error;
+	if (!err)
+		*out = &r->w;
+	else if (r)
 		close_reader(&r->w);
-		return err;
-	}
-	*out = &r->w;
-	return 0;
+	return err;
 }

@@ -37,12 +37,22 @@ static int compare_parts(const void *x, const void *y)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
+static bool is_before(const struct part *a, const struct part *b)
+{
+	return a->second < b->second || (a->second == b->second && a->cpu < b->cpu);
+}
+
+static bool is_same(const struct part *a, const struct part *b)
+{
+	return a->second == b->second && a->cpu == b->cpu;
+}
+
 static int add(struct parts *p, const struct part *part)
 {
 	int err = cam_vec_reserve(&p->rows, &p->cap, p->n + 1, sizeof(*p->rows), SIZE_MAX / 64);
 	if (err)
 		return err;
-	p->sorted = !p->n || (p->sorted && compare_parts(&p->rows[p->n - 1], part) <= 0);
+	p->sorted = !p->n || (p->sorted && !is_before(part, &p->rows[p->n - 1]));
 	p->rows[p->n++] = *part;
 	return 0;
 }
@@ -98,7 +108,7 @@ static int add_span(struct cam_reader *r, size_t i, struct parts *busy, struct p
 		struct part *part = &busy->rows[busy->n++];
 		*part = (struct part){s->span->second + s->runs[k].second, s->runs[k].n,
 				      r->dir.cpus[s->runs[k].cpu], 0};
-		busy->sorted = busy->n == 1 || (busy->sorted && compare_parts(part - 1, part) <= 0);
+		busy->sorted = busy->n == 1 || (busy->sorted && !is_before(part, part - 1));
 	}
 	return err;
 }
@@ -111,16 +121,19 @@ static int give_cells(const struct parts *busy, const struct parts *causes, cam_
 	int err = 0;
 	for (size_t i = 0, k = 0; (i < busy->n || k < causes->n) && !err;) {
 		bool later = i == busy->n ||
-			     (k < causes->n && compare_parts(&causes->rows[k], &busy->rows[i]) < 0);
+			     (k < causes->n && is_before(&causes->rows[k], &busy->rows[i]));
 		const struct part *first = later ? &causes->rows[k] : &busy->rows[i];
 		size_t with_causes = k;
 		cell.second = first->second;
 		cell.cpu = first->cpu;
 		cell.busy = 0;
-		for (; i < busy->n && !compare_parts(first, &busy->rows[i]); i++)
+		cell.causes = 0;
+		for (; i < busy->n && is_same(first, &busy->rows[i]); i++)
 			cell.busy += busy->rows[i].n;
-		for (; k < causes->n && !compare_parts(first, &causes->rows[k]); k++)
+		for (; k < causes->n && is_same(first, &causes->rows[k]); k++) {
 			cell.by_cause[causes->rows[k].cause] += causes->rows[k].n;
+			cell.causes |= 1u << causes->rows[k].cause;
+		}
 		err = fn(arg, &cell);
 		/* Most have none: they are taken back one by one, not all cleared. */
 		for (; with_causes < k; with_causes++)

@@ -122,7 +122,8 @@ static int decode_chunk(struct cam_reader *r, const struct kind *kind, size_t i,
 	/* Every row takes a byte at least: before memory is taken for it. */
 	if (!err && c->rows > notes.rows_block.n + notes.lines_block.n)
 		err = -EBADMSG;
-	uint8_t *rows = err ? NULL : calloc((size_t)c->rows + 1, kind->size);
+	/* Each row is written whole, or none is handed out. */
+	uint8_t *rows = err ? NULL : malloc(((size_t)c->rows + 1) * kind->size);
 	if (!err && !rows)
 		err = -ENOMEM;
 	for (uint32_t k = 0; k < c->rows && !err; k++)

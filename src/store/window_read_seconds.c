@@ -13,7 +13,7 @@ struct getting {
 	struct cam_reader *r;
 	struct cam_name_cell *rows;
 	size_t n, cap;
-	uint64_t samples;
+	uint64_t samples, most;
 };
 
 static int get_string(const struct cam_reader *r, struct cam_stream_in *s, int64_t *last,
@@ -33,7 +33,7 @@ static int get_string(const struct cam_reader *r, struct cam_stream_in *s, int64
 static int get_cells(struct getting *g, struct cam_stream_in *s, struct cam_name_cell *cell)
 {
 	uint64_t more = cam_stream_get(&s[CAM_SECOND_NUMBER], 0), all = g->r->dir.info.samples;
-	if (more >= all)
+	if (more >= all || g->n + more >= g->most)
 		return -EBADMSG;
 	for (uint64_t i = 0; i <= more; i++) {
 		if (i) {
@@ -97,7 +97,7 @@ int cam_read_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg)
 {
 	struct cam_reader *r = cam_reader_of(w);
 	const struct cam_dir_section *s = &r->dir.sections[CAM_CHUNK_SECONDS];
-	struct getting g = {.r = r};
+	struct getting g = {.r = r, .most = cam_dir_most_cells(&r->dir, CAM_CHUNK_SECONDS)};
 	struct cam_chunk_in chunk = {0};
 	int err = s->n ? cam_reader_load(r, CAM_PART_STRINGS) : -ENODATA;
 	bool bad = false;

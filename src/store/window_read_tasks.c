@@ -190,9 +190,15 @@ int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out)
 	return err;
 }
 
+/* Cells, process by process: where those of each begin. */
 struct cells {
 	struct cam_process_cell *rows;
 	size_t n, cap;
+	struct run {
+		size_t from, to;
+		int32_t pid;
+	} * runs;
+	size_t n_runs, cap_runs;
 };
 
 static int add_process(struct cells *cells, struct cam_stream_in *s, int32_t pid, uint64_t second,
@@ -201,6 +207,10 @@ static int add_process(struct cells *cells, struct cam_stream_in *s, int32_t pid
 	uint64_t more = cam_stream_get(&s[CAM_PROCESS_SECONDS], 0);
 	if (more >= max_cells || cells->n >= max_cells - more)
 		return -EBADMSG;
+	int err = cam_vec_reserve(&cells->rows, &cells->cap, cells->n + more + 1,
+				  sizeof(*cells->rows), SIZE_MAX / 64);
+	if (err)
+		return err;
 	for (uint64_t i = 0; i <= more; i++) {
 		if (i) {
 			uint64_t gap = cam_stream_get(&s[CAM_PROCESS_GAP], 0);
@@ -211,40 +221,50 @@ static int add_process(struct cells *cells, struct cam_stream_in *s, int32_t pid
 		uint64_t samples = cam_stream_get(&s[CAM_PROCESS_SAMPLES], more > 0);
 		if (second > UINT64_MAX / 1000000000 || samples >= CAM_WINDOW_SAMPLES_MAX)
 			return -EBADMSG;
-		int err = cam_vec_reserve(&cells->rows, &cells->cap, cells->n + 1,
-					  sizeof(*cells->rows), SIZE_MAX / 64);
-		if (err)
-			return err;
 		cells->rows[cells->n++] = (struct cam_process_cell){second, pid, samples + 1};
 	}
 	return 0;
 }
 
+static int add_run(struct cells *cells, size_t from, int32_t pid)
+{
+	int err = cam_vec_reserve(&cells->runs, &cells->cap_runs, cells->n_runs + 1,
+				  sizeof(*cells->runs), SIZE_MAX / 64);
+	if (!err)
+		cells->runs[cells->n_runs++] = (struct run){from, cells->n, pid};
+	return err;
+}
+
 static int add_chunk(struct cam_reader *r, const struct cam_chunk_in *chunk,
-		     const struct cam_dir_chunk *c, struct cells *cells)
+		     const struct cam_dir_chunk *c, uint64_t max_cells, struct cells *cells)
 {
 	struct cam_rd rd = cam_rd_make(chunk->data, chunk->n);
 	struct cam_stream_in s[CAM_PROCESS_STREAMS];
 	uint64_t second = cam_rd_varint(&rd);
-	size_t before = cells->n;
+	size_t before = cells->n, runs_before = cells->n_runs;
 	int err = cam_streams_open(s, &rd, CAM_PROCESS_STREAMS, cam_process_contexts,
 				   cam_process_splits);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < c->rows && !err; i++) {
 		uint64_t step = cam_stream_get(&s[CAM_PROCESS_FIRST], 0);
+		size_t from = cells->n;
+		int32_t pid = r->process_pid[c->first + i];
 		second += step;
 		if (step > UINT64_MAX / 1000000000 || second > UINT64_MAX / 1000000000)
 			err = -EBADMSG;
 		else
-			err = add_process(cells, s, r->process_pid[c->first + i], second,
-					  r->dir.info.samples + 1);
+			err = add_process(cells, s, pid, second, max_cells);
+		if (!err)
+			err = add_run(cells, from, pid);
 	}
 	int end = cam_streams_close(s, CAM_PROCESS_STREAMS);
 	if (!err)
 		err = cam_rd_left(&rd) ? -EBADMSG : end;
-	if (err)
+	if (err) {
 		cells->n = before;
+		cells->n_runs = runs_before;
+	}
 	return err;
 }
 
@@ -256,54 +276,45 @@ static int compare_cells(const void *x, const void *y)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-#define DIGIT 11u
-
-/* Stable, by DIGIT bits of the pid (as compare_cells() orders it) or of the second. */
-static void sort_by_digit(const struct cam_process_cell *from, struct cam_process_cell *to,
-			  size_t n, bool by_pid, unsigned shift)
+static int compare_runs(const void *x, const void *y)
 {
-	uint32_t at[1u << DIGIT] = {0}, sum = 0;
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < n; i++) {
-			uint64_t key = by_pid ? (uint32_t)from[i].pid ^ 1u << 31 : from[i].second;
-			uint32_t *k = &at[key >> shift & ((1u << DIGIT) - 1)];
-			if (pass)
-				to[*k] = from[i];
-			++*k;
-		}
-		for (size_t i = 0; i < 1u << DIGIT && !pass; i++) {
-			uint32_t number = at[i];
-			at[i] = sum;
-			sum += number;
-		}
-	}
+	const struct run *a = x, *b = y;
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-/* By second, then pid: there are ten thousands of them, in some seconds and of pids that are near each other. */
+#define MAX_SORTED_SECONDS 65536u
+
+/*
+ * By second, then pid. There are ten thousands of them, so that comparing each with others takes long: processes
+ * are put in order, which are fewer, and then cells are counted by second. Windows are minutes long.
+ */
 static void sort_cells(struct cells *c)
 {
-	struct cam_process_cell *room = c->n > 1000 ? malloc(c->n * sizeof(*room)) : NULL;
-	uint64_t pids = 0, seconds = 0;
-	if (!room) {
+	uint64_t first = UINT64_MAX, last = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		first = c->rows[i].second < first ? c->rows[i].second : first;
+		last = c->rows[i].second > last ? c->rows[i].second : last;
+	}
+	bool few = c->n && last - first < MAX_SORTED_SECONDS;
+	struct cam_process_cell *sorted = few ? malloc(c->n * sizeof(*sorted)) : NULL;
+	size_t *at = few ? calloc(last - first + 2, sizeof(*at)) : NULL;
+	if (sorted && at) {
+		qsort(c->runs, c->n_runs, sizeof(*c->runs), compare_runs);
+		for (size_t i = 0; i < c->n; i++)
+			at[c->rows[i].second - first + 1]++;
+		for (size_t i = 1; i <= last - first; i++)
+			at[i] += at[i - 1];
+		for (size_t k = 0; k < c->n_runs; k++)
+			for (size_t i = c->runs[k].from; i < c->runs[k].to; i++)
+				sorted[at[c->rows[i].second - first]++] = c->rows[i];
+		free(c->rows);
+		c->rows = sorted;
+	} else {
+		free(sorted);
 		if (c->n)
 			qsort(c->rows, c->n, sizeof(*c->rows), compare_cells);
-		return;
 	}
-	for (size_t i = 0; i < c->n; i++) {
-		pids |= (uint32_t)(c->rows[i].pid ^ c->rows[0].pid);
-		seconds |= c->rows[i].second ^ c->rows[0].second;
-	}
-	for (unsigned by = 0; by < 2; by++) {
-		for (unsigned shift = 0; shift < 64; shift += DIGIT) {
-			if (!((by ? seconds : pids) >> shift & ((1u << DIGIT) - 1)))
-				continue;
-			sort_by_digit(c->rows, room, c->n, !by, shift);
-			struct cam_process_cell *rows = c->rows;
-			c->rows = room;
-			room = rows;
-		}
-	}
-	free(room);
+	free(at);
 }
 
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg)
@@ -312,11 +323,12 @@ int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *
 	const struct cam_dir_section *section = &r->dir.sections[CAM_CHUNK_PROCESSES];
 	struct cam_chunk_in chunk = {0};
 	struct cells c = {0};
+	uint64_t max_cells = cam_dir_most_cells(&r->dir, CAM_CHUNK_PROCESSES);
 	int err = cam_reader_load(r, CAM_PART_TASKS);
 	for (size_t i = 0; i < section->n && !err; i++) {
 		err = cam_reader_chunk(r, CAM_CHUNK_PROCESSES, i, &chunk);
 		if (!err)
-			err = add_chunk(r, &chunk, &section->chunks[i], &c);
+			err = add_chunk(r, &chunk, &section->chunks[i], max_cells, &c);
 		if (err == -EBADMSG) {
 			cam_reader_mark_bad(r, CAM_CHUNK_PROCESSES, i);
 			err = 0;
@@ -343,5 +355,6 @@ int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *
 	}
 	free(chunk.data);
 	free(c.rows);
+	free(c.runs);
 	return err;
 }

@@ -32,9 +32,9 @@ struct cam_reader {
 	struct cam_window w; /* first: ops find the rest from it */
 	struct cam_file *file;
 	uint64_t file_bytes;
-	uint64_t directory_bytes; /* of one copy, with its head */
-	bool second_used;	  /* the first directory is bad */
-	int io_error;		  /* the last one of a read */
+	uint64_t directory_bytes;    /* of one copy, with its head */
+	bool second_used, head_only; /* the first directory is bad; no more of it is wanted */
+	int io_error;		     /* the last one of a read */
 	struct cam_dir dir;
 	struct cam_tables t;
 	unsigned parts;		       /* loaded */

@@ -122,8 +122,10 @@ static int add_cell(void *arg, const struct cam_cell *c)
 	struct dumper *k = arg;
 	char causes[256];
 	size_t n = 0;
-	for (size_t i = 0; i < CAM_CAUSE_MAX; i++)
+	for (size_t i = 0; i < CAM_CAUSE_MAX; i++) {
 		n += (size_t)snprintf(causes + n, sizeof(causes) - n, " %" PRIu64, c->by_cause[i]);
+		assert_int_equal(c->causes >> i & 1, c->by_cause[i] > 0);
+	}
 	add(k->d, "C %" PRIu64 " %u %" PRIu64 "%s", c->second, c->cpu, c->busy, causes);
 	return 0;
 }

@@ -436,7 +436,7 @@ static size_t spread(const struct cam_ledger_row *r, struct cam_cell *cells)
 			first == last ? r->samples : spread_before(r, s + 1) - spread_before(r, s);
 		if (!part)
 			continue;
-		cells[n] = (struct cam_cell){.second = s, .cpu = r->cpu};
+		cells[n] = (struct cam_cell){.second = s, .cpu = r->cpu, .causes = 1u << r->cause};
 		cells[n++].by_cause[r->cause] = part;
 	}
 	return n;
@@ -460,6 +460,7 @@ static int fake_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 		struct cam_cell sum = c[i++];
 		for (; i < n && !compare_cells(&sum, &c[i]); i++) {
 			sum.busy += c[i].busy;
+			sum.causes |= c[i].causes;
 			for (size_t k = 0; k < CAM_CAUSE_MAX; k++)
 				sum.by_cause[k] += c[i].by_cause[k];
 		}

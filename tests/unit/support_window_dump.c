@@ -232,8 +232,11 @@ static int put_cell(void *arg, const struct cam_cell *cell)
 	struct dump *d = arg;
 	cam_buf_printf(d->out, "cell %" PRIu64 " cpu %u busy %" PRIu64, cell->second, cell->cpu,
 		       cell->busy);
-	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++)
+	for (unsigned i = 0; i < CAM_CAUSE_MAX; i++) {
 		cam_buf_printf(d->out, " %" PRIu64, cell->by_cause[i]);
+		if ((cell->causes >> i & 1) != (cell->by_cause[i] > 0))
+			abort();
+	}
 	cam_buf_printf(d->out, "\n");
 	return 0;
 }

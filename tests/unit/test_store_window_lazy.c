@@ -160,6 +160,54 @@ static int take_batch(void *arg, const struct cam_batch *b)
 	return 0;
 }
 
+static void a_glance_says_what_opening_says(void **state)
+{
+	struct fixture *x = *state;
+	const struct cam_window_info *all = &x->w->info;
+	struct memory_file file;
+	struct cam_window_info info;
+	char *host = NULL;
+	memory_file_init(&file, x->bytes.data, x->bytes.len);
+	assert_int_equal(cam_window_glance(&file.file, &info, &host), 0);
+	assert_true(cam_text_equal(info.host, all->host));
+	assert_ptr_equal(info.host.p, host);
+	info.host = all->host;
+	info.name = all->name;
+	assert_memory_equal(&info, all, sizeof(info));
+	free(host);
+	/* The first directory is bad: the second one is asked. */
+	x->bytes.data[CAM_HEADER_BYTES + CAM_DIRECTORY_HEAD_BYTES + 3] ^= 1;
+	memory_file_init(&file, x->bytes.data, x->bytes.len);
+	assert_int_equal(cam_window_glance(&file.file, &info, &host), 0);
+	assert_int_equal(info.samples, all->samples);
+	free(host);
+	memory_file_init(&file, x->bytes.data, x->bytes.len - 1);
+	assert_int_equal(cam_window_glance(&file.file, &info, &host), -EBADMSG);
+}
+
+/* Tokens may take no bits: what a section's cells may take of memory its bytes say. */
+static void cells_are_no_more_than_samples_and_bytes(void **state)
+{
+	struct fixture *x = *state;
+	struct cam_reader *r = cam_reader_of(x->w);
+	uint64_t samples = r->dir.info.samples;
+	assert_int_equal(cam_dir_most_cells(&r->dir, CAM_CHUNK_PROCESSES), samples);
+	r->dir.info.samples = 1ull << 32;
+	assert_int_equal(cam_dir_most_cells(&r->dir, CAM_CHUNK_PROCESSES), 1 << 20);
+	struct cam_dir_chunk *chunk = &r->dir.sections[CAM_CHUNK_PROCESSES].chunks[0];
+	uint32_t bytes = chunk->bytes;
+	chunk->bytes = 1 << 20;
+	assert_int_equal(cam_dir_most_cells(&r->dir, CAM_CHUNK_PROCESSES), 64 << 20);
+	chunk->bytes = bytes;
+	/* Processes that are there one second each, and one cell less than they have: nothing of them. */
+	uint64_t n = 0;
+	r->dir.info.samples = 1;
+	assert_int_equal(x->w->ops->process_cells(x->w, take_process, &n), 0);
+	assert_int_equal(n, 0);
+	assert_true(x->w->damage.chunks > 0);
+	r->dir.info.samples = samples;
+}
+
 static void the_footer_reads_no_column(void **state)
 {
 	struct fixture *x = *state;
@@ -506,6 +554,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(opening_reads_header_and_directory, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_glance_says_what_opening_says, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(cells_are_no_more_than_samples_and_bytes, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_footer_reads_no_column, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(five_seconds_read_their_spans_only, set_up,

@@ -12,6 +12,7 @@
 #include "daemon/past.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/usual_cost.h"
+#include "helper/helper.h"
 #include "query/group_extra.h"
 
 #include <dirent.h>
@@ -342,7 +343,8 @@ static size_t open_files(void)
 /* Of a limit; events, maps and programs of the capture are open already. */
 static size_t files_for(uint64_t limit)
 {
-	uint64_t own = open_files() + RESERVED_FILES;
+	uint64_t own =
+		open_files() + RESERVED_FILES + (limit < CAM_HELPER_FEW_FILES ? 0 : CAM_HELPER_FDS);
 	uint64_t held = limit > own + limit / 8 ? limit - own : limit / 8;
 	return held < CAM_HELD_FILES ? (size_t)held : CAM_HELD_FILES;
 }

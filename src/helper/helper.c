@@ -45,7 +45,7 @@ enum {
 	DEATH_WAIT_MS = 200,
 	SOCKET_FD = 3,
 	EXTRA_FD = 4,
-	OWN_FDS = 64, /* the kernel copies tables in parts of so many */
+	OWN_FDS = CAM_HELPER_FDS, /* the kernel copies tables in parts of so many */
 };
 
 /* What the child needs to know, prepared by its parent. */
@@ -66,9 +66,12 @@ const char *cam_helper_role_name(enum cam_helper_role role)
 /* Two numbers at which a child finds what it is given, and one that stays /dev/null; -1: none yet, or none to be had. */
 static int lent_fds[3] = {-1, -1, -1};
 
-/* Takes all numbers that are free below OWN_FDS. */
+/* Takes all numbers that are free below OWN_FDS; where few files may be open they are needed for windows. */
 static void reserve_descriptors(void)
 {
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur < CAM_HELPER_FEW_FILES)
+		return;
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd < OWN_FDS) {
 		lent_fds[0] = lent_fds[1];

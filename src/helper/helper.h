@@ -39,6 +39,14 @@ struct cam_helper {
 #define CAM_HELPER_NONE ((struct cam_helper){0, -1, -1})
 
 /*
+ * Numbers of descriptors below CAM_HELPER_FDS are taken when the first helper is started, so that no file of somebody
+ * else's gets one (helper.c): but not where fewer than CAM_HELPER_FEW_FILES may be open. There the start of a helper may
+ * wait for a file system that hangs.
+ */
+#define CAM_HELPER_FDS	     64u
+#define CAM_HELPER_FEW_FILES 1024u
+
+/*
  * Starts `/proc/self/exe helper ROLE args…` with its end of the socket as descriptor 3, extra_fd
  * (or -1) as 4, stdin and stdout /dev/null, stderr kept (but by the opener), all else closed;
  * killed with its parent; in a session of its

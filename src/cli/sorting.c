@@ -3,6 +3,8 @@
 
 #include "cli/say.h"
 
+#include <errno.h>
+
 /* perf's, and what kernels of today call the same. */
 #define PARENT "^(__[a-z0-9]+_)?sys_|^(do|exc)_page_fault$|^asm_exc_page_fault$"
 
@@ -29,9 +31,12 @@ int cam_sorting_resolve(struct cam_sorting *s, const char *usual, struct cam_tab
 	int status = s->parent ? add_parent(sort, t) : CAM_EXIT_OK;
 	if (status)
 		return status;
-	if (cam_select_expression_add(&s->match, cam_text_of(s->parent ? s->parent : PARENT), why,
-				      sizeof(why)))
-		return cam_usage("--parent '%s': %s", s->parent, why);
+	const char *parent = s->parent ? s->parent : PARENT;
+	int err = cam_select_expression_add(&s->match, cam_text_of(parent), why, sizeof(why));
+	if (err == -ENOMEM)
+		return cam_failed("%s", cam_errno_words(err));
+	if (err)
+		return cam_usage("--parent '%s': %s", parent, why);
 	t->parent = &s->match;
 	return CAM_EXIT_OK;
 }

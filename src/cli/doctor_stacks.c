@@ -147,8 +147,7 @@ static void judge_jit_names(struct cam_doctor *d, const struct cam_quality_row *
 {
 	static const char *const remedies[] = {
 		[NATIVE] =
-			"Let it write /tmp/perf-PID.map or a jitdump file (in a container: its own /tmp, the "
-			"PID it sees itself).",
+			"Let it write /tmp/perf-PID.map or a jitdump file: in its own /tmp, as its own PID.",
 		[NODE] = "Start it with --perf-basic-prof-only-functions.",
 		[JAVA] = "Record with --java-maps, or run: jcmd PID Compiler.perfmap",
 	};

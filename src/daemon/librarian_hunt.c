@@ -105,7 +105,8 @@ void cam_librarian_hunt_end(struct cam_librarian *l, struct cam_librarian_hunt *
 	c->no_supplement = h->over;
 	if (h->fd < 0)
 		return;
-	bool good = !h->wanted;
+	/* Nobody has looked at what a symboliser died of. */
+	bool good = !h->wanted && !c->deaths;
 	if (h->fetched && good)
 		good = !f->keep(f->self, (struct cam_text){h->id, h->id_bytes}, false, h->fd);
 	else if (h->fetched)

@@ -14,6 +14,7 @@
 #include "daemon/log.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/recorder_status.h"
+#include "helper/helper.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -406,11 +407,11 @@ static void close_parts(struct cam_recorder *r)
 /* Overload is what it is there to record, and its CPU time is bounded (--max-cpu): at the priority of everybody a sample waits
  * behind all that is runnable, twice, before it is on the disk. Helpers are niced, and a command was forked before. Who
  * said how nice it is to be, or may not be so, keeps what it has. */
-static void raise_priority(void)
+static bool raise_priority(void)
 {
 	errno = 0;
-	if (getpriority(PRIO_PROCESS, 0) == 0 && errno == 0)
-		setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
+	return getpriority(PRIO_PROCESS, 0) == 0 && errno == 0 &&
+	       setpriority(PRIO_PROCESS, 0, RECORDER_NICE) == 0;
 }
 
 static int start_drain(struct cam_recorder *r)
@@ -460,7 +461,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 		err = cam_recorder_fork_command(r, &go_fd);
 	if (!err && request->command)
 		err = watch(r, r->child_fd);
-	raise_priority();
+	bool raised = raise_priority();
+	cam_helper_reserve();
 	if (!err)
 		err = open_parts(r);
 	if (!err)
@@ -483,5 +485,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 		close(go_fd);
 	close_parts(r);
 	free(r);
+	/* What its process does next is as urgent as others' work is. */
+	if (raised)
+		setpriority(PRIO_PROCESS, 0, 0);
 	return err;
 }

@@ -12,7 +12,6 @@
 #include "daemon/past.h"
 #include "daemon/recorder_parts.h"
 #include "daemon/usual_cost.h"
-#include "helper/helper.h"
 #include "query/group_extra.h"
 
 #include <dirent.h>

@@ -14,10 +14,10 @@
  *
  * It begins with its parent's own table of descriptors, and leaves it for one of its own without any from
  * OWN_FDS up: to close a file of somebody else's file system may take for ever. So numbers below are kept from such files
- * (they are all taken before the first helper can send one), and what a child needs is put there.
+ * (the recorder takes them all before anything else), and what a child needs is put there.
  *
  * Worked example: start(OPENER) in a recorder that has descriptors 0 to 90. The child's end of the socket is put at 60.
- * The child leaves all from 64 up behind, makes copies above all others (64: its end of the socket, 65: /dev/null),
+ * The child leaves all from 64 up behind, makes copies above all others (/dev/null, its end of the socket),
  * puts them where they belong (3; 0 and 1), and closes from 4 up; 2 stays.
  */
 #include "helper/helper.h"
@@ -55,6 +55,8 @@ struct plan {
 	pid_t parent;
 	const char *argv[3 + MAX_ARGS + 1];
 	volatile int error;
+	bool shares;		/* begins with its parent's table of descriptors … */
+	volatile bool kept_out; /* … and could not leave it */
 };
 
 const char *cam_helper_role_name(enum cam_helper_role role)
@@ -66,8 +68,8 @@ const char *cam_helper_role_name(enum cam_helper_role role)
 /* Two numbers at which a child finds what it is given, and one that stays /dev/null; -1: none yet, or none to be had. */
 static int lent_fds[3] = {-1, -1, -1};
 
-/* Takes all numbers that are free below OWN_FDS; where few files may be open they are needed for windows. */
-static void reserve_descriptors(void)
+/* Where few files may be open the numbers are needed for windows. */
+void cam_helper_reserve(void)
 {
 	struct rlimit files;
 	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur < CAM_HELPER_FEW_FILES)
@@ -97,13 +99,14 @@ static void take_back(int number, int fd)
 		dup3(lent_fds[2], number, O_CLOEXEC);
 }
 
-/* Away from the parent's table, without what is at OWN_FDS and above, but for what it needs. */
-static int leave_table(const struct plan *p)
+/* Away from the parent's table, without what is at OWN_FDS and above. Where that is refused nothing was changed. */
+static int leave_table(struct plan *p)
 {
-	bool low = p->socket < OWN_FDS && p->extra_fd < OWN_FDS;
-	if (low && syscall(SYS_close_range, OWN_FDS, ~0u, CLOSE_RANGE_UNSHARE) == 0)
-		return 0;
-	return unshare(CLONE_FILES) ? -errno : 0;
+	if (p->shares && syscall(SYS_close_range, OWN_FDS, ~0u, CLOSE_RANGE_UNSHARE)) {
+		p->kept_out = true;
+		return -errno;
+	}
+	return 0;
 }
 
 /* Copies of all that is kept, above what is in use, then each to its number. */
@@ -158,7 +161,7 @@ static void reset_signals(void)
 }
 
 /* In the child, on its parent's memory. Comes back only if it failed. */
-static int try_to_become(const struct plan *p)
+static int try_to_become(struct plan *p)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		return -errno;
@@ -185,14 +188,14 @@ static int become_helper(void *plan)
 	return 127;
 }
 
-static pid_t spawn(struct plan *p)
+static pid_t clone_helper(struct plan *p)
 {
 	_Alignas(64) char stack[CHILD_STACK_BYTES];
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t pid = clone(become_helper, stack + sizeof(stack),
-			  CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, p);
+			  CLONE_VM | CLONE_VFORK | (p->shares ? CLONE_FILES : 0) | SIGCHLD, p);
 	int err = pid < 0 ? -errno : 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
@@ -202,6 +205,18 @@ static pid_t spawn(struct plan *p)
 		return p->error;
 	}
 	return pid;
+}
+
+/* With a copy of the whole table where the other way is not to be had (helper.h). */
+static pid_t spawn(struct plan *p)
+{
+	p->shares = p->socket < OWN_FDS && p->extra_fd < OWN_FDS;
+	pid_t pid = clone_helper(p);
+	if (pid >= 0 || !p->kept_out)
+		return pid;
+	p->shares = false;
+	p->error = 0;
+	return clone_helper(p);
 }
 
 /* Room for the largest packet on its way, and a few more behind it. */
@@ -249,11 +264,11 @@ int cam_helper_start(struct cam_helper *h, enum cam_helper_role role, int extra_
 			return -E2BIG;
 		p.argv[3 + i] = args[i];
 	}
+	/* Also those that have become free since. */
+	cam_helper_reserve();
 	int err = make_pair(pair);
 	if (err)
 		return err;
-	if (lent_fds[2] < 0)
-		reserve_descriptors();
 	p.socket = lend(pair[1], lent_fds[0]);
 	p.extra_fd = extra_fd < 0 ? -1 : lend(extra_fd, lent_fds[1]);
 	pid_t pid = spawn(&p);

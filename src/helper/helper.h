@@ -39,10 +39,12 @@ struct cam_helper {
 #define CAM_HELPER_NONE ((struct cam_helper){0, -1, -1})
 
 /*
- * Numbers of descriptors below CAM_HELPER_FDS are taken when the first helper is started, so that no file of somebody
- * else's gets one (helper.c): but not where fewer than CAM_HELPER_FEW_FILES may be open. There the start of a helper may
- * wait for a file system that hangs.
+ * Takes all numbers of descriptors that are free below CAM_HELPER_FDS, so that no file of somebody else's gets one
+ * (helper.c): the recorder calls it before it opens anything, and each start of a helper again. Not where fewer than
+ * CAM_HELPER_FEW_FILES may be open: there, and where the kernel or a filter refuses close_range(2), the start of a helper
+ * may wait for a file system that hangs.
  */
+void cam_helper_reserve(void);
 #define CAM_HELPER_FDS	     64u
 #define CAM_HELPER_FEW_FILES 1024u
 

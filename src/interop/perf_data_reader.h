@@ -117,8 +117,7 @@ void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record
 int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
 			   uint64_t time_ns, const struct cam_perf_ahead *ahead);
 /* Keeps what is needed to walk the user's stack of a pending sample, if it came with a copy. -ENOMEM. */
-int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_event *e,
-			      const struct cam_perf_sample *s);
+int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_sample *s);
 /* Walks all stacks of the batch; their frames are behind those of the kernel then. */
 int cam_perf_reader_unwind(struct cam_perf_reader *r);
 /* Everything in the batch to the sink. */

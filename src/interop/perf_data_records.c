@@ -433,7 +433,7 @@ static int push_frames(struct record *x, const struct cam_perf_event *e,
 	}
 	if (!err && s->stack_bytes) {
 		p->chained = false;
-		err = cam_perf_reader_keep_copy(r, e, s);
+		err = cam_perf_reader_keep_copy(r, s);
 	}
 	return err;
 }
@@ -486,7 +486,9 @@ static int on_sample(struct record *x)
 	struct cam_perf_reader *r = x->r;
 	struct cam_perf_sample s;
 	struct cam_perf_event *e = cam_perf_events_of(&r->events, x->p, x->bytes, true, r->swap);
-	if (!e || !cam_perf_sample_parse(e, x->p, x->bytes, r->swap, &s)) {
+	/* More counts than there are events to count would only multiply samples. */
+	if (!e || !cam_perf_sample_parse(e, x->p, x->bytes, r->swap, &s) ||
+	    s.n_values > r->events.n_ids) {
 		r->st->malformed_samples++;
 		r->unreported++;
 		return 0;

@@ -71,6 +71,7 @@ static void take_user_copy(struct cam_perf_bytes *b, const struct cam_perf_attr 
 	if (a->sample_type & PERF_SAMPLE_REGS_USER) {
 		s->regs_abi = cam_perf_bytes_u64(b);
 		s->regs = b->p;
+		s->regs_mask = s->regs_abi ? a->regs_user : 0;
 		s->n_regs = s->regs_abi ? (unsigned)__builtin_popcountll(a->regs_user) : 0;
 		skip_words(b, s->n_regs);
 	}

@@ -21,7 +21,8 @@ struct cam_perf_sample {
 	size_t raw_bytes;
 	/* A copy of the user's registers and stack, --call-graph dwarf. */
 	uint64_t regs_abi;   /* 0: none */
-	const uint8_t *regs; /* one word for each bit of the attr's regs_user */
+	const uint8_t *regs; /* one word for each bit of regs_mask */
+	uint64_t regs_mask;
 	unsigned n_regs;
 	const uint8_t *stack;
 	size_t stack_bytes;

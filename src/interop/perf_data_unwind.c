@@ -16,27 +16,26 @@
 #define NEEDED	   (1u << REG_BP | 1u << REG_SP | 1u << REG_IP)
 #define ABI_64	   2u
 
-static uint64_t reg(const struct cam_perf_reader *r, const struct cam_perf_event *e,
-		    const struct cam_perf_sample *s, unsigned number)
+static uint64_t reg(const struct cam_perf_reader *r, const struct cam_perf_sample *s,
+		    unsigned number)
 {
-	uint64_t before = e->attr.regs_user & ((1ull << number) - 1);
+	uint64_t before = s->regs_mask & ((1ull << number) - 1);
 	return cam_perf_load_u64(s->regs + 8ul * (unsigned)__builtin_popcountll(before), r->swap);
 }
 
-int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_event *e,
-			      const struct cam_perf_sample *s)
+int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_sample *s)
 {
 	if (!r->options->namer || r->swap || r->meta.foreign_arch || s->regs_abi != ABI_64 ||
-	    (e->attr.regs_user & NEEDED) != NEEDED)
+	    (s->regs_mask & NEEDED) != NEEDED)
 		return 0;
 	int err = cam_vec_reserve(&r->copies, &r->cap_copies, r->n_copies + 1, sizeof(*r->copies),
 				  MAX_COPIES);
 	if (err)
 		return err;
 	r->copies[r->n_copies] = (struct cam_perf_copy){
-		.copy = {.ip = reg(r, e, s, REG_IP),
-			 .sp = reg(r, e, s, REG_SP),
-			 .bp = reg(r, e, s, REG_BP),
+		.copy = {.ip = reg(r, s, REG_IP),
+			 .sp = reg(r, s, REG_SP),
+			 .bp = reg(r, s, REG_BP),
 			 .stack = s->stack,
 			 .stack_bytes = (uint32_t)s->stack_bytes},
 		.space = cam_perf_spaces_hold(&r->spaces, s->pid),
@@ -94,6 +93,7 @@ static int take_frames(void *arg, size_t i, const struct cam_unwind_tidings *t)
 		err = cam_perf_stacks_find(&r->stacks, c->space, false, t->frames[k] - (k > 0),
 					   &r->frames[r->n_frames++]);
 	}
+	p->ip = 0; /* no longer its only frame */
 	p->first = (uint32_t)first;
 	p->n_frames = (uint32_t)(r->n_frames - first);
 	return err;

@@ -55,6 +55,7 @@ struct entity {
 	enum cam_why_entity entity;
 	uint32_t of;
 	uint64_t samples, last_ns; /* as met; 0: none yet */
+	uint64_t in_history;	   /* of these */
 	uint32_t last_at;
 	/* Its tail. */
 	double usual_s, above_s, n;
@@ -153,22 +154,37 @@ static int choose(struct find *f)
 	return err;
 }
 
+/*
+ * The first and the last second of a window. false: not both are on the axis, which holds what windows claim to last
+ * only as far as that can be.
+ */
+static bool find_seconds(const struct find *f, const struct cam_window_info *info, uint64_t *first,
+			 uint64_t *last)
+{
+	if (info->end_ns <= info->start_ns)
+		return false;
+	*first = info->start_ns / CAM_NS_PER_SEC;
+	*last = (info->end_ns - 1) / CAM_NS_PER_SEC;
+	return cam_why_axis_find(&f->h->axis, &info->boot_id, *first) != CAM_WHY_NOWHERE &&
+	       cam_why_axis_find(&f->h->axis, &info->boot_id, *last) != CAM_WHY_NOWHERE;
+}
+
 /* Windows whose seconds are asked about, and those beside, as many as may be read. -ENODATA: they would be too few. */
 static int plan(struct find *f)
 {
 	struct cam_why_axis *a = &f->h->axis;
 	const struct cam_window_info *info;
-	uint64_t samples = 0, ns = 0;
+	uint64_t samples = 0, ns = 0, first, last;
 	size_t near = 0;
 	f->n_windows = f->source->ops->count(f->source);
 	f->take = calloc(f->n_windows + 1, 1);
 	if (!f->take)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->n_windows && !near; i++) {
-		if (f->source->ops->info(f->source, i, &info))
+		if (f->source->ops->info(f->source, i, &info) ||
+		    !find_seconds(f, info, &first, &last))
 			continue;
-		for (uint64_t s = info->start_ns / CAM_NS_PER_SEC;
-		     s * CAM_NS_PER_SEC < info->end_ns && !near; s++) {
+		for (uint64_t s = first; s <= last && !near; s++) {
 			uint32_t at = cam_why_axis_find(a, &info->boot_id, s);
 			near = at != CAM_WHY_NOWHERE && (a->flags[at] & CAM_WHY_ASKED) ? i + 1 : 0;
 		}
@@ -177,7 +193,8 @@ static int plan(struct find *f)
 		for (int side = 0; side < 2; side++) {
 			size_t i = side ? near - 1 + far : near - 1 - far;
 			if (i >= f->n_windows || (side && !far) ||
-			    f->source->ops->info(f->source, i, &info))
+			    f->source->ops->info(f->source, i, &info) ||
+			    !find_seconds(f, info, &first, &last))
 				continue;
 			samples += info->samples;
 			if (samples > CAM_WHY_PAUSE_SAMPLES && far)
@@ -208,8 +225,9 @@ static int open_window(void *self, struct cam_walk_window *x)
 	struct find *f = self;
 	struct cam_why_axis *a = &f->h->axis;
 	const struct cam_window_info *info = &x->w->info;
-	x->samples_done = info->clock == CAM_CLOCK_ABSENT;
-	for (uint64_t s = info->start_ns / CAM_NS_PER_SEC; s * CAM_NS_PER_SEC < info->end_ns; s++) {
+	uint64_t first = 1, last = 0;
+	x->samples_done = info->clock == CAM_CLOCK_ABSENT || !find_seconds(f, info, &first, &last);
+	for (uint64_t s = first; !x->samples_done && s <= last; s++) {
 		uint32_t at = cam_why_axis_find(a, &info->boot_id, s);
 		if (at == CAM_WHY_NOWHERE)
 			continue;
@@ -255,8 +273,21 @@ static int by_stamp(const void *x, const void *y)
 	return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
+static bool is_history(const struct find *f, uint32_t at)
+{
+	uint8_t flags = f->h->axis.flags[at];
+	return (flags & CAM_WHY_BASELINE) && !(flags & CAM_WHY_NEAR);
+}
+
+static bool is_watched_history(const struct find *f, uint32_t at)
+{
+	uint8_t need = CAM_WHY_SEEN | CAM_WHY_PAUSES;
+	return (f->h->axis.flags[at] & need) == need && is_history(f, at);
+}
+
 static int end_second(struct find *f)
 {
+	bool history = f->n_stamps && is_watched_history(f, f->at);
 	int err = 0;
 	if (f->n_stamps)
 		qsort(f->stamps, f->n_stamps, sizeof(*f->stamps), by_stamp);
@@ -265,6 +296,7 @@ static int end_second(struct find *f)
 		if (e->samples)
 			err = add_pause(f, f->stamps[i].of, f->stamps[i].ns, f->at);
 		e->samples++;
+		e->in_history += history;
 		e->last_ns = f->stamps[i].ns;
 		e->last_at = f->at;
 	}
@@ -384,12 +416,6 @@ static double above(const struct entity *e, const struct pause *p)
 	return fmax(0, fmin(seconds(p->ns) - e->usual_s, USUAL_S));
 }
 
-static bool is_history(const struct find *f, uint32_t at)
-{
-	uint8_t flags = f->h->axis.flags[at];
-	return (flags & CAM_WHY_BASELINE) && !(flags & CAM_WHY_NEAR);
-}
-
 /* What is ordinary for it: v are its pauses, longest first. */
 static void fit(const struct find *f, struct entity *e, const struct pause *v, size_t n,
 		uint32_t history_s)
@@ -407,7 +433,7 @@ static void fit(const struct find *f, struct entity *e, const struct pause *v, s
 	}
 	e->n += PRIOR_N;
 	e->above_s += PRIOR_N * PRIOR_S;
-	e->rate = (double)e->samples / history_s;
+	e->rate = (double)e->in_history / history_s;
 	e->steady = e->rate >= LEAST_RATE && e->usual_s + 3 * e->above_s / e->n <= USUAL_S;
 }
 
@@ -467,8 +493,7 @@ static int judge(struct find *f, unsigned width, struct cam_why_scan *scan)
 	uint32_t history_s = 0;
 	int err = 0;
 	for (uint32_t t = 0; t < f->h->axis.n; t++)
-		history_s += (f->h->axis.flags[t] & CAM_WHY_PAUSES) &&
-			     (f->h->axis.flags[t] & CAM_WHY_SEEN) && is_history(f, t);
+		history_s += is_watched_history(f, t);
 	if (f->n)
 		qsort(f->v, f->n, sizeof(*f->v), by_length);
 	for (size_t i = 0; i < f->n && history_s >= LEAST_LIFE && !err;) {

@@ -416,7 +416,9 @@ static bool may_drain(struct MHD_Connection *c)
 {
 	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
 	errno = 0;
-	return length && strtoull(length, NULL, 10) <= UNREAD_BYTES && !errno;
+	/* Who asks first listens: such a file need not be sent at all. */
+	return !MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect") && length &&
+	       strtoull(length, NULL, 10) <= UNREAD_BYTES && !errno;
 }
 
 /*

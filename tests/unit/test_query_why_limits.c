@@ -2,6 +2,7 @@
 /* `why` ends when it is told to, after all samples are read as well; and what is not one's is not told as that one's. */
 #include "base/units.h"
 #include "query/why_explain.h"
+#include "query/why_pauses.h"
 #include "store/window.h"
 #include "support_window.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -330,6 +332,34 @@ static void what_is_near_is_kept(void **state)
 	}
 }
 
+/* A window that claims to last for ever, beside those asked about: it is not on the axis, and nobody counts its seconds. */
+static void no_window_lasts_for_ever(void **state)
+{
+	struct fake_window *windows[WINDOWS];
+	struct cam_selection s;
+	struct cam_why_history h;
+	struct cam_why_scan scan;
+	const struct cam_why_history_options o = {.asked = &s, .room = cam_why_room_of(0)};
+	(void)state;
+	for (unsigned i = 0; i < WINDOWS; i++)
+		windows[i] = busy_window(i);
+	windows[3]->w.info.end_ns = UINT64_MAX;
+	struct cam_source *source = fake_source_new(windows, WINDOWS);
+	cam_selection_init(&s);
+	s.clock = CAM_SELECT_CLOCK;
+	s.from_ns = (int64_t)((1005 + 5 * EACH) * CAM_NS_PER_SEC);
+	s.to_ns = s.from_ns + 5 * (int64_t)CAM_NS_PER_SEC;
+	alarm(30);
+	assert_int_equal(cam_why_history_build(source, &o, &h), 0);
+	assert_int_equal(cam_why_scan_run(&h, NULL, &scan), 0);
+	assert_int_equal(cam_why_pauses_find(source, &s, NULL, 5, &h, &scan), 0);
+	alarm(0);
+	cam_why_scan_free(&scan);
+	cam_why_history_free(&h);
+	cam_selection_free(&s);
+	source->ops->close(source);
+}
+
 /* Windows as files: they tell names by second. */
 struct files {
 	struct cam_source s;
@@ -460,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_surplus_is_not_all),
 		cmocka_unit_test(every_second_is_scored),
 		cmocka_unit_test(what_is_near_is_kept),
+		cmocka_unit_test(no_window_lasts_for_ever),
 		cmocka_unit_test(far_windows_are_known_by_name),
 		cmocka_unit_test(room_is_what_was_given),
 	};

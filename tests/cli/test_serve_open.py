@@ -244,6 +244,7 @@ class Opened(unittest.TestCase):
         """A byte now and then: after ten seconds others may. Who comes before is refused, and reads it after all of a file was sent, as browsers do."""
         with socket.create_connection(("127.0.0.1", self.server.port), 10) as slow:
             slow.sendall(self.head(1 << 20) + b"main;work 1\n")
+            time.sleep(1)  # until it has the place: another thread serves the other
             with socket.create_connection(("127.0.0.1", self.server.port), 10) as other:
                 data = b"main;work 1\n" * 400000
                 other.sendall(self.head(len(data)) + data)

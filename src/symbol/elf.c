@@ -184,7 +184,10 @@ static int read_symbols(struct loading *l, enum cam_elf_kind kind)
 		decode_symbol(f->is_64, row, &s);
 		bool function = s.type == STT_FUNC || s.type == STT_GNU_IFUNC;
 		bool absolute = s.section >= SHN_LORESERVE && s.section != SHN_XINDEX;
-		if ((function || is_label(f, &s)) && s.name && s.section != SHN_UNDEF && !absolute)
+		/* Exported symbols have gaps between them, which one without a size would name. */
+		bool ends = s.bytes || kind == CAM_ELF_SYMTAB;
+		if ((function || is_label(f, &s)) && ends && s.name && s.section != SHN_UNDEF &&
+		    !absolute)
 			error = keep_symbol(l, &l->e->sides[kind], &s);
 	}
 	return error ? error : rows.error;

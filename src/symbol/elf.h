@@ -13,10 +13,9 @@
  * What names an offset, best first:
  *   1. the innermost symbol of .symtab whose [value, value + size) holds it; else of .dynsym;
  *   2. a jump stub (.plt, .plt.sec, .plt.got; x86-64): the name it jumps to, with "@plt";
- *   3. a symbol without size, of code that is a function or (assembler) not said to be one: up to the
- *      next symbol, inside its section, and only if it does not
- *      itself lie inside a sized one. The model has no mark for this weaker knowledge; the order
- *      is how it is carried.
+ *   3. a symbol of .symtab without size, of code that is a function or (assembler) not said to be one: up
+ *      to the next symbol, inside its section, and only if it does not itself lie inside a sized one. The
+ *      model has no mark for this weaker knowledge; the order is how it is carried.
  * An offset that none of them holds has no name: the nearest symbol before it is not it.
  * Of several symbols with the same start perf's choice is taken: not weak, then global, then the
  * fewest leading underscores, then the longest readable name, then the first in the table.

@@ -303,6 +303,26 @@ static const char *shapes(void)
 	return path;
 }
 
+/* Of exported labels nobody knows where they end: what lies between two of them may be anybody's. */
+static void an_exported_label_names_nothing(void **state)
+{
+	(void)state;
+	const char *path = oracle_build(
+		"names.S", "gcc -nostdlib -shared -Wl,--build-id -o %2$s %1$s && strip %2$s");
+	struct oracle_symbols s = oracle_symbols(path);
+	struct cam_buf nm = oracle_run("nm -D %s", path);
+	struct loaded l;
+	load(&l, path);
+	uint64_t moved = s.code_at - s.code_address;
+	uint64_t label = address_of((char *)nm.data, "plain_label") + moved;
+	uint64_t sized = address_of((char *)nm.data, "outer_one") + moved;
+	assert_name("outer_one", sized, name_of(&l, sized), "outer_one+0x0");
+	assert_name("plain_label", label, name_of(&l, label), NULL);
+	unload(&l);
+	cam_buf_free(&nm);
+	oracle_symbols_free(&s);
+}
+
 static void programs_are_as_readelf_says(void **state)
 {
 	(void)state;
@@ -457,6 +477,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_file_has_no_names_and_its_build_id),
 		cmocka_unit_test(programs_are_as_readelf_says),
 		cmocka_unit_test(a_stripped_library_has_gaps_as_readelf_says),
+		cmocka_unit_test(an_exported_label_names_nothing),
 		cmocka_unit_test(names_are_those_of_perf),
 		cmocka_unit_test(stubs_are_as_objdump_says),
 		cmocka_unit_test(stubs_of_older_linkers_are_read_too),

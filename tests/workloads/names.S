@@ -37,6 +37,7 @@
 	.size after_no_size, 16
 
 	// Not said to be a function; hidden, it is nobody's.
+	.globl plain_label
 plain_label:
 	code 16
 	function between_labels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,9 +172,29 @@ uint64_t cam_rd_u64(struct cam_rd *r)
 	return get_le(r, 8);
 }
 
+/* Eight bytes of seven bits each, lowest first, side by side. */
+static uint64_t join_sevens(uint64_t v)
+{
+	v &= UINT64_C(0x7f7f7f7f7f7f7f7f);
+	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
 uint64_t cam_rd_long_varint(struct cam_rd *r)
 {
 	uint64_t v = 0;
+	/* Where eight bytes are left, one that ends in them is taken at once: its last byte is the first without a high bit. */
+	if (cam_rd_left(r) >= sizeof(v)) {
+		memcpy(&v, r->p, sizeof(v));
+		v = le64toh(v);
+		uint64_t last = ~v & UINT64_C(0x8080808080808080);
+		if (last) {
+			r->p += __builtin_ctzll(last) / 8 + 1;
+			return join_sevens(v & (last ^ (last - 1)));
+		}
+		v = 0;
+	}
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		if (r->p == r->end)
 			break;

@@ -76,7 +76,8 @@ size_t cam_escape_undo(struct cam_text s, unsigned flags, char *room)
 	for (size_t i = 0; i < s.n;) {
 		struct cam_text rest = {s.p + i, s.n - i};
 		bool undo = s.p[i] == '\\' && is_escape(rest, flags);
-		room[n++] = undo ? (char)(hex(rest.p[2]) << 4 | hex(rest.p[3])) : s.p[i];
+		room[n++] = undo ? (char)((unsigned)hex(rest.p[2]) << 4 | (unsigned)hex(rest.p[3]))
+				 : s.p[i];
 		i += undo ? ESCAPE_BYTES : 1;
 	}
 	return n;

@@ -5,12 +5,35 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#define EACH_BYTE(v) (UINT64_C(0x0101010101010101) * (v))
+
+/* A bit for each byte of a word that does not stand for itself; bits above the first may be wrong. */
+static uint64_t odd_bytes(uint64_t word)
+{
+	uint64_t quote = word ^ EACH_BYTE('"'), escape = word ^ EACH_BYTE('\\');
+	uint64_t found = word | (word - EACH_BYTE(0x20)) | (word + EACH_BYTE(1)) |
+			 (quote - EACH_BYTE(1)) | (escape - EACH_BYTE(1));
+	return found & EACH_BYTE(0x80);
+}
+
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
 
 /* How many bytes stand for themselves: nearly all of nearly every name. */
 static size_t plain_bytes(struct cam_text s)
 {
 	size_t n = 0;
-	while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f && s.p[n] != '"' && s.p[n] != '\\')
+	uint64_t word;
+	for (; s.n - n >= sizeof(word); n += sizeof(word)) {
+		memcpy(&word, s.p + n, sizeof(word));
+		if (odd_bytes(word))
+			break;
+	}
+	while (n < s.n && is_plain(s.p[n]))
 		n++;
 	return n;
 }
@@ -54,15 +77,22 @@ static void put_u64(struct cam_out *out, uint64_t v)
 	cam_out_bytes(out, digits + at, sizeof(digits) - at);
 }
 
+/* Keys are words of the program: nothing in them is escaped. */
 static void lead_in(struct cam_json *j, const char *key)
 {
+	size_t n = key ? strlen(key) : 0;
+	char *p = cam_out_room(j->out, n + 4), *start = p;
 	if (j->comma)
-		cam_out_bytes(j->out, ",", 1);
+		*p++ = ',';
 	j->comma = true;
 	if (key) {
-		put_string(j->out, cam_text_of(key));
-		cam_out_bytes(j->out, ":", 1);
+		*p++ = '"';
+		while (*key)
+			*p++ = *key++;
+		*p++ = '"';
+		*p++ = ':';
 	}
+	j->out->len += (size_t)(p - start);
 }
 
 void cam_json_open(struct cam_json *j, const char *key, char bracket)

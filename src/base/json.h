@@ -14,7 +14,7 @@ struct cam_json {
 	bool comma; /* the next value follows another one */
 };
 
-/* NULL as the key inside arrays. */
+/* A key is a word of the program, and written as it is; NULL inside arrays. */
 void cam_json_open(struct cam_json *j, const char *key, char bracket);
 void cam_json_close(struct cam_json *j, char bracket);
 void cam_json_text(struct cam_json *j, const char *key, struct cam_text value);

@@ -18,25 +18,18 @@ void cam_out_init(struct cam_out *out, int (*write_fn)(struct cam_out *, const v
 	out->len = 0;
 }
 
-static void flush_pending(struct cam_out *out)
+void cam_out_flush(struct cam_out *out)
 {
 	if (!out->error && out->len)
 		out->error = out->write(out, out->pending, out->len);
 	out->len = 0;
 }
 
-void cam_out_bytes(struct cam_out *out, const void *bytes, size_t n)
+void cam_out_long(struct cam_out *out, const void *bytes, size_t n)
 {
-	if (out->len + n > sizeof(out->pending))
-		flush_pending(out);
-	if (n > sizeof(out->pending)) {
-		if (!out->error)
-			out->error = out->write(out, bytes, n);
-		return;
-	}
-	if (n)
-		memcpy(out->pending + out->len, bytes, n);
-	out->len += n;
+	cam_out_flush(out);
+	if (!out->error)
+		out->error = out->write(out, bytes, n);
 }
 
 void cam_out_text(struct cam_out *out, struct cam_text s)
@@ -89,7 +82,7 @@ void cam_out_printable(struct cam_out *out, struct cam_text s)
 
 int cam_out_finish(struct cam_out *out)
 {
-	flush_pending(out);
+	cam_out_flush(out);
 	return out->error;
 }
 

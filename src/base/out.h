@@ -7,18 +7,41 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+#include <string.h>
+
+#define CAM_OUT_ROOM 32768u
+
 struct cam_out {
 	/* Takes all n bytes or answers a negative errno. */
 	int (*write)(struct cam_out *out, const void *bytes, size_t n);
 	void *self;
 	int error;
 	size_t len;
-	char pending[8192];
+	char pending[CAM_OUT_ROOM];
 };
 
 void cam_out_init(struct cam_out *out, int (*write)(struct cam_out *, const void *, size_t),
 		  void *self);
-void cam_out_bytes(struct cam_out *out, const void *bytes, size_t n);
+void cam_out_flush(struct cam_out *out);
+/* Where the next n bytes go, CAM_OUT_ROOM at most: who fills them adds to len. */
+static inline char *cam_out_room(struct cam_out *out, size_t n)
+{
+	if (n > sizeof(out->pending) - out->len)
+		cam_out_flush(out);
+	return out->pending + out->len;
+}
+void cam_out_long(struct cam_out *out, const void *bytes, size_t n);
+static inline void cam_out_bytes(struct cam_out *out, const void *bytes, size_t n)
+{
+	if (n > sizeof(out->pending)) {
+		cam_out_long(out, bytes, n);
+		return;
+	}
+	char *p = cam_out_room(out, n);
+	if (n)
+		memcpy(p, bytes, n);
+	out->len += n;
+}
 void cam_out_text(struct cam_out *out, struct cam_text s);
 void cam_out_str(struct cam_out *out, const char *s);
 void cam_out_printf(struct cam_out *out, const char *fmt, ...)

@@ -106,8 +106,9 @@ static void judge_bpf(struct cam_probe *p)
 	static const char cost[] =
 		"Samples come from plain perf rings: without the user and the start time of their "
 		"process, and a scope is filtered only after the kernel wrote them.";
+	/* bpf_task_pt_regs(), without which no stack can be walked, came with 5.15. */
 	bool new_enough = !p->kernel_major || p->kernel_major > 5 ||
-			  (p->kernel_major == 5 && p->kernel_minor >= 8);
+			  (p->kernel_major == 5 && p->kernel_minor >= 15);
 	bool readable = p->lockdown != CAM_PROBE_CONFIDENTIALITY;
 
 	p->may_use_bpf = p->may_sample_cpus && has(p, CAM_PROBE_PERFMON) && has(p, CAM_PROBE_BPF) &&
@@ -125,7 +126,7 @@ static void judge_bpf(struct cam_probe *p)
 		     "Boot without lockdown=confidentiality; lockdown=integrity is no hindrance.",
 		     "Lockdown forbids BPF programs to read kernel memory.");
 	if (!new_enough)
-		find(p, cost, "Use Linux 5.8 or newer.",
+		find(p, cost, "Use Linux 5.15 or newer.",
 		     "Linux %u.%u is too old for the BPF source.", p->kernel_major,
 		     p->kernel_minor);
 	if (p->kernel_major && p->kernel_major < 6)

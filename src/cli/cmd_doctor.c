@@ -146,8 +146,8 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 	if (large) {
 		struct cam_finding *f = cam_findings_add(&d->found);
 		snprintf(f->missing, sizeof(f->missing),
-			 "The debug information of %llu files was too large, or a part of it.",
-			 (unsigned long long)large);
+			 "The debug information of %llu file%s was too large, or a part of it.",
+			 (unsigned long long)large, large == 1 ? "" : "s");
 		snprintf(f->cost, sizeof(f->cost),
 			 "Functions inlined there are not shown; names are those of symbols.");
 		snprintf(f->remedy, sizeof(f->remedy),
@@ -157,9 +157,9 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 		struct cam_finding *f = cam_findings_add(&d->found);
 		snprintf(
 			f->missing, sizeof(f->missing),
-			"The debug information of %llu files lies in further files: split units "
+			"The debug information of %llu file%s lies in further files: split units "
 			"(.dwo), which are not read, or a common file of dwz -m, which was not found.",
-			(unsigned long long)elsewhere);
+			(unsigned long long)elsewhere, elsewhere == 1 ? "" : "s");
 		snprintf(f->cost, sizeof(f->cost),
 			 "Functions inlined there are not shown (.dwo), or are [inlined] (dwz).");
 		snprintf(f->remedy, sizeof(f->remedy),
@@ -169,8 +169,8 @@ static void look_at_files(struct cam_doctor *d, struct cam_json_value status)
 	if (bad) {
 		struct cam_finding *f = cam_findings_add(&d->found);
 		snprintf(f->missing, sizeof(f->missing),
-			 "%llu files could not be read, or their debug information.",
-			 (unsigned long long)bad);
+			 "%llu file%s could not be read, or the debug information there.",
+			 (unsigned long long)bad, bad == 1 ? "" : "s");
 		snprintf(
 			f->cost, sizeof(f->cost),
 			"The symboliser died or hung; their code has no names, or no inlined frames.");

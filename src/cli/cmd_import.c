@@ -59,10 +59,11 @@ static int import_given(struct cam_store *store, int n, char **files, const stru
 			continue;
 		}
 		worse(&status, cam_reading_list(files[i], &names, &n_names));
-		if (names && !n_names)
-			worse(&status, cam_failed("%s: no recording in this directory", files[i]));
-		if (n_names)
-			worse(&status, import_all(store, (int)n_names, names, told, sum));
+		if (!names)
+			continue;
+		worse(&status,
+		      n_names ? import_all(store, (int)n_names, names, told, sum)
+			      : cam_failed("%s: no recording in this directory", files[i]));
 		for (size_t k = 0; k < n_names; k++)
 			free(names[k]);
 		free(names);
@@ -108,7 +109,8 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	const char *given = NULL, *at = NULL;
 	struct cam_import_events events = {0};
 	bool json = false;
-	struct cam_told told = {0};
+	struct cam_told told = {
+		.where_names_are = "they were not found here (--symfs, --kallsyms, --vmlinux)"};
 	const struct cam_option options[] = {
 		{"store", 0, CAM_OPTION_TEXT, &given, "DIR",
 		 "the store (default: /var/lib/perfcam, or ~/.local/share/perfcam)"},

@@ -27,7 +27,7 @@ static int status_of_command(int status)
 
 static int record(struct cam_record_request *request, const char *out, const char *debuginfod)
 {
-	struct cam_one_off one_off;
+	struct cam_one_off one_off = {0};
 	struct cam_record_result result;
 	int status = CAM_EXIT_OK, named = CAM_EXIT_OK;
 	time_t since = time(NULL);
@@ -39,6 +39,7 @@ static int record(struct cam_record_request *request, const char *out, const cha
 	int err = cam_recorder_run(request, &result);
 	if (!err)
 		named = cam_late_names_ask(request->settings->store, debuginfod, since);
+	one_off.empty = !err && !result.samples && !result.lost;
 	if (out)
 		status = cam_one_off_end(&one_off, request->settings, !err);
 	if (err)

@@ -68,7 +68,9 @@ static int make_and_serve(struct cam_settings *settings, struct sources *s)
 		if (g->kind != CAM_SERVER_FILE)
 			continue;
 		cam_file_stores_place(&s->stores, i + 1, s->places[i]);
-		int status = cam_file_store_make(s->places[i], group, g->label);
+		int status = cam_file_store_make(s->places[i], group, g->label,
+						 "they were not found here; `perfcam "
+						 "import` can be told where they are");
 		if (status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE)
 			return status;
 		partial = status ? status : partial;

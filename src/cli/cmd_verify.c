@@ -176,7 +176,7 @@ static int dump_row(void *arg, const struct cam_dump_row *r)
 static int dump_file(const char *path, bool as_json)
 {
 	struct cam_out out;
-	struct cam_file *file;
+	struct cam_file *file = NULL;
 	cam_out_to_fd(&out, STDOUT_FILENO);
 	struct cam_json j = {&out, false};
 	struct dumping d = {.out = &out, .json = as_json ? &j : NULL};

@@ -171,6 +171,11 @@ static const char *remedy_of(const struct cam_quality_row *r, enum cam_stack_end
 		       "build it with -fno-omit-frame-pointer.";
 	case CAM_STACK_PENDING:
 		return "Nothing to do if it runs for moments only; else see perfcam status: errands.";
+	case CAM_STACK_UNREADABLE:
+		return "With --unwind dwarf, and of the first stacks of a program, 16 KiB are copied: record with --source bpf, which "
+		       "reads the rest where it is. Else its memory is swapped out (vmstat: si).";
+	case CAM_STACK_STALE:
+		return "Nothing to do: its mappings were changing just then (exec, dlopen).";
 	case CAM_STACK_DEPTH:
 		return "It is deeper than what is kept: the innermost frames are there.";
 	case CAM_STACK_COMPAT:

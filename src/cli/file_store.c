@@ -70,21 +70,21 @@ static int copy_window(const char *store, const char *path)
 	return err ? cam_failed("%s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
-static int import_file(struct cam_store *store, const char *path)
+static int import_file(struct cam_store *store, const char *path, const char *where_names_are)
 {
 	const struct cam_wanted all = {.details = true, .addresses = true};
-	const struct cam_told nothing = {0};
+	const struct cam_told told = {.where_names_are = where_names_are};
 	struct cam_imported done = {0};
 	unsigned sealed = 0;
-	int status = cam_reading_import(path, cam_store_journal(store, 0), WINDOW_NS, &all,
-					&nothing, &done);
+	int status = cam_reading_import(path, cam_store_journal(store, 0), WINDOW_NS, &all, &told,
+					&done);
 	int err = cam_store_seal_pending(store, &sealed);
 	if (err && sealed < done.windows)
 		worse(&status, cam_failed("%s: %s", path, cam_errno_words(err)));
 	return status;
 }
 
-static int import_into(const char *path, const char *file)
+static int import_into(const char *path, const char *file, const char *where_names_are)
 {
 	struct cam_io *io;
 	struct cam_store *store;
@@ -94,7 +94,7 @@ static int import_into(const char *path, const char *file)
 		return cam_failed("%s: %s", path, cam_errno_words(err));
 	err = cam_store_open_write(io, &store, &holder);
 	if (!err) {
-		status = import_file(store, file);
+		status = import_file(store, file, where_names_are);
 		cam_store_close(store);
 	} else {
 		status = cam_failed("%s: %s", path, cam_errno_words(err));
@@ -103,13 +103,14 @@ static int import_into(const char *path, const char *file)
 	return status;
 }
 
-int cam_file_store_make(const char *path, gid_t group, const char *file)
+int cam_file_store_make(const char *path, gid_t group, const char *file,
+			const char *where_names_are)
 {
 	/* What is made in it is of its group, too. */
 	if (mkdir(path, 0750) ||
 	    (group != (gid_t)-1 && !chown(path, (uid_t)-1, group) && chmod(path, 02750)))
 		return cam_failed("%s: %s", path, strerror(errno));
-	return is_window(file) ? copy_window(path, file) : import_into(path, file);
+	return is_window(file) ? copy_window(path, file) : import_into(path, file, where_names_are);
 }
 
 int cam_file_stores_new(struct cam_file_stores *s)

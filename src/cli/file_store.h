@@ -18,8 +18,9 @@ void cam_file_stores_place(const struct cam_file_stores *s, unsigned number, cha
 
 /*
  * Makes a store, for a group to read (-1: the maker's), of what a file holds: a window as it is, all else imported. Exit
- * status: INCOMPLETE: something was lost, which was said.
+ * status: INCOMPLETE: something was lost, which was said. where_names_are: see struct cam_told.
  */
-int cam_file_store_make(const char *path, gid_t group, const char *file);
+int cam_file_store_make(const char *path, gid_t group, const char *file,
+			const char *where_names_are);
 /* Removes all files of a directory, and it. */
 void cam_file_store_remove(const char *path);

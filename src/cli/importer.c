@@ -129,7 +129,9 @@ _Noreturn static void read_file(const struct importer *m, int words)
 	int err = here < 0 ? -errno : cam_confine_importer(here);
 	if (err && err != -EOPNOTSUPP)
 		_exit(CAM_EXIT_USAGE);
-	int status = cam_file_store_make("store", (gid_t)-1, name);
+	int status = cam_file_store_make("store", (gid_t)-1, name,
+					 "a file that was sent is read by itself; `perfcam serve "
+					 "FILE` looks for names on its own machine");
 	if ((status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE) &&
 	    !cam_served_is_store("store", true))
 		status = cam_failed("%s: a window of perfcam's, but damaged beyond reading", name);

@@ -157,6 +157,11 @@ static int place_window(struct cam_one_off *o, const struct cam_settings *settin
 	printf("Window:           %s\n", to);
 	if (o->file[0])
 		return CAM_EXIT_OK;
+	if (o->empty && number > 1)
+		return CAM_EXIT_FAILED;
+	if (o->empty)
+		return cam_failed(
+			"nothing was sampled: nothing ran in that scope. There is no flame graph to draw");
 	time_t now = time(NULL);
 	struct tm utc;
 	char stamp[32];

@@ -14,6 +14,7 @@ struct cam_one_off {
 	char place[PATH_MAX]; /* the directory the results go to */
 	char file[PATH_MAX];  /* X.pcw; "": DIR/ */
 	char room[PATH_MAX];  /* the directory in it that is gone afterwards */
+	bool empty;	      /* no sample was taken: there is nothing to draw */
 };
 
 /* One of perfcam's own verbs, as if given by hand, without what it prints: words are its name and at most 6

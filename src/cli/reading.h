@@ -24,6 +24,7 @@ struct cam_told {
 	const char *zone; /* of the host, for the time in the file's name; NULL: this one's */
 	bool inlines;	  /* read debug information, too */
 	int64_t began_ns; /* when its first sample was taken; 0: not said */
+	const char *where_names_are; /* said where files are not here; NULL: nothing is said */
 };
 
 struct cam_reading_options {

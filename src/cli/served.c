@@ -20,6 +20,8 @@ static int open_directory(struct cam_served *s)
 	if (s->io)
 		cam_io_posix_close(s->io);
 	s->io = io;
+	cam_store_known_free(s->known);
+	s->known = cam_store_known_new();
 	return stat(s->path, &s->directory) ? -errno : 0;
 }
 
@@ -71,6 +73,8 @@ void cam_served_close(struct cam_served *s)
 	if (s->io)
 		cam_io_posix_close(s->io);
 	s->io = NULL;
+	cam_store_known_free(s->known);
+	s->known = NULL;
 	pthread_mutex_destroy(&s->lock);
 }
 
@@ -84,7 +88,7 @@ int cam_served_windows(void *self, struct cam_source **out)
 	if (!s->readers && !stat(s->path, &now) &&
 	    (now.st_dev != s->directory.st_dev || now.st_ino != s->directory.st_ino))
 		open_directory(s);
-	int err = cam_store_open_read(s->io, out);
+	int err = cam_store_open_again(s->io, s->known, out);
 	s->readers += !err;
 	pthread_mutex_unlock(&s->lock);
 	return err;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One recording that is served: a directory of windows, whose list is read anew for each question. */
+/* One recording that is served: a directory of windows, whose list is read anew for each question,
+ * as far as it has changed. */
 #pragma once
 #include "serve/server.h"
 
@@ -15,10 +16,11 @@ struct cam_served {
 	unsigned number; /* as in struct cam_server_doors */
 	void *owner;	 /* whose it is */
 	struct cam_io *io;
-	struct stat directory; /* when it was opened */
-	unsigned readers;      /* that read it now */
-	pthread_mutex_t lock;  /* of these */
-	unsigned holds;	       /* of one that was opened over HTTP: opening.c's */
+	struct cam_store_known *known; /* of its files; NULL: nothing is kept */
+	struct stat directory;	       /* when it was opened */
+	unsigned readers;	       /* that read it now */
+	pthread_mutex_t lock;	       /* of these */
+	unsigned holds;		       /* of one that was opened over HTTP: opening.c's */
 	bool dropped;
 };
 

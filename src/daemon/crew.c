@@ -495,7 +495,7 @@ static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct c
 		enum cam_aid_kind aid = e->aid;
 		cam_crew_forget(c, e);
 		if (t->error && fd >= 0)
-			close(fd);
+			cam_closer_close(&c->closer, fd);
 		cam_crew_settle_aid(c, file, aid, t->error ? -1 : fd);
 		return;
 	} else if (e->type == CAM_ERRAND_NAMES && !t->error && e->offsets &&
@@ -523,7 +523,7 @@ static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct c
 		c->deliver(c->arg, t);
 	}
 	if (fd >= 0)
-		close(fd);
+		cam_closer_close(&c->closer, fd);
 }
 
 static void receive_from(struct cam_crew *c, struct cam_crew_worker *w)
@@ -544,7 +544,7 @@ static void receive_from(struct cam_crew *c, struct cam_crew_worker *w)
 			continue;
 		}
 		if (fd >= 0)
-			close(fd);
+			cam_closer_close(&c->closer, fd);
 		/* It ended (0), or says what nobody asked: it is not to be trusted any more. A late
 		 * answer to an errand that timed out is no crime. */
 		if (n == 0 || (n < 0 && n != -EMSGSIZE)) {
@@ -649,7 +649,11 @@ int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg
 	c->symboliser =
 		(struct cam_crew_worker){.role = CAM_HELPER_SYMBOLISER, .helper = {.socket = -1}};
 	c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	int err = c->epoll_fd < 0 ? -errno : cam_crew_start(c, &c->opener);
+	int err = c->epoll_fd < 0 ? -errno : 0;
+	int no_closer = cam_closer_open(&c->closer);
+	c->holds.closer = &c->closer;
+	if (!err)
+		err = no_closer ? no_closer : cam_crew_start(c, &c->opener);
 	if (err) {
 		cam_crew_free(c);
 		return err;
@@ -669,6 +673,7 @@ void cam_crew_free(struct cam_crew *c)
 	for (size_t i = 0; i < CAM_CREW_UNDER_WAY; i++)
 		free(c->under_way[i].offsets);
 	cam_holds_free(&c->holds);
+	cam_closer_free(&c->closer);
 	if (c->epoll_fd >= 0)
 		close(c->epoll_fd);
 	free(c);

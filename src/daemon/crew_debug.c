@@ -82,7 +82,7 @@ void cam_crew_settle_aid(struct cam_crew *c, uint32_t file, enum cam_aid_kind ki
 		h->aids[kind].state = kept == -EMFILE ? CAM_AID_NONE : CAM_AID_UNKNOWN;
 		h->aids[kind].skip++;
 	} else if (!wanted && fd >= 0) {
-		close(fd);
+		cam_closer_close(&c->closer, fd);
 	}
 	uint64_t limit = c->order;
 	for (size_t i = 0; i < c->top; i++) {

@@ -51,6 +51,7 @@ struct cam_crew {
 	uint64_t looked_s; /* when helpers and held files were looked at */
 	bool look_now;	   /* a helper seems to be gone */
 	struct cam_holds holds;
+	struct cam_closer closer; /* of all descriptors that the opener brought */
 	bool java_maps;
 	/* The kernel's symbols. */
 	bool kernel_asked, kernel_sent;

@@ -58,10 +58,18 @@ struct cam_hold *cam_holds_make(struct cam_holds *h, uint32_t file)
 	return &h->rows[at];
 }
 
+static void let_go(struct cam_holds *h, int fd)
+{
+	if (h->closer)
+		cam_closer_close(h->closer, fd);
+	else
+		close(fd);
+}
+
 void cam_holds_drop_aid(struct cam_holds *h, struct cam_aid *aid, enum cam_aid_state now)
 {
 	if (aid->fd >= 0) {
-		close(aid->fd);
+		let_go(h, aid->fd);
 		h->aids--;
 	}
 	*aid = (struct cam_aid){.state = now, .fd = -1, .skip = aid->skip};
@@ -101,7 +109,7 @@ int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key
 	if (row->fd < 0 && !cam_holds_has_room(h))
 		return -EMFILE;
 	if (row->fd >= 0)
-		close(row->fd);
+		let_go(h, row->fd);
 	else
 		h->count++;
 	drop_aids(h, row);
@@ -134,7 +142,7 @@ int cam_holds_keep_aid(struct cam_holds *h, struct cam_hold *row, enum cam_aid_k
 	if (!error && !cam_holds_has_room(h))
 		error = -EMFILE;
 	if (error) {
-		close(fd);
+		let_go(h, fd);
 		return error;
 	}
 	row->aids[kind].state = CAM_AID_FOUND;
@@ -149,12 +157,19 @@ void cam_holds_release(struct cam_holds *h, uint32_t file)
 	if (!row)
 		return;
 	if (row->fd >= 0) {
-		close(row->fd);
+		let_go(h, row->fd);
 		h->count--;
 	}
 	drop_aids(h, row);
 	free(row->path);
 	*row = nothing;
+}
+
+bool cam_holds_has_room(const struct cam_holds *h)
+{
+	uint32_t pending = h->closer ? cam_closer_pending(h->closer) : 0;
+	/* A few are always about to be closed: there is room for those beside max_files. */
+	return h->count + h->aids + (pending > CAM_CLOSER_THREADS ? pending : 0) < h->max_files;
 }
 
 void cam_holds_free(struct cam_holds *h)

@@ -5,12 +5,13 @@
  *
  * Invariants
  *  1. A number has a row once it was asked for; a row's fd is -1 where nothing is held, and those of its aids too then.
- *  2. `count` rows have an fd; these and the `aids` of them are at most max_files.
+ *  2. `count` rows have an fd; these, the `aids` of them and what cannot be closed are at most max_files.
  *  3. An aid is held only if whoever could write it could write the file itself: of root, or of the
  *     file's own owner, and writable for nobody else. So a forged one, put where another user's process looks for
  *     it, names nothing of that user's.
  */
 #pragma once
+#include "daemon/closer.h"
 #include "model/errand.h"
 
 #include <time.h>
@@ -57,6 +58,7 @@ struct cam_holds {
 	struct cam_hold *rows;
 	size_t n, max_files, next_check;
 	uint32_t count, aids;
+	struct cam_closer *closer; /* closes what is let go; NULL: at once */
 };
 
 void cam_holds_free(struct cam_holds *h);
@@ -68,10 +70,7 @@ struct cam_hold *cam_holds_make(struct cam_holds *h, uint32_t file);
 int cam_holds_keep(struct cam_holds *h, uint32_t file, const struct cam_file_key *key, bool grows,
 		   int fd);
 /* Whether one more can be held. */
-static inline bool cam_holds_has_room(const struct cam_holds *h)
-{
-	return h->count + h->aids < h->max_files;
-}
+bool cam_holds_has_room(const struct cam_holds *h);
 /* Takes fd over, whatever the answer. -EPERM: its owner is not to be believed about the file; -EMFILE. */
 int cam_holds_keep_aid(struct cam_holds *h, struct cam_hold *row, enum cam_aid_kind kind, int fd);
 void cam_holds_drop_aid(struct cam_holds *h, struct cam_aid *aid, enum cam_aid_state now);

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -331,9 +332,22 @@ void cam_keeper_last_try(struct cam_keeper *k)
 		note(k, open_store(k, &holder));
 }
 
-int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NAME_BYTES])
+/* Whether somebody wants it to end; a reload has nothing to reload any more. */
+static bool is_told_to_end(int signal_fd)
+{
+	struct signalfd_siginfo s;
+	bool told = false;
+	while (read(signal_fd, &s, sizeof(s)) == (ssize_t)sizeof(s))
+		told = told || s.ssi_signo == SIGTERM || s.ssi_signo == SIGINT;
+	return told;
+}
+
+int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, int signal_fd, uint64_t hurry_ns,
+			char name[CAM_NAME_BYTES])
 {
 	uint64_t until = now_ns() + wait_ns;
+	/* What came until now is what ended it: some send theirs twice. */
+	is_told_to_end(signal_fd);
 	name[0] = '\0';
 	k->last_sealed[0] = '\0';
 	while (k->store) {
@@ -346,6 +360,8 @@ int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NA
 		struct pollfd ended = {.fd = k->sealer.pidfd, .events = POLLIN};
 		if (poll(&ended, 1, 20) < 0 && errno != EINTR)
 			return -errno;
+		if (is_told_to_end(signal_fd) && now + hurry_ns < until)
+			until = now + hurry_ns;
 	}
 	memcpy(name, k->last_sealed, sizeof(k->last_sealed));
 	return k->store ? 0 : k->stats.error;

@@ -42,8 +42,12 @@ struct cam_journal *cam_keeper_door(void *keeper);
 void cam_keeper_tick(struct cam_keeper *k, uint64_t now_ns);
 /* A reload changed the limits. */
 void cam_keeper_limits(struct cam_keeper *k, const struct cam_settings *s);
-/* Seals everything that is closed, wait_ns at most; the name of the last window sealed, or "". */
-int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, char name[CAM_NAME_BYTES]);
+/*
+ * Seals everything that is closed, wait_ns at most, and hurry_ns from when SIGTERM or SIGINT comes from signal_fd; the name of
+ * the last window sealed, or "".
+ */
+int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, int signal_fd, uint64_t hurry_ns,
+			char name[CAM_NAME_BYTES]);
 /* Watches the window that was closed last… */
 void cam_keeper_watch(struct cam_keeper *k);
 /* …-EINPROGRESS: is not sealed yet; 0: *name is what it became, "": there was nothing in it; or why it could

@@ -35,11 +35,13 @@
 #include <unistd.h>
 
 #define RECORDER_NICE  (-10)
+#define STARTING_NICE  (-20)
 #define TICK_NS	       (CAM_ROUND_NS - CAM_ROUND_NS / 10)
 #define ANSWER_MS      (int)((CAM_ROUND_NS + CAM_ROUND_NS / 10) / CAM_NS_PER_MS)
 #define IDLE_MS	       1000
 #define COPY_MS	       25 /* between looks for walked copies of stacks */
 #define STOP_SEAL_NS   (600 * CAM_NS_PER_MS)
+#define ENDED_SEAL_NS  (20 * CAM_NS_PER_SEC) /* nobody asked it to stop: nobody waits */
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
 #define STARTING_NS    (30 * CAM_NS_PER_SEC)
@@ -182,7 +184,7 @@ static void take_signal(struct cam_recorder *r)
 			/* One from the terminal went to the command as well. */
 			if (r->child && s.ssi_code == SI_USER)
 				kill(r->child, (int)s.ssi_signo);
-			r->stopping = true;
+			r->stopping = r->asked_to_stop = true;
 		}
 	}
 }
@@ -368,9 +370,17 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 		   cam_clock_now(r->clock) < released + 1500 * CAM_NS_PER_MS)));
 	note_journal(r, cam_live_cut(r->live, released));
 	char name[CAM_NAME_BYTES] = "";
-	int err = cam_keeper_seal_all(r->keeper, r->request->one_off ? ONE_OFF_NS : STOP_SEAL_NS,
-				      name);
-	if (err && err != -ETIMEDOUT)
+	bool ended =
+		!r->asked_to_stop && (r->command_ended || (r->stop_ns && released >= r->stop_ns));
+	int err = cam_keeper_seal_all(r->keeper,
+				      r->request->one_off ? ONE_OFF_NS
+				      : ended		  ? ENDED_SEAL_NS
+							  : STOP_SEAL_NS,
+				      r->signal_fd, STOP_SEAL_NS, name);
+	if (err == -ETIMEDOUT)
+		cam_log("%s: the last window is not sealed yet, this machine is busy. It can be read as it is%s",
+			r->settings->store, r->request->one_off ? "" : "; the next start seals it");
+	else if (err)
 		cam_log("%s: %s", r->settings->store, strerror(-err));
 	struct cam_live_stats s = cam_live_stats(r->live);
 	result->samples = s.samples;
@@ -406,12 +416,14 @@ static void close_parts(struct cam_recorder *r)
 
 /* Overload is what it is there to record, and its CPU time is bounded (--max-cpu): at the priority of everybody a sample waits
  * behind all that is runnable, twice, before it is on the disk. Helpers are niced, and a command was forked before. Who
- * said how nice it is to be, or may not be so, keeps what it has. */
+ * said how nice it is to be, or may not be so, keeps what it has. Until samples are taken it has a tenth of a second of work
+ * (the kernel's check of a program, above all), which beside 20 others on a CPU would take a second: that goes first. */
 static bool raise_priority(void)
 {
 	errno = 0;
 	return getpriority(PRIO_PROCESS, 0) == 0 && errno == 0 &&
-	       setpriority(PRIO_PROCESS, 0, RECORDER_NICE) == 0;
+	       (setpriority(PRIO_PROCESS, 0, STARTING_NICE) == 0 ||
+		setpriority(PRIO_PROCESS, 0, RECORDER_NICE) == 0);
 }
 
 static int start_drain(struct cam_recorder *r)
@@ -465,6 +477,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 	cam_helper_reserve();
 	if (!err)
 		err = open_parts(r);
+	if (raised)
+		setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 	if (!err)
 		err = start_drain(r);
 	if (!err) {

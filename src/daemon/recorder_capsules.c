@@ -34,6 +34,7 @@
 #define RUN_NS	   (180 * CAM_NS_PER_SEC)
 #define LATER_NS   (3 * CAM_NS_PER_SEC) /* until what is recorded can be read */
 #define EACH_NS	   (60 * CAM_NS_PER_SEC)
+#define AROUND_NS  (int64_t)(5 * CAM_NS_PER_SEC) /* what a capsule shows of a moment */
 
 void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happening *h,
 			       uint64_t after_ns, uint64_t *last_ns)
@@ -44,7 +45,8 @@ void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happenin
 	int64_t wall;
 	/* Several of one incident share theirs. */
 	if ((*last_ns && now - *last_ns < EACH_NS + after_ns) ||
-	    !cam_anchor_wall_of(x->anchors, x->n, h->time_ns, &wall, &doubt))
+	    !cam_anchor_wall_of(x->anchors, x->n, h->time_ns, &wall, &doubt) ||
+	    !cam_recorder_has_recorded(r, h->time_ns + AROUND_NS, wall - AROUND_NS))
 		return;
 	*last_ns = now;
 	if (c->n == CAM_RECORDER_CAPSULES) {

@@ -87,11 +87,34 @@ static struct last_lines find_last_lines(struct cam_source *source, const struct
 	return (struct last_lines){0};
 }
 
+/* On the wall clock, of whatever boot. */
+static int64_t find_last_end(struct cam_source *source)
+{
+	int64_t last = INT64_MIN;
+	for (size_t i = 0; i < source->ops->count(source); i++) {
+		const struct cam_window_info *info;
+		int64_t end;
+		if (source->ops->info(source, i, &info) || info->realtime_ns == INT64_MIN ||
+		    info->end_ns < info->start_ns ||
+		    __builtin_add_overflow(info->realtime_ns, info->end_ns - info->start_ns, &end))
+			continue;
+		last = end > last ? end : last;
+	}
+	return last;
+}
+
+bool cam_recorder_has_recorded(const struct cam_recorder *r, uint64_t to_ns, int64_t from_wall_ns)
+{
+	/* The wall clock may have been set back since the start: what is of this start is told by its own. */
+	return to_ns >= r->start_ns || from_wall_ns < r->events.recorded_until_ns;
+}
+
 int cam_recorder_open_events(struct cam_recorder *r)
 {
 	struct cam_recorder_events *e = &r->events;
 	struct cam_io *io = cam_keeper_io(r->keeper);
 	struct cam_source *source;
+	e->recorded_until_ns = INT64_MIN;
 	int err = cam_intake_new(take_happening, r, &e->intake);
 	if (!err)
 		err = cam_recorder_load_rules(r);
@@ -115,6 +138,7 @@ int cam_recorder_open_events(struct cam_recorder *r)
 	struct last_lines last = find_last_lines(source, &r->boot_id, cam_intake_axis(e->intake));
 	e->kmsg_after_ns = last.kmsg_ns;
 	e->journal.after_ns = last.journal_ns;
+	e->recorded_until_ns = find_last_end(source);
 	source->ops->close(source);
 	return 0;
 }

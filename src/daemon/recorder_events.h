@@ -53,6 +53,7 @@ struct cam_recorder_events {
 	struct cam_kmsg *kmsg; /* NULL: it cannot be read */
 	int kmsg_source;
 	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
+	int64_t recorded_until_ns; /* wall clock: the end of the last window of before the start; INT64_MIN: none */
 	uint64_t kmsg_second, kmsg_read, kmsg_missed;
 	uint64_t stored, refused;
 	struct cam_found found[CAM_FOUND];
@@ -112,6 +113,12 @@ bool cam_recorder_may_tell(struct cam_recorder *r, struct cam_buf *reply);
 /* Its text has no secrets any more. -EEXIST: it was told before. */
 int cam_recorder_alert(struct cam_recorder *r, const struct cam_control_request *q,
 		       struct cam_text text, struct cam_buf *reply);
+
+/*
+ * Whether anything of a time is or will be in the store, as far as can be told without reading it: its end by the recorder's
+ * clock, its beginning by the wall clock, the only one that times of before the start have.
+ */
+bool cam_recorder_has_recorded(const struct cam_recorder *r, uint64_t to_ns, int64_t from_wall_ns);
 
 /* recorder_capsules.c: one of the moment, once after_ns have passed behind it; last_ns: when the rule asked last. */
 void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happening *h,

@@ -78,6 +78,7 @@ struct cam_recorder {
 	uint64_t last_tick_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;
+	bool asked_to_stop; /* by a signal: somebody waits */
 	bool refusal_said;  /* why it could not start */
 	char verifier[128]; /* why the kernel refused a better unwinder; "": it did not */
 	int journal_error;  /* of the last tick */

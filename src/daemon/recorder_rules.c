@@ -155,6 +155,9 @@ static void want_pin(struct cam_recorder *r, struct cam_acting_rule *a,
 	doubt = doubt < PIN_DOUBT_NS ? doubt : PIN_DOUBT_NS;
 	int64_t from = wall - (int64_t)(a->rule.before_ns + doubt);
 	int64_t to = wall + (int64_t)(a->rule.after_ns + doubt);
+	/* An old line of the kernel's log, from when nobody recorded. */
+	if (!cam_recorder_has_recorded(r, h->time_ns + a->rule.after_ns + doubt, from))
+		return;
 	bool touches = a->kept.to_ns && from <= a->wanted_to_ns && to >= a->wanted_from_ns &&
 		       to - a->wanted_from_ns < PIN_MAX_NS;
 	if (touches) {

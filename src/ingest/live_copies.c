@@ -226,6 +226,7 @@ void cam_live_copies_free(struct cam_live *l)
 	while (!cam_link_is_alone(&l->copies)) {
 		struct cam_live_copy *c =
 			CAM_LINK_OWNER(l->copies.next, struct cam_live_copy, of_copies);
+		/* Who is taken out is not found again. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		take_out(l, c);
 		cam_image_release(cam_processes_images(l->processes), c->parked.image);
 		cam_processes_unpark(l->processes, c->parked.process);

@@ -94,6 +94,9 @@ struct cam_import_stats {
 	bool no_size;	  /* the header does not say how much there is: its writer was killed */
 	bool no_features; /* what perf writes behind the records is not there */
 	uint64_t unknown_code; /* mappings, threads, … beyond what is kept of them */
+	uint64_t files;	       /* that samples are in, the kernel among them, and of these … */
+	uint64_t
+		files_not_here; /* … those that could not be found: their functions have no names */
 
 	uint64_t lost_samples;	/* that the file itself says its recorder lost */
 	uint64_t other_records; /* side band: mmap, fork, switch, … : not used */

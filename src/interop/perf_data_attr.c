@@ -179,7 +179,10 @@ static void find_chain(struct cam_perf_event *e, uint64_t type)
 	if (behind || type & PERF_SAMPLE_READ || !(type & PERF_SAMPLE_TID))
 		return;
 	e->last_chain_at = sample_at(type, PERF_SAMPLE_CALLCHAIN);
+	e->ip_at = sample_at(type, PERF_SAMPLE_IP);
 	e->pid_at = sample_at(type, PERF_SAMPLE_TID);
+	e->cpu_at = sample_at(type, PERF_SAMPLE_CPU);
+	e->period_at = sample_at(type, PERF_SAMPLE_PERIOD);
 }
 
 static void place_fields(struct cam_perf_event *e)

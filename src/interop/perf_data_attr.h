@@ -48,8 +48,9 @@ struct cam_perf_event {
 	 * (any other); 0: nowhere. */
 	uint16_t time_at, time_before_end;
 	uint16_t id_at, id_before_end;
-	/* A sample's pid; and its chain, if that is the last of its fields: both 0 if it is not. */
-	uint16_t pid_at, last_chain_at;
+	/* A sample's chain, if that is the last of its fields and all are at fixed places: these, 0: it has it not. All are
+	 * 0 if it is not. */
+	uint16_t last_chain_at, ip_at, pid_at, cpu_at, period_at;
 	uint64_t period_ns;  /* nominal time between two samples; 0: not known */
 	bool tracepoint;     /* its samples carry fields */
 	uint32_t sink_id;    /* for who delivers samples */

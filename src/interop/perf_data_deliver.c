@@ -19,7 +19,7 @@
 #define REFERENCE_NS   CAM_NS_PER_US
 #define WRITTEN_NS     (10 * CAM_NS_PER_SEC)
 #define MAX_KEPT_TASKS (1u << 17)
-#define AHEAD	       8u /* samples: the slot of a chain is a miss in every cache */
+#define AHEAD	       8u /* samples: a chain that was met before is a miss in every cache */
 
 bool cam_perf_reader_refused(int err)
 {
@@ -142,14 +142,13 @@ static bool find_symbol(void *arg, uint64_t address, struct cam_text *name, uint
 }
 
 /* The text of a tracepoint's fields, as perf prints it. */
-static int define_detail(struct cam_perf_reader *r, const struct cam_perf_pending *p,
-			 struct cam_str_id *out)
+static int define_detail(struct cam_perf_reader *r, const struct cam_perf_event *e,
+			 const struct cam_perf_more *more, struct cam_str_id *out)
 {
-	const struct cam_perf_event *e = &r->events.rows[p->event];
-	if (!e->format || !p->raw)
+	if (!e->format || !more->raw)
 		return 0;
 	cam_buf_clear(&r->detail);
-	cam_trace_print(&r->meta.formats.rows[e->format - 1], p->raw, p->raw_bytes, r->swap,
+	cam_trace_print(&r->meta.formats.rows[e->format - 1], more->raw, more->raw_bytes, r->swap,
 			&(struct cam_trace_symbols){r, find_symbol}, &r->detail);
 	size_t n = r->detail.len;
 	struct cam_text text = {(const char *)r->detail.data, n};
@@ -159,45 +158,45 @@ static int define_detail(struct cam_perf_reader *r, const struct cam_perf_pendin
 	return n ? r->sink->string(r->sink, text, out) : 0;
 }
 
-static int define_frames(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+static int define_frames(struct cam_perf_reader *r, const struct cam_perf_chain *c, uint64_t ip,
 			 struct cam_loc_id *frames, size_t *n)
 {
 	int err = 0;
 	*n = 0;
-	for (size_t i = 0; i < p->n_frames && !err; i++) {
-		uint32_t row = r->frames[p->first + i];
-		size_t inlined = 0, room = CAM_MAX_STACK_FRAMES - *n - (p->n_frames - i) - 1;
+	for (size_t i = 0; i < c->n_frames && !err; i++) {
+		uint32_t row = r->frames[c->first + i];
+		size_t inlined = 0, room = CAM_MAX_STACK_FRAMES - *n - (c->n_frames - i) - 1;
 		if (r->options->inlines)
 			err = cam_perf_stacks_define_inlined(&r->stacks, row, &frames[*n], room,
 							     &inlined);
 		*n += inlined;
-		if (!err && p->ip)
-			err = cam_perf_stacks_define_at(&r->stacks, row, p->ip, &frames[(*n)++]);
+		if (!err && ip)
+			err = cam_perf_stacks_define_at(&r->stacks, row, ip, &frames[(*n)++]);
 		else if (!err)
 			err = cam_perf_stacks_define(&r->stacks, row, &frames[(*n)++]);
 	}
-	if (!err && p->truncated)
+	if (!err && c->truncated)
 		err = cam_frame_truncated(r->sink, &frames[(*n)++]);
 	return err;
 }
 
 /* The stack of a sample: the sink's number of it, where that is known or can be had. */
-static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending *p, uint64_t ip,
 			struct cam_loc_id *frames, struct cam_sink_sample *s)
 {
-	/* The root of all stacks, where they were not asked for. */
-	if (!p->n_frames && !p->truncated && r->sink->stack)
-		return 0;
-	struct cam_perf_chain *c = p->chained && r->sink->stack
-					   ? cam_perf_chain_of(r->chains, p->chain, r->epoch)
-					   : NULL;
-	if (c && c->placed && c->generation == r->sink->generation) {
+	struct cam_perf_chain none = {0}, *c = &none;
+	if (p->chain != CAM_NONE)
+		c = &r->chains.rows[p->chain];
+	if (c->placed && c->generation == r->sink->generation) {
 		s->place = c->place;
 		return 0;
 	}
-	int err = define_frames(r, p, frames, &s->n_frames);
+	/* The root of all stacks, where they were not asked for. */
+	if (!c->n_frames && !c->truncated && r->sink->stack)
+		return 0;
+	int err = define_frames(r, c, ip, frames, &s->n_frames);
 	s->frames = frames;
-	if (err || !c)
+	if (err || !r->sink->stack)
 		return err;
 	err = r->sink->stack(r->sink, frames, s->n_frames, &s->place);
 	c->placed = !err;
@@ -208,18 +207,19 @@ static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending
 }
 
 static int deliver(struct cam_perf_reader *r, const struct cam_perf_pending *p,
-		   struct cam_loc_id *frames)
+		   const struct cam_perf_more *more, struct cam_loc_id *frames)
 {
 	struct cam_sink_sample s = {.time_ns = p->time_ns, .weight = p->weight, .cpu = p->cpu};
+	struct cam_perf_event *e = &r->events.rows[p->event];
 	int err = cam_perf_reader_begin(r, p->time_ns);
 	if (!err)
-		err = define_event(r, &r->events.rows[p->event], &s.etype);
+		err = define_event(r, e, &s.etype);
 	if (!err)
 		err = define_task(r, &r->tasks[p->task], &s.task);
+	if (!err && more)
+		err = define_detail(r, e, more, &s.detail);
 	if (!err)
-		err = define_detail(r, p, &s.detail);
-	if (!err)
-		err = define_stack(r, p, frames, &s);
+		err = define_stack(r, p, more ? more->ip : 0, frames, &s);
 	return err ? err : r->sink->sample(r->sink, &s);
 }
 
@@ -236,12 +236,14 @@ static int deliver_loss(struct cam_perf_reader *r, struct cam_ledger_row row)
 /* What was kept for the next batch goes where there is too much of it, or it means something else now. */
 static void end_batch(struct cam_perf_reader *r)
 {
-	r->n_pending = r->n_losses = 0;
+	r->n_pending = r->n_losses = r->n_more = 0;
 	r->has_bytes = false;
-	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > CAM_PERF_KEPT_FRAMES) {
+	if (cam_perf_stacks_trim(&r->stacks) || r->n_frames > CAM_PERF_KEPT_FRAMES ||
+	    r->chains.n > CAM_PERF_MANY_CHAINS) {
 		r->n_frames = 0;
-		r->epoch++;
+		cam_perf_chains_forget(&r->chains);
 	}
+	r->old_frames = r->n_frames;
 	if (r->n_tasks > MAX_KEPT_TASKS) {
 		r->n_tasks = 0;
 		r->changes++;
@@ -250,14 +252,29 @@ static void end_batch(struct cam_perf_reader *r)
 }
 
 /* The sink's ids of a chain's frames, where its stack will have to be made of them. */
-static void prefetch_frames(const struct cam_perf_reader *r, const struct cam_perf_pending *p)
+static void prefetch_frames(const struct cam_perf_reader *r, uint32_t chain)
 {
-	const struct cam_perf_chain *c =
-		p->chained ? cam_perf_chain_of(r->chains, p->chain, r->epoch) : NULL;
-	if (c && c->placed)
+	if (chain == CAM_NONE || r->chains.rows[chain].placed)
 		return;
-	for (size_t i = 0; i < p->n_frames; i++)
-		__builtin_prefetch(&r->stacks.sink_ids[r->frames[p->first + i]]);
+	const struct cam_perf_chain *c = &r->chains.rows[chain];
+	for (size_t i = 0; i < c->n_frames; i++)
+		__builtin_prefetch(&r->stacks.sink_ids[r->frames[c->first + i]]);
+}
+
+static int deliver_pending(struct cam_perf_reader *r, const struct cam_perf_pending *p,
+			   struct cam_loc_id *frames)
+{
+	const struct cam_perf_more *more = p->more ? &r->more[p->more - 1] : NULL;
+	if (more && more->lost)
+		return deliver_loss(r, r->losses[more->lost - 1]);
+	int err = deliver(r, p, more, frames);
+	r->st->samples += !err;
+	r->st->truncated_stacks +=
+		!err && p->chain != CAM_NONE && r->chains.rows[p->chain].truncated;
+	if (!cam_perf_reader_refused(err))
+		return err;
+	r->st->refused_samples++;
+	return 0;
 }
 
 int cam_perf_reader_deliver(struct cam_perf_reader *r)
@@ -268,21 +285,11 @@ int cam_perf_reader_deliver(struct cam_perf_reader *r)
 		err = cam_perf_stacks_name(&r->stacks);
 	for (size_t i = 0; i < r->n_pending && !err; i++) {
 		const struct cam_perf_pending *p = &r->pending[i];
-		if (i + AHEAD < r->n_pending)
-			cam_perf_chain_prefetch(r->chains, p[AHEAD].chain.low);
+		if (i + AHEAD < r->n_pending && p[AHEAD].chain != CAM_NONE)
+			__builtin_prefetch(&r->chains.rows[p[AHEAD].chain]);
 		if (i + AHEAD / 2 < r->n_pending)
-			prefetch_frames(r, &p[AHEAD / 2]);
-		if (p->lost) {
-			err = deliver_loss(r, r->losses[p->lost - 1]);
-			continue;
-		}
-		err = deliver(r, p, frames);
-		r->st->samples += !err;
-		r->st->truncated_stacks += !err && p->truncated;
-		if (cam_perf_reader_refused(err)) {
-			r->st->refused_samples++;
-			err = 0;
-		}
+			prefetch_frames(r, p[AHEAD / 2].chain);
+		err = deliver_pending(r, p, frames);
 	}
 	end_batch(r);
 	return err;
@@ -299,9 +306,21 @@ static int anchor_late(struct cam_perf_reader *r)
 	return cam_sink_anchor(r->sink, &anchor);
 }
 
+/* Who was asked for names, and was not there. */
+static void count_files(struct cam_perf_reader *r)
+{
+	for (size_t i = 0; i < r->spaces.n_objects; i++) {
+		const struct cam_perf_object *o = &r->spaces.objects[i];
+		bool named = o->kind == CAM_MODULE_FILE || o->kind == CAM_MODULE_KERNEL;
+		r->st->files += named && o->file;
+		r->st->files_not_here += named && o->file == CAM_NONE;
+	}
+}
+
 int cam_perf_reader_finish(struct cam_perf_reader *r)
 {
 	int err = cam_perf_reader_deliver(r);
+	count_files(r);
 	if (!err)
 		err = anchor_late(r);
 	r->st->unknown_code = r->spaces.refused;

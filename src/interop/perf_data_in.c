@@ -25,10 +25,12 @@
 
 #define DETAIL_BYTES  65536u
 #define BATCH_BYTES   (8u << 20)
-#define BATCH_SAMPLES (1u << 18)
+#define BATCH_SAMPLES (1u << 19)
+#define BARE_BYTES    (1u << 20) /* where no stacks are asked for: what a cache has room for */
 #define TURN_BYTES    (1u << 20)
-#define AHEAD	      8u /* records */
-#define TRACING_DATA  1	 /* its number among the features */
+#define AHEAD	      8u  /* records: the slot of a chain is a miss in every cache … */
+#define FAR_AHEAD     16u /* … and so is its hash, before that */
+#define TRACING_DATA  1	  /* its number among the features */
 #define MAX_TRACING   (64u << 20)
 #define MAX_KERNEL    32u /* types of records the kernel may have one day */
 #define LONG_RECORD   8192u
@@ -70,20 +72,19 @@ static uint64_t time_of(const struct cam_perf_reader *r, const struct cam_perf_e
 static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which)
 {
 	struct cam_perf_order *o = &r->order;
-	struct cam_perf_ahead ahead[AHEAD] = {0};
 	int err = cam_perf_order_ready(o, which);
 	for (size_t i = 0; i < o->n_ready && !err; i++) {
 		const struct cam_perf_order_entry *e = &o->ready[i];
-		const struct cam_perf_ahead now = ahead[i % AHEAD];
-		if (i + AHEAD < o->n_ready)
-			cam_perf_reader_look_ahead(r, o->bytes + (size_t)e[AHEAD].at * 8,
-						   e[AHEAD].n, &ahead[i % AHEAD]);
-		err = cam_perf_reader_record(r, o->bytes + (size_t)e->at * 8, e->n, e->time_ns,
-					     &now);
+		if (i + FAR_AHEAD < o->n_ready)
+			__builtin_prefetch(cam_perf_order_record(o, e + FAR_AHEAD) - 16);
+		if (i + AHEAD < o->n_ready && e[AHEAD].what & CAM_PERF_ORDER_HASHED)
+			cam_perf_chains_prefetch(&r->chains, cam_perf_order_hash(o, e + AHEAD).low);
+		err = cam_perf_reader_record(r, e);
 	}
 	/* Names are asked for by the batch: a large one asks less often. What points into the records cannot wait. */
-	if (!err && (r->n_pending >= BATCH_SAMPLES || r->n_frames > CAM_PERF_KEPT_FRAMES ||
-		     r->has_bytes || r->n_copies || r->options->drop_stacks))
+	if (!err && (r->n_pending >= BATCH_SAMPLES ||
+		     r->n_frames - r->old_frames > CAM_PERF_ENOUGH_FRAMES || r->has_bytes ||
+		     r->n_copies || r->options->drop_stacks))
 		err = cam_perf_reader_deliver(r);
 	cam_perf_order_drop(o);
 	return err;
@@ -96,7 +97,7 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 static bool shorten(const struct cam_perf_reader *r, const struct cam_perf_event *e,
 		    const uint8_t *p, size_t bytes, uint8_t *room, size_t *n)
 {
-	size_t at = e ? e->last_chain_at : 0;
+	size_t at = e->last_chain_at;
 	if (!at || at + 8 > bytes || cam_perf_load_u32(p + e->pid_at, r->swap) == 0 ||
 	    cam_perf_load_u64(p + at, r->swap) > (bytes - at - 8) / 8)
 		return false;
@@ -106,19 +107,48 @@ static bool shorten(const struct cam_perf_reader *r, const struct cam_perf_event
 	return true;
 }
 
+/* Of a sample whose chain is the last of its fields, and whole. */
+static bool hash_chain(const struct cam_perf_reader *r, const struct cam_perf_event *e,
+		       const uint8_t *p, size_t bytes, struct cam_hash_128 *out)
+{
+	size_t at = e->last_chain_at;
+	if (!at || at + 8 > bytes)
+		return false;
+	uint64_t n = cam_perf_load_u64(p + at, r->swap);
+	if (n > (bytes - at - 8) / 8)
+		return false;
+	*out = cam_perf_chain_hash(p + at + 8, n * 8,
+				   (int32_t)cam_perf_load_u32(p + e->pid_at, r->swap));
+	return true;
+}
+
 static int queue(struct stream *s, const uint8_t *p, size_t bytes, bool sample)
 {
 	struct cam_perf_reader *r = s->r;
 	uint8_t room[CAM_PERF_HEAD_BYTES];
+	struct cam_hash_128 hash;
 	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, sample, r->swap);
-	uint64_t time_ns = time_of(r, e, p, bytes, sample);
-	if (sample && r->options->drop_stacks && shorten(r, e, p, bytes, room, &bytes))
-		p = room;
-	int err = cam_perf_order_add(&r->order, s->number, time_ns, p, bytes);
+	struct cam_perf_order_entry entry = {.time_ns = time_of(r, e, p, bytes, sample)};
+	if (sample && e)
+		entry.what = (uint16_t)(e - r->events.rows + 1);
+	if (sample && e && r->options->drop_stacks) {
+		if (shorten(r, e, p, bytes, room, &bytes))
+			p = room;
+	} else if (sample && e && hash_chain(r, e, p, bytes, &hash)) {
+		entry.what |= CAM_PERF_ORDER_HASHED;
+	}
+	entry.n = (uint16_t)bytes;
+	int err = cam_perf_order_add(&r->order, s->number, &entry, p, &hash);
 	if (err != -E2BIG)
 		return err;
 	err = take_ready(r, CAM_PERF_ORDER_HALF);
-	return err ? err : cam_perf_order_add(&r->order, s->number, time_ns, p, bytes);
+	return err ? err : cam_perf_order_add(&r->order, s->number, &entry, p, &hash);
+}
+
+/* Much is taken at once, so that it is sorted once; little where it all stays in a cache. */
+static bool is_enough(const struct cam_perf_reader *r)
+{
+	return r->order.used >= (r->options->drop_stacks ? BARE_BYTES : BATCH_BYTES);
 }
 
 static int on_attr(struct cam_perf_reader *r, const uint8_t *p, size_t bytes)
@@ -221,7 +251,7 @@ static int on_own_record(struct stream *s, uint32_t type, const uint8_t *p, size
 	switch (type) {
 	case FINISHED_ROUND:
 		cam_perf_order_round(&r->order, s->number);
-		return r->order.used >= BATCH_BYTES ? take_ready(r, CAM_PERF_ORDER_PROMISED) : 0;
+		return is_enough(r) ? take_ready(r, CAM_PERF_ORDER_PROMISED) : 0;
 	case HEADER_ATTR:
 		return on_attr(r, p, bytes);
 	case EVENT_UPDATE:
@@ -413,7 +443,7 @@ static int read_streams(struct cam_perf_reader *r, struct stream *streams, size_
 		/* Files of threads have no rounds: a turn is one. */
 		if (!err && n > 1) {
 			cam_perf_order_round(&r->order, s->number);
-			if (r->order.used >= BATCH_BYTES)
+			if (is_enough(r))
 				err = take_ready(r, CAM_PERF_ORDER_PROMISED);
 		}
 	}
@@ -431,11 +461,7 @@ static int open_reader(struct cam_perf_reader *r, size_t n_streams)
 		err = cam_perf_stacks_init(&r->stacks, &r->spaces, r->sink, r->options);
 	if (!err)
 		err = cam_perf_order_init(&r->order, n_streams);
-	r->epoch = 1;
 	r->changes = 1;
-	r->chains = err ? NULL : calloc(1u << CAM_PERF_CHAIN_BITS, sizeof(*r->chains));
-	if (!err && !r->chains)
-		err = -ENOMEM;
 	return err ? err : cam_sink_fact(r->sink, CAM_TEXT("format"), CAM_TEXT("perf.data"));
 }
 
@@ -448,7 +474,8 @@ static void free_reader(struct cam_perf_reader *r)
 	free(r->pending);
 	free(r->losses);
 	free(r->frames);
-	free(r->chains);
+	free(r->more);
+	cam_perf_chains_free(&r->chains);
 	free(r->copies);
 	free(r->tasks);
 	cam_index_free(&r->task_index);

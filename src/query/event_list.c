@@ -96,11 +96,10 @@ static int take_event(void *arg, const struct cam_event *e)
 }
 
 /* The header says whether there are any. */
-static int pass_over(void *self, struct cam_walk *walk, struct cam_window *w)
+static bool pass_over(void *self, const struct cam_window_info *info)
 {
 	(void)self;
-	(void)walk;
-	return !w->info.events;
+	return !info->events;
 }
 
 static int look_at_window(void *self, struct cam_walk_window *x)
@@ -160,7 +159,7 @@ int cam_event_list_build(struct cam_source *source, const struct cam_selection *
 	struct work k = {.out = out, .options = o};
 	struct cam_walk walk = {0};
 	const struct cam_walk_view view = {.self = &k,
-					   .brief = pass_over,
+					   .skip = pass_over,
 					   .open = look_at_window,
 					   .progress = o->progress,
 					   .wall = true,

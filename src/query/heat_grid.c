@@ -91,8 +91,7 @@ void cam_heat_grid_free(struct cam_heat_grid *g)
 	*g = (struct cam_heat_grid){0};
 }
 
-/* The row of a CPU, which is made where it is new. */
-static int row_of_cpu(struct cam_heat_grid *g, uint32_t cpu, uint32_t *row)
+static int new_row_of_cpu(struct cam_heat_grid *g, uint32_t cpu, uint32_t *row)
 {
 	uint32_t *at = &g->none;
 	if (cpu != CAM_CPU_NONE) {
@@ -115,6 +114,15 @@ static int row_of_cpu(struct cam_heat_grid *g, uint32_t cpu, uint32_t *row)
 		*at = g->n_rows;
 	}
 	*row = *at - 1;
+	return 0;
+}
+
+/* The row of a CPU, which is made where it is new. */
+static inline int row_of_cpu(struct cam_heat_grid *g, uint32_t cpu, uint32_t *row)
+{
+	if (cpu >= g->n_row_of || !g->row_of[cpu])
+		return new_row_of_cpu(g, cpu, row);
+	*row = g->row_of[cpu] - 1;
 	return 0;
 }
 
@@ -327,9 +335,15 @@ int cam_heat_grid_miss(struct cam_heat_grid *g, int64_t from_ns, int64_t to_ns, 
 		if (!err)
 			err = need_missing(g, m.row);
 	}
-	if (!err)
+	if (err)
+		return err;
+	/* Seconds of a CPU come by the million, and lie in one column. */
+	uint64_t column = place_of(&g->column, (uint64_t)from_ns, g->column_ns);
+	if (g->mode == CAM_HEAT_CORES && (uint64_t)to_ns <= (column + 1) * g->column_ns)
+		add_missing(g, column, 0, (double)(to_ns - from_ns), &m);
+	else
 		each_overlap(g, (uint64_t)from_ns, (uint64_t)to_ns, add_missing, &m);
-	return err;
+	return 0;
 }
 
 void cam_heat_grid_gap(struct cam_heat_grid *g, int64_t from_ns, int64_t to_ns,

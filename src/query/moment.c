@@ -58,7 +58,7 @@ struct build {
 	struct cam_moment *out;
 	const struct cam_moment_options *options;
 	struct mean inside[CAM_COUNTER_MAX], outside[CAM_COUNTER_MAX];
-	size_t cap_events;
+	size_t cap_events, first_event; /* of the window */
 	uint32_t cpus;
 	bool found;
 	struct cam_walk_window *x;
@@ -114,6 +114,15 @@ static int intern(struct build *b, struct cam_text text, struct cam_text *out)
 	return err;
 }
 
+/* Windows have their events as they came, by all sources: here they are by time. */
+static size_t place_of(const struct build *b, uint64_t time_ns)
+{
+	size_t at = b->out->n_events;
+	while (at > b->first_event && b->out->events[at - 1].time_ns > time_ns)
+		at--;
+	return at;
+}
+
 static int on_event(void *arg, const struct cam_event *e)
 {
 	struct build *b = arg;
@@ -123,10 +132,11 @@ static int on_event(void *arg, const struct cam_event *e)
 	if (!within(x, e->time_ns) || (!inside && x->walk->selection->clock != CAM_SELECT_ALWAYS))
 		return 0;
 	b->out->n_all_events++;
-	if (b->out->n_events == b->options->max_events)
+	size_t at = place_of(b, e->time_ns);
+	if (at == b->options->max_events)
 		return 0;
 	int err = cam_vec_reserve(&b->out->events, &b->cap_events, b->out->n_events + 1,
-				  sizeof(*b->out->events), MAX_EVENTS);
+				  sizeof(*b->out->events), MAX_EVENTS + 1);
 	struct cam_moment_event v = {
 		.id = cam_event_id(x->tables, &x->w->info.boot_id, e),
 		.wall_ns = cam_walk_wall(x, e->time_ns),
@@ -138,9 +148,13 @@ static int on_event(void *arg, const struct cam_event *e)
 		err = intern(b, cam_string(x->tables, e->source), &v.source);
 	if (!err)
 		err = intern(b, cam_string(x->tables, e->text), &v.text);
-	if (!err)
-		b->out->events[b->out->n_events++] = v;
-	return err;
+	if (err)
+		return err;
+	struct cam_moment_event *to = b->out->events + at;
+	memmove(to + 1, to, (b->out->n_events - at) * sizeof(*to));
+	*to = v;
+	b->out->n_events += b->out->n_events < b->options->max_events;
+	return 0;
 }
 
 static int on_counter(void *arg, const struct cam_counter *c)
@@ -184,6 +198,7 @@ static int look_at_window(void *self, struct cam_walk_window *x)
 	uint64_t clock_ns;
 	int err = 0;
 	b->x = x;
+	b->first_event = b->out->n_events;
 	if (x->w->info.cpus > b->cpus)
 		b->cpus = x->w->info.cpus;
 	if (!b->found && moment_in(x, &clock_ns)) {

@@ -166,7 +166,7 @@ static int take_window(struct work *k, struct cam_source *source, size_t i, stru
 		k->imported = info->imported;
 		k->last_second = UINT64_MAX;
 		k->last = NULL;
-		err = w->ops->cells(w, take_cell, k);
+		err = cam_window_seconds(w, take_cell, k);
 		if (!err && info->imported)
 			err = make_due(k, w);
 		w->ops->close(w);

@@ -472,6 +472,16 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 	return err;
 }
 
+int cam_selector_touches(const struct cam_selection *s, struct cam_window *w, bool *unplaced)
+{
+	struct cam_selector x = {.selection = s};
+	int err = find_ranges(&x, w);
+	int touches = err ? err : x.n_ranges > 0;
+	*unplaced = x.unplaced;
+	cam_selector_close(&x);
+	return touches;
+}
+
 struct idle_search {
 	struct cam_selector *x;
 	struct cam_window *w;

@@ -52,6 +52,9 @@ struct cam_selector {
 	bool unplaced; /* a wall time was asked for, and the window has none */
 };
 
+/* 1: some of the window lies within the selection's times, by its anchors; 0: nothing, and whether that is for want of a
+ * wall clock. Errors as from the window. No names are read for it. */
+int cam_selector_touches(const struct cam_selection *s, struct cam_window *w, bool *unplaced);
 /* Errors as from the window, and -ENOMEM; then nothing is to be closed. */
 int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, struct cam_window *w,
 		      struct cam_etype_id main_etype, struct cam_etype_id before_etype);

@@ -469,7 +469,7 @@ static int walk_touched(struct step *s)
 		err = deliver(s);
 	if (!err)
 		err = note_window(s);
-	if (!err)
+	if (!err && !view->no_losses)
 		err = read_ledger(s);
 	walk->seen.damaged += s->x.w->damage.samples;
 	walk->seen.damaged_stacks += s->x.w->damage.stacks;
@@ -494,9 +494,16 @@ static int walk_briefly(struct step *s)
 static int walk_window(struct cam_walk *walk, struct cam_window *w, size_t index)
 {
 	struct step s = {.x = {.walk = walk, .w = w, .index = index}};
+	bool unplaced;
 	int err = walk_briefly(&s);
 	if (err)
 		return err < 0 ? err : 0;
+	/* Headers alone say of too many windows that they may be touched: a boot's last one, say. */
+	int touched = cam_selector_touches(walk->selection, w, &unplaced);
+	if (touched <= 0) {
+		walk->seen.unplaced += !touched && unplaced;
+		return touched;
+	}
 	err = walk->view->no_tasks ? cam_window_names(w, &s.x.tables)
 				   : w->ops->tables(w, &s.x.tables);
 	if (!err)
@@ -510,9 +517,7 @@ static int walk_window(struct cam_walk *walk, struct cam_window *w, size_t index
 				before);
 	if (err)
 		return err;
-	walk->seen.unplaced += s.x.selector.unplaced;
-	if (s.x.selector.n_ranges)
-		err = walk_touched(&s);
+	err = walk_touched(&s);
 	cam_sums_free(&s.sums);
 	free(s.comms);
 	cam_selector_close(&s.x.selector);
@@ -571,6 +576,9 @@ static int walk_source(struct cam_walk *walk, struct cam_source *source)
 			err = note_gap(walk, before, info);
 		before = err ? NULL : info;
 		if (!err && !cam_selection_may_touch(walk->selection, info, next))
+			continue;
+		if (!err && info->sealed && walk->view->skip &&
+		    walk->view->skip(walk->view->self, info))
 			continue;
 		if (!err)
 			err = source->ops->open(source, i, &w);

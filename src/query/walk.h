@@ -69,6 +69,8 @@ struct cam_walk_view {
 	int (*sum)(void *self, struct cam_walk_window *x, const struct cam_sum *sum,
 		   enum cam_verdict verdict);
 	int (*rows)(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows);
+	/* Before a sealed window is opened: true passes it over, as if it were not there. */
+	bool (*skip)(void *self, const struct cam_window_info *info);
 	/*
 	 * Before anything of a window is read but its header. 1: the view has taken from its footer what
 	 * it needs, and counted that in seen; 0: the other callbacks follow. Errors as of those.
@@ -91,6 +93,7 @@ struct cam_walk_view {
 	bool wall;		   /* cam_walk_wall() will be asked */
 	bool no_stacks; /* rows() looks at none: they may be NULL where no filter needs them */
 	bool no_tasks; /* it looks at none: tables may be without, as cam_window_names() has them */
+	bool no_losses; /* nobody will ask what seen says was lost: no ledger is read for it */
 };
 
 /* What the walk knows, during and after it. */

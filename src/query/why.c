@@ -23,6 +23,7 @@
 #include "query/why_pauses.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,9 +249,10 @@ static void find_waits(struct build *b)
 		struct cam_why_wait v = {.tid = d->tid, .name = {NULL, d->name}, .outside = -1};
 		if (!d->inside_span_ns)
 			continue;
-		v.inside = (double)d->inside_ns / (double)d->inside_span_ns;
+		/* The kernel counts a wait when it is over: some of it may be of before. */
+		v.inside = fmin(1, (double)d->inside_ns / (double)d->inside_span_ns);
 		if (d->outside_span_ns)
-			v.outside = (double)d->outside_ns / (double)d->outside_span_ns;
+			v.outside = fmin(1, (double)d->outside_ns / (double)d->outside_span_ns);
 		if (v.inside >= WAITED_SHARE && v.inside >= 2 * v.outside)
 			b->out->waits[b->out->n_waits++] = v;
 	}
@@ -327,6 +329,7 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 									: CAM_WHY_SAMPLES,
 					       .progress = b->o->progress,
 					       .by_name = true,
+					       .no_losses = true,
 					       .room = cam_why_room_of(b->o->max_bytes)};
 	/* Of a part of the samples nothing is known about the machine, and who else had a core. */
 	bool whole = cam_selection_is_plain(s) && !s->cpus;

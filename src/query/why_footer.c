@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SMALL 10u /* samples of a process in a window */
+#define SMALL	 10u /* samples of a process in a window */
+#define MAX_PIDS (1 << 22)
 
 /* From the footer: who leads each pid, and what it had. */
 struct leader {
@@ -24,6 +25,9 @@ struct footer {
 	const struct cam_window_info *info;
 	struct leader *v;
 	size_t n;
+	/* Where pids lie close to each other, as Linux's do, + 1 by pid - low; else NULL, and the index has them. */
+	uint32_t *by_pid;
+	int64_t low, high;
 	struct cam_index index;
 	struct cam_process_cell *cells;
 	size_t n_cells, cap_cells;
@@ -36,30 +40,59 @@ static bool same_pid(const void *rows, uint32_t id, const void *key)
 
 static uint32_t leader_of(const struct footer *f, int32_t pid)
 {
-	return cam_index_find(&f->index, cam_hash_u64((uint32_t)pid, 1), same_pid, f->v, &pid);
+	if (!f->by_pid)
+		return cam_index_find(&f->index, cam_hash_u64((uint32_t)pid, 1), same_pid, f->v,
+				      &pid);
+	uint32_t at = pid >= f->low && pid <= f->high ? f->by_pid[pid - f->low] : 0;
+	return at ? at - 1 : CAM_INDEX_NONE;
+}
+
+static int add_leader(struct footer *f, int32_t pid, uint32_t task)
+{
+	int err = f->by_pid ? 0 : cam_index_reserve(&f->index);
+	if (err)
+		return err;
+	f->v[f->n] = (struct leader){.pid = pid, .task = task};
+	if (f->by_pid)
+		f->by_pid[pid - f->low] = (uint32_t)f->n + 1;
+	else
+		cam_index_add(&f->index, cam_hash_u64((uint32_t)pid, 1), (uint32_t)f->n);
+	f->n++;
+	return 0;
+}
+
+static int32_t pid_of(const struct cam_task *k)
+{
+	return k->pid == CAM_PID_NONE ? k->tid : k->pid;
+}
+
+static int make_room(struct footer *f, const struct cam_tables *t)
+{
+	f->low = INT32_MAX;
+	f->high = INT32_MIN;
+	for (uint32_t i = 0; i < t->n_tasks; i++) {
+		int32_t pid = pid_of(&t->tasks[i]);
+		f->low = pid < f->low ? pid : f->low;
+		f->high = pid > f->high ? pid : f->high;
+	}
+	f->v = calloc(t->n_tasks + 1, sizeof(*f->v));
+	if (f->low <= f->high && f->high - f->low < MAX_PIDS)
+		f->by_pid = calloc((size_t)(f->high - f->low) + 1, sizeof(*f->by_pid));
+	return f->v ? 0 : -ENOMEM;
 }
 
 /* The main thread, or whoever is met first. */
 static int find_leaders(struct footer *f, const struct cam_tables *t)
 {
-	int err = 0;
-	f->v = calloc(t->n_tasks + 1, sizeof(*f->v));
-	if (!f->v)
-		return -ENOMEM;
+	int err = make_room(f, t);
 	for (uint32_t i = 0; i < t->n_tasks && !err; i++) {
 		const struct cam_task *k = &t->tasks[i];
-		int32_t pid = k->pid == CAM_PID_NONE ? k->tid : k->pid;
+		int32_t pid = pid_of(k);
 		uint32_t at = leader_of(f, pid);
-		if (at != CAM_INDEX_NONE) {
-			if (k->tid == pid)
-				f->v[at].task = i;
-			continue;
-		}
-		err = cam_index_reserve(&f->index);
-		if (err)
-			break;
-		f->v[f->n] = (struct leader){.pid = pid, .task = i};
-		cam_index_add(&f->index, cam_hash_u64((uint32_t)pid, 1), (uint32_t)f->n++);
+		if (at == CAM_INDEX_NONE)
+			err = add_leader(f, pid, i);
+		else if (k->tid == pid)
+			f->v[at].task = i;
 	}
 	return err;
 }
@@ -106,6 +139,7 @@ int cam_why_take_footer(struct cam_why_build *b, struct cam_walk_window *x)
 			err = cam_why_add_process(b, l->process - 1, f.cells[i].samples);
 	}
 	free(f.v);
+	free(f.by_pid);
 	free(f.cells);
 	cam_index_free(&f.index);
 	return err;

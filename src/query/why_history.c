@@ -588,6 +588,7 @@ static int walk_all(struct cam_why_build *b, struct cam_source *source)
 		.columns = CAM_COL_TIME | CAM_COL_TASK,
 		.wall = true,
 		.no_tasks = true,
+		.no_losses = b->o->no_losses,
 	};
 	struct cam_walk walk = {0};
 	struct cam_selection always = *b->o->asked;

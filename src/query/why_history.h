@@ -82,6 +82,7 @@ struct cam_why_history_options {
 	uint64_t samples;		      /* to read for functions, at most */
 	bool keep_near;			      /* what is asked about is history as well */
 	bool by_name; /* seconds of which only names are known are wanted, too: not all are CAM_WHY_PIDS */
+	bool no_losses; /* nobody asks what h->seen says was lost */
 	struct cam_why_room room;
 	const struct cam_progress *progress;
 };

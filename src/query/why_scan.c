@@ -22,6 +22,7 @@
 #include "query/why_scan.h"
 
 #include "base/vec.h"
+#include "query/why_marks.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,12 +38,6 @@
 #define DAY_SECONDS   86400
 #define DAY_NEAR      600
 
-/* Seconds in which an entity may have samples, ascending: in all others it has none. */
-struct marks {
-	uint32_t *v;
-	size_t n, cap;
-};
-
 /* Where the cells of an entity are known. */
 enum known { OF_NAMES, OF_STACKS, OF_PIDS, KNOWN };
 
@@ -55,16 +50,18 @@ struct scan {
 	struct cam_why_counts counts;
 	float *table; /* scores by value; NAN: not yet */
 	size_t cap_table;
-	uint32_t *starts;	      /* of processes' cells */
-	uint32_t *order;	      /* processes by name, or by cgroup */
-	uint32_t seen[KNOWN];	      /* seconds observed */
-	bool has_days;		      /* some are half a day from others */
-	struct marks of_many, of_one; /* of a name or cgroup; of a process or function */
-	uint32_t *fits;		      /* by second: FITS() of sums that begin there */
+	uint32_t *starts;		      /* of processes' cells */
+	uint32_t *order;		      /* processes by name, or by cgroup */
+	uint32_t seen[KNOWN];		      /* seconds observed */
+	bool has_days;			      /* some are half a day from others */
+	struct cam_why_marks of_many, of_one; /* of a name or cgroup; of a process or function */
+	uint32_t *fits;			      /* by second: FITS() of sums that begin there */
 	/* By what must be known, and length - 1: sums of the baseline that begin before a second. */
 	uint32_t *before[KNOWN][CAM_WHY_LENGTHS];
 	uint32_t *busiest; /* by name: where the history's cells of it begin */
 	size_t n_busiest;  /* names */
+	/* Sums that begin here are out of the counts: law_without(). */
+	uint32_t out_from, out_to;
 };
 
 /* A bit for each length, what must be known, and whether it is for a baseline. */
@@ -74,7 +71,7 @@ struct scan {
 /* What is scored: seconds [from, to) of v, where the flags are all set. */
 struct series {
 	const uint32_t *v;
-	const struct marks *marks; /* of v */
+	const struct cam_why_marks *marks; /* of v */
 	uint32_t from, to;
 	enum known what;	       /* only where that is known */
 	struct cam_why_candidate best; /* entity and of are set */
@@ -124,27 +121,6 @@ static int find_fits(struct scan *s)
 	return 0;
 }
 
-/*
- * The sums over `length` seconds that hold a second of the marks, one after the other: t is where they begin. Starts
- * with *next = 0 and *i = 0; false: no more.
- */
-static bool next_sum(const struct marks *m, unsigned length, uint32_t from, uint32_t to, size_t *i,
-		     uint32_t *next, uint32_t *t)
-{
-	for (; *i < m->n; ++*i) {
-		uint32_t at = m->v[*i];
-		uint32_t first = at + 1 > length ? at + 1 - length : 0;
-		first = first > *next ? first : *next;
-		first = first > from ? first : from;
-		if (first > at || first + length > to)
-			continue;
-		*t = first;
-		*next = first + 1;
-		return true;
-	}
-	return false;
-}
-
 static uint32_t sum_at(const uint32_t *v, uint32_t t, unsigned length)
 {
 	uint32_t sum = v[t];
@@ -162,7 +138,7 @@ static int fill_counts(struct scan *s, const struct series *k, unsigned length)
 	cam_why_counts_clear(&s->counts);
 	if (k->from + length > k->to)
 		return 0;
-	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
+	while (!err && cam_why_next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
 		if (!valid(s, k->what, true, t, length))
 			continue;
 		err = cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
@@ -172,21 +148,49 @@ static int fill_counts(struct scan *s, const struct series *k, unsigned length)
 	return err ? err : cam_why_counts_add_many(&s->counts, 0, all - looked_at);
 }
 
-/* The law of the counts without the sums that begin in [out_from, out_to); dispersion 0: too few are left. */
-static struct cam_why_law law_without(struct scan *s, const struct series *k, unsigned length,
-				      uint32_t out_from, uint32_t out_to)
+/* Takes sums that begin in [from, to) out of the counts, or puts them back. */
+static void move_counts(struct scan *s, const struct series *k, unsigned length, uint32_t from,
+			uint32_t to, bool out)
 {
-	out_from = out_from > k->from ? out_from : k->from;
-	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
-		if (valid(s, k->what, true, t, length))
+	for (uint32_t t = from; t < to; t++) {
+		if (!valid(s, k->what, true, t, length))
+			continue;
+		if (out)
 			cam_why_counts_remove(&s->counts, sum_at(k->v, t, length));
+		else
+			cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
+	}
+}
+
+/*
+ * The law of the counts without the sums that begin in [from, to); dispersion 0: too few are left. They stay out until
+ * whole_again(): who asks for one second after the other has most of them out already.
+ */
+static struct cam_why_law law_without(struct scan *s, const struct series *k, unsigned length,
+				      uint32_t from, uint32_t to)
+{
 	struct cam_why_law law = {0};
+	uint32_t end = k->to >= length ? k->to - length + 1 : 0;
+	from = from > k->from ? from : k->from;
+	to = to < end ? to : end;
+	to = to > from ? to : from;
+	if (from < s->out_from || from > s->out_to || to < s->out_to) {
+		move_counts(s, k, length, s->out_from, s->out_to, false);
+		s->out_from = s->out_to = from;
+	}
+	move_counts(s, k, length, s->out_from, from, false);
+	move_counts(s, k, length, s->out_to, to, true);
+	s->out_from = from;
+	s->out_to = to;
 	if (s->counts.n >= LEAST_HISTORY)
 		law = cam_why_counts_law(&s->counts, length);
-	for (uint32_t t = out_from; t < out_to && t + length <= k->to; t++)
-		if (valid(s, k->what, true, t, length))
-			cam_why_counts_add(&s->counts, sum_at(k->v, t, length));
 	return law;
+}
+
+static void whole_again(struct scan *s, const struct series *k, unsigned length)
+{
+	move_counts(s, k, length, s->out_from, s->out_to, false);
+	s->out_from = s->out_to = 0;
 }
 
 static bool asked(const struct scan *s, uint32_t t, unsigned length)
@@ -235,7 +239,7 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 	bool brief = s->counts.n < LONG_HISTORY;
 	struct cam_why_law law = cam_why_counts_law(&s->counts, length);
 	err = clear_table(s);
-	while (!err && next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
+	while (!err && cam_why_next_sum(k->marks, length, k->from, k->to, &i, &next, &t)) {
 		uint32_t x = sum_at(k->v, t, length);
 		if (x < CAM_WHY_FLOOR || !valid(s, k->what, false, t, length))
 			continue;
@@ -261,12 +265,29 @@ static int score_surges(struct scan *s, struct series *k, unsigned length)
 		if (score > 0)
 			note(s, k, t, length, x, law, score);
 	}
+	whole_again(s, k, length);
 	return err;
+}
+
+/* Whether it may have as many samples as what can stop: each second is in `length` sums at most. */
+static bool may_be_steady(const struct scan *s, const struct series *k, unsigned length)
+{
+	const uint32_t *before = s->before[k->what][length - 1];
+	uint64_t all = 0;
+	if (k->from + length > k->to)
+		return false;
+	uint32_t n = before[k->to - length + 1] - before[k->from];
+	for (size_t i = 0; i < k->marks->n; i++)
+		if (k->marks->v[i] >= k->from && k->marks->v[i] < k->to)
+			all += k->v[k->marks->v[i]];
+	return (double)all + 1 >= STEADY_MEAN * 0.8 * n;
 }
 
 /* Of one that has stopped: as much as above, below. */
 static int score_stops(struct scan *s, struct series *k, unsigned length)
 {
+	if (!may_be_steady(s, k, length))
+		return 0;
 	int err = fill_counts(s, k, length);
 	struct cam_why_law all = cam_why_counts_law(&s->counts, length);
 	bool brief = s->counts.n < LONG_HISTORY;
@@ -284,6 +305,7 @@ static int score_stops(struct scan *s, struct series *k, unsigned length)
 		    law.mean >= STEADY_MEAN * length)
 			note(s, k, t, length, x, law, cam_why_score(x, law));
 	}
+	whole_again(s, k, length);
 	return 0;
 }
 
@@ -367,7 +389,7 @@ static enum known known_of(enum cam_why_entity entity)
 }
 
 static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
-		       const struct marks *marks, uint32_t from, uint32_t to)
+		       const struct cam_why_marks *marks, uint32_t from, uint32_t to)
 {
 	struct series k = {
 		.v = v,
@@ -385,7 +407,7 @@ static int scan_series(struct scan *s, enum cam_why_entity entity, uint32_t of, 
 }
 
 static int scan_stops(struct scan *s, enum cam_why_entity entity, uint32_t of, const uint32_t *v,
-		      const struct marks *marks, uint32_t from, uint32_t to)
+		      const struct cam_why_marks *marks, uint32_t from, uint32_t to)
 {
 	struct series k = {
 		.v = v,
@@ -443,6 +465,7 @@ static void score_young(struct scan *s, struct series *k, const struct series *b
 		if (score > 0)
 			note(s, k, t, length, x, law, score);
 	}
+	whole_again(s, busiest, length);
 }
 
 static void spread(const struct scan *s, uint32_t process, uint32_t *to, bool add)
@@ -453,15 +476,22 @@ static void spread(const struct scan *s, uint32_t process, uint32_t *to, bool ad
 	}
 }
 
+/* Young, and with enough samples in 3 seconds to be scored. */
+static bool may_be_new(const struct scan *s, uint32_t process)
+{
+	const struct cam_why_process *p = &s->h->processes[process];
+	return young(p) && p->first != UINT32_MAX &&
+	       peak_of(s->h->by_process.v + s->starts[process],
+		       s->starts[process + 1] - s->starts[process]) >= CAM_WHY_FLOOR;
+}
+
 static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 {
 	const struct series busiest = {.v = s->most, .marks = &s->of_many, .to = s->h->axis.n};
 	int err = 0;
 	bool any = false;
 	for (size_t i = 0; i < n && !any; i++)
-		any = young(&s->h->processes[of[i]]) &&
-		      peak_of(s->h->by_process.v + s->starts[of[i]],
-			      s->starts[of[i] + 1] - s->starts[of[i]]) >= CAM_WHY_FLOOR;
+		any = may_be_new(s, of[i]);
 	if (!any)
 		return 0;
 	struct series *k = calloc(n, sizeof(*k));
@@ -471,7 +501,7 @@ static int scan_young(struct scan *s, const uint32_t *of, size_t n)
 		err = fill_counts(s, &busiest, length);
 		for (size_t i = 0; i < n && !err; i++) {
 			const struct cam_why_process *p = &s->h->processes[of[i]];
-			if (!young(p) || p->first == UINT32_MAX)
+			if (!may_be_new(s, of[i]))
 				continue;
 			if (length == 1)
 				k[i] = (struct series){.from = p->first,
@@ -512,41 +542,9 @@ static bool matters(const struct scan *s, const uint32_t *of, size_t n)
 	return false;
 }
 
-static int ascending(const void *x, const void *y)
-{
-	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	return a < b ? -1 : a > b;
-}
-
-/* Adds the seconds of cells, which are nearly in order. */
-static int mark_cells(struct marks *m, const struct cam_why_cell *c, size_t n)
-{
-	int err = cam_vec_reserve(&m->v, &m->cap, m->n + n, sizeof(*m->v), UINT32_MAX);
-	for (size_t i = 0; i < n && !err; i++)
-		if (!m->n || m->v[m->n - 1] != c[i].at)
-			m->v[m->n++] = c[i].at;
-	return err;
-}
-
-/* In order, each once. */
-static void settle_marks(struct marks *m)
-{
-	size_t n = 0;
-	bool in_order = true;
-	for (size_t i = 1; i < m->n && in_order; i++)
-		in_order = m->v[i - 1] < m->v[i];
-	if (in_order)
-		return;
-	qsort(m->v, m->n, sizeof(*m->v), ascending);
-	for (size_t i = 0; i < m->n; i++)
-		if (!n || m->v[n - 1] != m->v[i])
-			m->v[n++] = m->v[i];
-	m->n = n;
-}
-
 /* Of processes that are spread out in v. */
-static int mark_processes(const struct scan *s, struct marks *m, const uint32_t *of, size_t n,
-			  const uint32_t *v)
+static int mark_processes(const struct scan *s, struct cam_why_marks *m, const uint32_t *of,
+			  size_t n, const uint32_t *v)
 {
 	size_t cells = 0;
 	int err = 0;
@@ -561,9 +559,9 @@ static int mark_processes(const struct scan *s, struct marks *m, const uint32_t 
 		return err;
 	}
 	for (size_t i = 0; i < n && !err; i++)
-		err = mark_cells(m, s->h->by_process.v + s->starts[of[i]],
-				 s->starts[of[i] + 1] - s->starts[of[i]]);
-	settle_marks(m);
+		err = cam_why_mark_cells(m, s->h->by_process.v + s->starts[of[i]],
+					 s->starts[of[i] + 1] - s->starts[of[i]]);
+	cam_why_settle_marks(m);
 	return err;
 }
 
@@ -593,7 +591,7 @@ static int scan_name(struct scan *s, const uint32_t *of, size_t n)
 	if (n > 1 && name < s->n_busiest)
 		raise_most(s, s->h->busiest.v, s->busiest[name], s->busiest[name + 1]);
 	bool worth = first != UINT32_MAX && matters(s, of, n);
-	const struct marks *marks = &s->of_many;
+	const struct cam_why_marks *marks = &s->of_many;
 	if (worth)
 		err = mark_processes(s, &s->of_many, of, n, s->sums);
 	if (!err && worth)
@@ -702,8 +700,8 @@ static int scan_functions(struct scan *s)
 		for (size_t i = 0; i < n; i++)
 			s->own[c[i].at] += c[i].n;
 		s->of_one.n = 0;
-		err = mark_cells(&s->of_one, c, n);
-		settle_marks(&s->of_one);
+		err = cam_why_mark_cells(&s->of_one, c, n);
+		cam_why_settle_marks(&s->of_one);
 		if (!err)
 			err = scan_series(s, CAM_WHY_FUNCTION, f, s->own, &s->of_one, 0,
 					  s->h->axis.n);

@@ -3,13 +3,16 @@
 
 static void open_node(struct cam_json *j, const char *key, const struct cam_flame *f, size_t i)
 {
-	static const char *const kinds[CAM_FRAME_KIND_MAX] = {"root", "process", "kernel", "user",
-							      "jit",  "inlined", "mark"};
+	static const struct cam_text kinds[CAM_FRAME_KIND_MAX] = {
+		CAM_TEXT(",\"kind\":\"root\""),	  CAM_TEXT(",\"kind\":\"process\""),
+		CAM_TEXT(",\"kind\":\"kernel\""), CAM_TEXT(",\"kind\":\"user\""),
+		CAM_TEXT(",\"kind\":\"jit\""),	  CAM_TEXT(",\"kind\":\"inlined\""),
+		CAM_TEXT(",\"kind\":\"mark\"")};
 	const struct cam_flame_node *n = &f->nodes[i];
 	struct cam_text module = cam_flame_module_path(f, n->module);
 	cam_json_open(j, key, '{');
 	cam_json_text(j, "name", cam_flame_name(f, i));
-	cam_json_text(j, "kind", cam_text_of(kinds[cam_flame_frame_of(f, i)->kind]));
+	cam_out_text(j->out, kinds[cam_flame_frame_of(f, i)->kind]);
 	if (module.n)
 		cam_json_text(j, "module", module);
 	cam_json_u64(j, "value", n->total);

@@ -140,6 +140,8 @@ static int64_t get_block(const uint8_t *p, size_t left, struct cam_annex *a)
 static int scan(struct cam_annex *a)
 {
 	static const uint8_t magic[4] = {'P', 'C', 'J', 'B'};
+	if (!a->bytes) /* an empty file */
+		return 0;
 	const uint8_t *p = a->bytes, *end = a->bytes + a->file_bytes;
 	while (p && p < end) {
 		int64_t n = get_block(p, (size_t)(end - p), a);

@@ -18,9 +18,11 @@
 #define CAM_TRAILER_MAGIC   0x444e4557434650ffull /* "\xffPFCWEND" */
 
 /* Features of a file: a reader that does not know a bit of ... */
-#define CAM_FEATURES_COMPAT    0u /* compat may ignore it */
-#define CAM_FEATURES_RO_COMPAT 0u /* ro_compat may read, but not rewrite the file */
-#define CAM_FEATURES_INCOMPAT  0u /* incompat must not touch it */
+#define CAM_FEATURES_COMPAT    0u		 /* compat may ignore it */
+#define CAM_FEATURES_RO_COMPAT 0u		 /* ro_compat may read, but not rewrite the file */
+#define CAM_FEATURES_INCOMPAT  CAM_FEATURE_KNOWN /* incompat must not touch it */
+/* Chunks of functions name what store/known.h has by its number. Windows without it have the first form. */
+#define CAM_FEATURE_KNOWN 1u
 
 /* Header: magic u64, compat, ro_compat, incompat u32, crc32c of what is before it u32. */
 #define CAM_HEADER_BYTES 24u

@@ -21,6 +21,13 @@ enum cam_io_mode {
 	CAM_IO_WRITE,  /* may exist; read and write; created if not there */
 };
 
+/* Which file has a name: another one, or one that was written to since, has another stamp. */
+struct cam_io_stamp {
+	uint64_t device, inode, bytes;
+	int64_t written_s, changed_s;
+	uint32_t written_ns, changed_ns;
+};
+
 typedef int cam_io_list_fn(void *arg, const char *name);
 
 struct cam_io_ops {
@@ -44,6 +51,8 @@ struct cam_io_ops {
 	 * *holder (0: not known) when another process has it. */
 	int (*lock)(struct cam_io *io, const char *name, struct cam_file **out, int *holder);
 	int (*space)(struct cam_io *io, uint64_t *total_bytes, uint64_t *free_bytes);
+	/* May be NULL: nothing is known of a file before it is opened. -EINVAL: not a plain file. */
+	int (*stamp)(struct cam_io *io, const char *name, struct cam_io_stamp *out);
 };
 
 struct cam_io {

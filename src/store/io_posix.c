@@ -320,6 +320,26 @@ static int posix_space(struct cam_io *io, uint64_t *total_bytes, uint64_t *free_
 	return 0;
 }
 
+static int posix_stamp(struct cam_io *io, const char *name, struct cam_io_stamp *out)
+{
+	struct stat st;
+	if (!good_name(name))
+		return -EINVAL;
+	int err = result(fstatat(dir_of(io), name, &st, AT_SYMLINK_NOFOLLOW));
+	if (err || !S_ISREG(st.st_mode))
+		return err ? err : -EINVAL;
+	*out = (struct cam_io_stamp){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.bytes = (uint64_t)st.st_size,
+		.written_s = st.st_mtim.tv_sec,
+		.written_ns = (uint32_t)st.st_mtim.tv_nsec,
+		.changed_s = st.st_ctim.tv_sec,
+		.changed_ns = (uint32_t)st.st_ctim.tv_nsec,
+	};
+	return 0;
+}
+
 static const struct cam_io_ops posix_ops = {
 	.open = posix_open,
 	.pread = posix_pread,
@@ -333,6 +353,7 @@ static const struct cam_io_ops posix_ops = {
 	.list = posix_list,
 	.lock = posix_lock,
 	.space = posix_space,
+	.stamp = posix_stamp,
 };
 
 /* A new directory is durable only once its parent is; one we may not read is not ours to sync. */

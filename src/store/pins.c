@@ -248,7 +248,7 @@ int cam_store_list_pin(struct cam_io *io, struct cam_store_list *list, uint64_t 
 int cam_store_pinned_bytes(struct cam_io *io, uint64_t *bytes)
 {
 	struct cam_store_list list;
-	int err = cam_store_list_read(io, &list);
+	int err = cam_store_list_read(io, NULL, &list);
 	if (err)
 		return err;
 	err = cam_store_list_pin(io, &list, 0, bytes);

@@ -84,8 +84,9 @@ int cam_rans_get_freq(struct cam_rd *in, struct cam_rans_freq *f)
 {
 	uint64_t n = cam_rd_varint(in), sum = 0, next = 0;
 	memset(f, 0, sizeof(*f));
-	if (n > 256)
-		return -EBADMSG;
+	/* Many contexts of a window's columns are not used. */
+	if (n > 256 || !n)
+		return n || cam_rd_error(in) ? -EBADMSG : 0;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t gap = cam_rd_varint(in);
 		uint64_t freq = n > 1 ? cam_rd_varint(in) : CAM_RANS_SCALE - 1;

@@ -45,6 +45,13 @@ struct cam_store_counts {
  * -EIO). Its windows are closed before it is.
  */
 int cam_store_open_read(struct cam_io *io, struct cam_source **out);
+/*
+ * The same for who asks often: with what it has learnt of sealed files, the next list opens only what is new. Of one
+ * directory, and one thread at a time; `known` may be freed before the source is closed.
+ */
+struct cam_store_known *cam_store_known_new(void);
+void cam_store_known_free(struct cam_store_known *known);
+int cam_store_open_again(struct cam_io *io, struct cam_store_known *known, struct cam_source **out);
 
 /*
  * For writing: takes the lock (-EWOULDBLOCK: *holder has it; 0 where that is not known), removes

@@ -10,7 +10,8 @@
  * out; but a journal may have vanished because it was sealed under a name that was not there
  * when the names were read: then all is read again.
  *
- * A reader opens every file for its list. The writer keeps its list and brings it up to date: it
+ * A reader opens every file for its list, but those that an earlier list of it has met: a server is asked
+ * several times a second, and a sealed file under the same name, with the same stamp, is the same. The writer keeps its list and brings it up to date: it
  * opens only what it has not met (a closed journal and a sealed file do not change under their
  * names), and of a journal it looks at the ends only. So a list of 400 windows costs it the reading
  * of a directory.
@@ -348,15 +349,115 @@ static int read_names(struct cam_io *io, struct names *names)
 	return err;
 }
 
-static int read_once(struct cam_io *io, struct cam_store_list *list)
+/* A sealed file as it was met, in order of names. */
+struct known_file {
+	struct cam_io_stamp stamp;
+	struct cam_store_entry entry; /* its name is its own */
+};
+
+struct cam_store_known {
+	struct known_file *files;
+	size_t n, cap;
+};
+
+static void forget(struct cam_store_known *known)
 {
+	for (size_t i = 0; i < known->n; i++)
+		free(known->files[i].entry.name);
+	free(known->files);
+	*known = (struct cam_store_known){0};
+}
+
+struct cam_store_known *cam_store_known_new(void)
+{
+	return calloc(1, sizeof(struct cam_store_known));
+}
+
+void cam_store_known_free(struct cam_store_known *known)
+{
+	if (known)
+		forget(known);
+	free(known);
+}
+
+static bool same_stamp(const struct cam_io_stamp *a, const struct cam_io_stamp *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+	       a->written_s == b->written_s && a->written_ns == b->written_ns &&
+	       a->changed_s == b->changed_s && a->changed_ns == b->changed_ns;
+}
+
+static int compare_known(const void *name, const void *file)
+{
+	return strcmp(name, ((const struct known_file *)file)->entry.name);
+}
+
+static int copy_entry(const struct cam_store_entry *from, struct cam_store_entry *to)
+{
+	*to = *from;
+	to->name = NULL;
+	return keep_info(to, from->name, &from->info);
+}
+
+static int learn(struct cam_store_known *known, const struct cam_io_stamp *stamp,
+		 const struct cam_store_entry *e)
+{
+	int err = cam_vec_reserve(&known->files, &known->cap, known->n + 1, sizeof(*known->files),
+				  CAM_STORE_MAX_FILES);
+	if (!err)
+		err = copy_entry(e, &known->files[known->n].entry);
+	if (!err)
+		known->files[known->n++].stamp = *stamp;
+	return err;
+}
+
+/* As add_entry(), from what is known where that is so; what it meets goes to `next`. */
+static int add_entry_once(struct cam_io *io, const char *name, const struct cam_store_known *known,
+			  struct cam_store_known *next, struct cam_store_list *list)
+{
+	struct cam_io_stamp stamp;
+	if (!known || cam_name_kind(name) != CAM_FILE_WINDOW || !io->ops->stamp ||
+	    io->ops->stamp(io, name, &stamp))
+		return add_entry(io, name, false, list);
+	const struct known_file *old = known->n ? bsearch(name, known->files, known->n,
+							  sizeof(*known->files), compare_known)
+						: NULL;
+	size_t had = list->n;
+	int err;
+	if (old && same_stamp(&old->stamp, &stamp)) {
+		err = cam_vec_reserve(&list->entries, &list->cap, had + 1, sizeof(*list->entries),
+				      CAM_STORE_MAX_FILES);
+		if (!err)
+			err = copy_entry(&old->entry, &list->entries[had]);
+		if (err)
+			return err;
+		list->n++;
+		note_sequence(list, &list->entries[had]);
+	} else {
+		/* The stamp is older than what is read: one that changes meanwhile is read again. */
+		err = add_entry(io, name, false, list);
+	}
+	if (!err && list->n > had && list->entries[had].state == CAM_ENTRY_OK)
+		err = learn(next, &stamp, &list->entries[had]);
+	return err;
+}
+
+static int read_once(struct cam_io *io, struct cam_store_known *known, struct cam_store_list *list)
+{
+	struct cam_store_known next = {0};
 	struct names names;
 	int err = read_names(io, &names);
 	if (err)
 		return err;
 	for (size_t i = 0; i < names.n && !err; i++)
-		err = add_entry(io, names.v[i], false, list);
+		err = add_entry_once(io, names.v[i], known, &next, list);
 	free_names(&names);
+	if (known && !err) {
+		forget(known);
+		*known = next;
+	} else {
+		forget(&next);
+	}
 	if (err) {
 		cam_store_list_free(list);
 		return err;
@@ -366,12 +467,13 @@ static int read_once(struct cam_io *io, struct cam_store_list *list)
 	return 0;
 }
 
-int cam_store_list_read(struct cam_io *io, struct cam_store_list *list)
+int cam_store_list_read(struct cam_io *io, struct cam_store_known *known,
+			struct cam_store_list *list)
 {
 	int err = -EAGAIN;
 	*list = (struct cam_store_list){0};
 	for (int attempt = 0; err == -EAGAIN && attempt < ATTEMPTS; attempt++)
-		err = read_once(io, list);
+		err = read_once(io, known, list);
 	return err;
 }
 

@@ -54,8 +54,9 @@ struct cam_store_list {
 	uint64_t last_sequence;
 };
 
-/* For readers: opens every file. */
-int cam_store_list_read(struct cam_io *io, struct cam_store_list *list);
+/* For readers: opens every file, but those that are known (NULL: none) and have not changed; learns the others. */
+int cam_store_list_read(struct cam_io *io, struct cam_store_known *known,
+			struct cam_store_list *list);
 /*
  * For the writer: brings the list up to date. Opens only files it has not met, and of journals it
  * looks at the ends only, so that infos of these lack what cam_journal_peek() does not know. On

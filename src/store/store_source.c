@@ -92,6 +92,12 @@ PASS_ON(ledger, cam_ledger_fn)
 PASS_ON(anchors, cam_anchor_fn)
 PASS_ON(facts, cam_fact_fn)
 
+static int wrapped_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	return follow(x, cam_window_seconds(x->inner, fn, arg));
+}
+
 static int wrapped_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg)
 {
 	struct wrapped *x = wrapped_of(w);
@@ -160,6 +166,7 @@ static const struct cam_window_ops wrapped_ops = {
 	.totals = wrapped_totals,
 	.small_totals = wrapped_small_totals,
 	.cells = wrapped_cells,
+	.seconds = wrapped_seconds,
 	.process_cells = wrapped_process_cells,
 	.name_cells = wrapped_name_cells,
 	.events = wrapped_events,
@@ -266,7 +273,7 @@ static int open_sealed(struct cam_io *io, const struct cam_window_info *info,
 		       struct cam_window **out)
 {
 	struct cam_store_list now;
-	int err = cam_store_list_read(io, &now);
+	int err = cam_store_list_read(io, NULL, &now);
 	if (err)
 		return err;
 	err = -ENOENT;
@@ -342,12 +349,17 @@ static void keep_one_form(struct store_source *src)
 
 int cam_store_open_read(struct cam_io *io, struct cam_source **out)
 {
+	return cam_store_open_again(io, NULL, out);
+}
+
+int cam_store_open_again(struct cam_io *io, struct cam_store_known *known, struct cam_source **out)
+{
 	struct store_source *src = calloc(1, sizeof(*src));
 	if (!src)
 		return -ENOMEM;
 	src->base.ops = &source_ops;
 	src->io = io;
-	int err = cam_store_list_read(io, &src->list);
+	int err = cam_store_list_read(io, known, &src->list);
 	/* An annex that cannot be read costs its events, not the windows. */
 	if (!err && cam_annex_read(io, &src->annex) == -ENOMEM)
 		err = -ENOMEM;

@@ -2,6 +2,7 @@
 #include "store/stream.h"
 
 #include "base/vec.h"
+#include "store/format.h"
 
 #include <string.h>
 
@@ -134,6 +135,25 @@ int cam_stream_write_shared(struct cam_stream_out *s, const struct cam_rans_freq
 	size_t start = out->len;
 	cam_buf_put_u8(out, CAM_CODER_RANS);
 	return finish(s, freqs, start, out);
+}
+
+int cam_streams_write_cells(struct cam_stream_out *s, unsigned n, const uint8_t *contexts,
+			    unsigned counted, bool many, struct cam_buf *out)
+{
+	size_t start = out->len;
+	int err = 0;
+	for (unsigned i = 0; i < n && !err; i++)
+		err = cam_stream_write(&s[i], contexts ? contexts[i] : 1, out);
+	if (err || !many || (out->len - start) * CAM_ROWS_PER_BYTE >= s[counted].n)
+		return err;
+	out->len = start;
+	for (unsigned i = 0; i < n && !err; i++) {
+		if (i == counted)
+			put_stored(&s[i], out);
+		else
+			err = cam_stream_write(&s[i], contexts ? contexts[i] : 1, out);
+	}
+	return err ? err : out->error;
 }
 
 static int open_stored(struct cam_stream_in *s, struct cam_rd *r)

@@ -29,6 +29,7 @@ enum cam_coder {
 	CAM_CODER_STORED = 0,
 	CAM_CODER_ZSTD = 1, /* text only */
 	CAM_CODER_RANS = 2,
+	CAM_CODER_ZSTD_KNOWN = 3, /* text: zstd behind the text of store/known.h */
 };
 
 /* The first token that stands before raw bits. */
@@ -83,6 +84,14 @@ int cam_stream_count(const struct cam_stream_out *s, uint64_t (*hist)[256]);
 int cam_stream_write(struct cam_stream_out *s, unsigned contexts, struct cam_buf *out);
 int cam_stream_write_shared(struct cam_stream_out *s, const struct cam_rans_freq *freqs,
 			    struct cam_buf *out);
+
+/*
+ * Writes n streams of a table of cells, one behind the other. `many`: the table has more than CAM_FREE_CELLS, of which a
+ * reader believes no more than CAM_ROWS_PER_BYTE a byte; so where cells that are all alike take less, those of the
+ * stream `counted`, one token each, are stored as they are.
+ */
+int cam_streams_write_cells(struct cam_stream_out *s, unsigned n, const uint8_t *contexts,
+			    unsigned counted, bool many, struct cam_buf *out);
 
 struct cam_stream_in {
 	const struct cam_rans_table *tables;

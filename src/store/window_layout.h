@@ -17,11 +17,32 @@ extern const uint8_t cam_module_splits[CAM_MODULE_STREAMS];
 enum cam_function_stream {
 	CAM_FUNCTION_KIND,
 	CAM_FUNCTION_SOURCE,
-	CAM_FUNCTION_START,
+	CAM_FUNCTION_START, /* the last one of the first form */
+	CAM_FUNCTION_LOW,
+	CAM_FUNCTION_NAME,
 	CAM_FUNCTION_STREAMS,
 };
+#define CAM_FUNCTION_OLD_STREAMS (CAM_FUNCTION_START + 1)
+extern const uint8_t cam_function_old_contexts[CAM_FUNCTION_OLD_STREAMS];
 extern const uint8_t cam_function_splits[CAM_FUNCTION_STREAMS];
 extern const uint8_t cam_function_contexts[CAM_FUNCTION_STREAMS];
+
+/* Where a function starts is a multiple of this far more often than not. */
+#define CAM_START_LOW_BITS 4u
+#define CAM_START_LOW_MASK ((1u << CAM_START_LOW_BITS) - 1)
+/* Of a start: without a name, named by what is exported, the rest (marks). */
+static inline unsigned cam_start_ctx(uint64_t source)
+{
+	return source == CAM_NAME_NONE ? 0 : source == CAM_NAME_DYNSYM ? 1 : 2;
+}
+/* Of a name: by the kind of function, or none is expected. */
+static inline unsigned cam_name_ctx(uint64_t kind, uint64_t source)
+{
+	return source == CAM_NAME_NONE ? CAM_FUNC_KIND_MAX : (unsigned)kind;
+}
+#define CAM_NAME_EMPTY	 0u
+#define CAM_NAME_SPELLED 1u /* the next line */
+#define CAM_NAME_KNOWN	 2u /* + its number */
 
 enum cam_task_stream {
 	CAM_TASK_PROCESS,

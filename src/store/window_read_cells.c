@@ -5,7 +5,9 @@
  *
  * A row of the ledger counts in the seconds it covers, evenly (exactly: floor of the part before
  * each second's end minus the same before its start); one that covers more than 4,096 seconds
- * counts in its first.
+ * counts in its first, and so does each behind 2^22 seconds of rows.
+ *
+ * Their sums by second need even less: see cam_read_seconds().
  */
 #include "base/units.h"
 #include "base/vec.h"
@@ -26,6 +28,7 @@ struct part {
 struct parts {
 	struct part *rows;
 	size_t n, cap;
+	uint64_t steps; /* see spread() */
 	bool sorted;
 };
 
@@ -49,9 +52,12 @@ static bool is_same(const struct part *a, const struct part *b)
 
 static int add(struct parts *p, const struct part *part)
 {
-	int err = cam_vec_reserve(&p->rows, &p->cap, p->n + 1, sizeof(*p->rows), SIZE_MAX / 64);
-	if (err)
-		return err;
+	if (p->n == p->cap) {
+		int err = cam_vec_reserve(&p->rows, &p->cap, p->n + 1, sizeof(*p->rows),
+					  SIZE_MAX / 64);
+		if (err)
+			return err;
+	}
 	p->sorted = !p->n || (p->sorted && !is_before(part, &p->rows[p->n - 1]));
 	p->rows[p->n++] = *part;
 	return 0;
@@ -70,25 +76,46 @@ static uint64_t part_before(const struct cam_ledger_row *l, uint64_t second)
 		return 0;
 	if (t >= l->to_ns || second > UINT64_MAX / CAM_NS_PER_SEC)
 		return l->samples;
-	return (uint64_t)((unsigned __int128)l->samples * (t - l->from_ns) /
-			  (l->to_ns - l->from_ns));
+	uint64_t before = t - l->from_ns, length = l->to_ns - l->from_ns;
+	/* Nearly always; the long division takes ten times as long. */
+	if ((l->samples | before) <= UINT32_MAX)
+		return l->samples * before / length;
+	return (uint64_t)((unsigned __int128)l->samples * before / length);
+}
+
+typedef int part_fn(void *arg, const struct part *part);
+
+/* A row of the ledger, second by second. *steps: of all rows; a file that is nothing but long rows does not take for ever. */
+static inline int spread(const struct cam_ledger_row *l, uint64_t *steps, part_fn *fn, void *arg)
+{
+	uint64_t first = l->from_ns / CAM_NS_PER_SEC;
+	uint64_t last = l->to_ns > l->from_ns ? (l->to_ns - 1) / CAM_NS_PER_SEC : first;
+	if (!l->samples)
+		return 0;
+	if (last - first >= MAX_SPREAD_SECONDS || *steps > MAX_PARTS)
+		last = first;
+	*steps += last - first;
+	uint64_t done = 0;
+	for (uint64_t s = first; s <= last; s++) {
+		uint64_t until = s == last ? l->samples : part_before(l, s + 1);
+		struct part part = {s, until - done, l->cpu, (uint32_t)l->cause};
+		int err = until > done ? fn(arg, &part) : 0;
+		if (err)
+			return err;
+		done = until;
+	}
+	return 0;
+}
+
+static int add_part(void *arg, const struct part *part)
+{
+	return add(arg, part);
 }
 
 static int add_ledger(void *arg, const struct cam_ledger_row *l)
 {
 	struct parts *p = arg;
-	uint64_t first = l->from_ns / CAM_NS_PER_SEC;
-	uint64_t last = l->to_ns > l->from_ns ? (l->to_ns - 1) / CAM_NS_PER_SEC : first;
-	if (last - first >= MAX_SPREAD_SECONDS || p->n > MAX_PARTS)
-		last = first;
-	for (uint64_t s = first; s <= last; s++) {
-		uint64_t n = first == last ? l->samples : part_before(l, s + 1) - part_before(l, s);
-		struct part part = {s, n, l->cpu, (uint32_t)l->cause};
-		int err = n ? add(p, &part) : 0;
-		if (err)
-			return err;
-	}
-	return 0;
+	return spread(l, &p->steps, add_part, p);
 }
 
 static int add_span(struct cam_reader *r, size_t i, struct parts *busy, struct parts *causes)
@@ -147,6 +174,7 @@ int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 	struct cam_reader *r = cam_reader_of(w);
 	struct parts busy = {0}, causes = {0};
 	int err = r->span ? 0 : cam_span_in_new(r);
+	cam_reader_ahead(r, CAM_CHUNK_COUNTS);
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
 		err = add_span(r, i, &busy, &causes);
 	if (!err)
@@ -158,5 +186,89 @@ int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 		err = give_cells(&busy, &causes, fn, arg);
 	free(busy.rows);
 	free(causes.rows);
+	return err;
+}
+
+/* Sums of seconds: those near the window's start in a table, one that lies elsewhere handed out at once. */
+struct seconds {
+	uint64_t first;
+	size_t n;
+	struct cam_cell *cells; /* n; none has a CPU */
+	uint64_t steps;		/* see spread() */
+	cam_cell_fn *fn;
+	void *arg;
+};
+
+static int add_to_second(void *arg, const struct part *part)
+{
+	struct seconds *x = arg;
+	uint64_t at = part->second - x->first;
+	if (at < x->n) {
+		x->cells[at].by_cause[part->cause] += part->n;
+		x->cells[at].causes |= 1u << part->cause;
+		return 0;
+	}
+	struct cam_cell far = {.second = part->second, .cpu = CAM_CPU_NONE};
+	far.by_cause[part->cause] = part->n;
+	far.causes = 1u << part->cause;
+	return x->fn(x->arg, &far);
+}
+
+static int sum_ledger(void *arg, const struct cam_ledger_row *l)
+{
+	struct seconds *x = arg;
+	return spread(l, &x->steps, add_to_second, x);
+}
+
+static int add_busy(struct seconds *x, uint64_t second, uint64_t n)
+{
+	if (second - x->first < x->n) {
+		x->cells[second - x->first].busy += n;
+		return 0;
+	}
+	struct cam_cell far = {.second = second, .cpu = CAM_CPU_NONE, .busy = n};
+	return x->fn(x->arg, &far);
+}
+
+/* Of a span of one second the directory has the sum: as on every host of many CPUs. */
+static int sum_span(struct cam_reader *r, size_t i, struct seconds *x)
+{
+	const struct cam_dir_span *span = &r->dir.spans[i];
+	struct parts busy = {0}, lost = {0};
+	if (span->seconds == 1 && !r->span_lost[i])
+		return add_busy(x, span->second, span->samples);
+	int err = add_span(r, i, &busy, &lost);
+	for (size_t k = 0; k < busy.n && !err; k++)
+		err = add_busy(x, busy.rows[k].second, busy.rows[k].n);
+	for (size_t k = 0; k < lost.n && !err; k++)
+		err = add_to_second(x, &lost.rows[k]);
+	free(busy.rows);
+	free(lost.rows);
+	return err;
+}
+
+int cam_read_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	struct seconds x = {.first = w->info.start_ns / CAM_NS_PER_SEC, .fn = fn, .arg = arg};
+	uint64_t last = w->info.end_ns / CAM_NS_PER_SEC;
+	x.n = last >= x.first && last - x.first < MAX_SPREAD_SECONDS ? last - x.first + 1
+								     : MAX_SPREAD_SECONDS;
+	x.cells = calloc(x.n, sizeof(*x.cells));
+	int err = x.cells ? 0 : -ENOMEM;
+	if (!err && !r->span)
+		err = cam_span_in_new(r);
+	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
+		err = sum_span(r, i, &x);
+	if (!err)
+		err = cam_read_ledger_stored(w, sum_ledger, &x);
+	for (size_t i = 0; i < x.n && !err; i++) {
+		struct cam_cell *cell = &x.cells[i];
+		cell->second = x.first + i;
+		cell->cpu = CAM_CPU_NONE;
+		if (cell->busy || cell->causes)
+			err = fn(arg, cell);
+	}
+	free(x.cells);
 	return err;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Loads strings, modules, functions and event types; window_write_names.c has their layout. */
 #include "base/vec.h"
+#include "store/known.h"
 #include "store/window_reader.h"
 #include "store/window_text.h"
 
@@ -81,15 +82,16 @@ static int damage_modules(struct cam_reader *r, const struct cam_dir_chunk *c)
 	return err;
 }
 
-static int load_function_rows(struct cam_reader *r, struct cam_rd *rd,
+/* The first form, of windows without CAM_FEATURE_KNOWN: all names are lines, starts are as they are. */
+static int load_old_functions(struct cam_reader *r, struct cam_rd *rd,
 			      const struct cam_dir_chunk *c)
 {
-	struct cam_stream_in s[CAM_FUNCTION_STREAMS];
+	struct cam_stream_in s[CAM_FUNCTION_OLD_STREAMS];
 	struct cam_block_in block;
 	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
 	struct cam_rd lines = cam_block_rd(&block);
 	if (!err)
-		err = cam_streams_open(s, rd, CAM_FUNCTION_STREAMS, cam_function_contexts,
+		err = cam_streams_open(s, rd, CAM_FUNCTION_OLD_STREAMS, cam_function_old_contexts,
 				       cam_function_splits);
 	if (err) {
 		cam_block_free(&block);
@@ -112,11 +114,102 @@ static int load_function_rows(struct cam_reader *r, struct cam_rd *rd,
 		f->source = (enum cam_name_source)source;
 		f->start = cam_stream_get(&s[CAM_FUNCTION_START], name.n > 0);
 	}
-	int end = cam_streams_close(s, CAM_FUNCTION_STREAMS);
+	int end = cam_streams_close(s, CAM_FUNCTION_OLD_STREAMS);
 	if (!err && cam_rd_left(&lines))
 		err = -EBADMSG;
 	cam_block_free(&block);
 	return err ? err : end;
+}
+
+/* The value that the name stream has: spelled ones are filled in once the lines, which follow, can be read. */
+static int read_name(struct cam_reader *r, struct cam_stream_in *s, struct cam_function *f,
+		     uint8_t *spelled)
+{
+	uint64_t v = cam_stream_get(s, cam_name_ctx(f->kind, f->source));
+	*spelled = v == CAM_NAME_SPELLED;
+	if (v >= CAM_NAME_KNOWN + CAM_KNOWN_NAMES)
+		return -EBADMSG;
+	return cam_reader_intern(
+		r, v < CAM_NAME_KNOWN ? CAM_TEXT("") : cam_known_name((uint32_t)v - CAM_NAME_KNOWN),
+		&f->name);
+}
+
+static int read_start(struct cam_stream_in s[CAM_FUNCTION_STREAMS], struct cam_function *f,
+		      uint64_t *last)
+{
+	uint64_t v = cam_stream_get(&s[CAM_FUNCTION_START], cam_start_ctx(f->source));
+	f->start = 0;
+	if (!v)
+		return 0;
+	/* Differences wrap: what is too far away shows as bits that a start has not. */
+	uint64_t high = (*last >> CAM_START_LOW_BITS) + (uint64_t)cam_unzigzag(v - 1);
+	uint64_t low = cam_stream_get(&s[CAM_FUNCTION_LOW], (*last & CAM_START_LOW_MASK) != 0);
+	if (high > UINT64_MAX >> CAM_START_LOW_BITS || low > CAM_START_LOW_MASK)
+		return -EBADMSG;
+	*last = f->start = high << CAM_START_LOW_BITS | low;
+	return 0;
+}
+
+static int read_functions(struct cam_reader *r, struct cam_stream_in s[CAM_FUNCTION_STREAMS],
+			  const struct cam_dir_chunk *c, uint8_t *spelled)
+{
+	uint64_t kind = 0, source = 0, last = 0;
+	int err = 0;
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		struct cam_function *f = &r->t.functions[c->first + i];
+		if (i && f->module.v != f[-1].module.v)
+			last = 0;
+		kind = cam_stream_get(&s[CAM_FUNCTION_KIND], (unsigned)kind);
+		source = cam_stream_get(&s[CAM_FUNCTION_SOURCE], (unsigned)source);
+		if (kind >= CAM_FUNC_KIND_MAX || source >= CAM_NAME_MAX)
+			return -EBADMSG;
+		f->kind = (enum cam_func_kind)kind;
+		f->source = (enum cam_name_source)source;
+		err = read_start(s, f, &last);
+		if (!err)
+			err = read_name(r, &s[CAM_FUNCTION_NAME], f, &spelled[i]);
+	}
+	return err;
+}
+
+static int spell(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c,
+		 const uint8_t *spelled)
+{
+	struct cam_block_in block;
+	int err = cam_block_read(&block, rd, CAM_TEXT_RAW_MAX);
+	struct cam_rd lines = cam_block_rd(&block);
+	for (uint32_t i = 0; i < c->rows && !err; i++) {
+		struct cam_text name;
+		if (!spelled[i])
+			continue;
+		err = cam_line_get(&lines, &name);
+		if (!err)
+			err = cam_reader_intern(r, name, &r->t.functions[c->first + i].name);
+	}
+	if (!err && cam_rd_left(&lines))
+		err = -EBADMSG;
+	cam_block_free(&block);
+	return err;
+}
+
+static int load_function_rows(struct cam_reader *r, struct cam_rd *rd,
+			      const struct cam_dir_chunk *c)
+{
+	struct cam_stream_in s[CAM_FUNCTION_STREAMS];
+	if (!(r->dir.incompat & CAM_FEATURE_KNOWN))
+		return load_old_functions(r, rd, c);
+	int err = cam_streams_open(s, rd, CAM_FUNCTION_STREAMS, cam_function_contexts,
+				   cam_function_splits);
+	if (err)
+		return err;
+	uint8_t *spelled = malloc((size_t)c->rows + 1);
+	err = spelled ? read_functions(r, s, c, spelled) : -ENOMEM;
+	int end = cam_streams_close(s, CAM_FUNCTION_STREAMS);
+	err = err ? err : end;
+	if (!err)
+		err = spell(r, rd, c, spelled);
+	free(spelled);
+	return err;
 }
 
 static int damage_functions(struct cam_reader *r, const struct cam_dir_chunk *c)

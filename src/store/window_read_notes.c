@@ -85,12 +85,14 @@ static int get_event(struct cam_reader *r, struct notes *n, struct last *last, v
 static int get_ledger(struct cam_reader *r, struct notes *n, struct last *last, void *row)
 {
 	struct cam_ledger_row *l = row;
+	struct cam_rd rows = n->rows; /* a window of many CPUs has thousands: in registers */
 	(void)r;
-	uint64_t cause = cam_rd_varint(&n->rows), cpu = cam_rd_varint(&n->rows);
-	l->from_ns = get_difference(n, &last->v[0]);
-	l->to_ns = l->from_ns + (uint64_t)cam_rd_zigzag(&n->rows);
-	l->samples = cam_rd_varint(&n->rows);
-	if (cam_rd_error(&n->rows) || cpu > UINT32_MAX)
+	uint64_t cause = cam_rd_varint(&rows), cpu = cam_rd_varint(&rows);
+	l->from_ns = last->v[0] += (uint64_t)cam_unzigzag(cam_rd_varint(&rows));
+	l->to_ns = l->from_ns + (uint64_t)cam_unzigzag(cam_rd_varint(&rows));
+	l->samples = cam_rd_varint(&rows);
+	n->rows = rows;
+	if (cam_rd_error(&rows) || cpu > UINT32_MAX)
 		return -EBADMSG;
 	l->cause = cam_cause_stored(cause);
 	l->cpu = (uint32_t)cpu - 1;

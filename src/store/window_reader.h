@@ -60,6 +60,8 @@ struct cam_reader {
 	uint32_t *node_places, *node_first_place, *place_chunk_of; /* per node */
 	struct cam_span_in *span;				   /* room for a span's columns */
 	uint64_t preads, pread_bytes;				   /* for tests of laziness */
+	uint8_t *ahead; /* small parts that lie side by side, read at once */
+	uint64_t ahead_at, ahead_n;
 };
 
 /* Content of a chunk, with CAM_STREAM_SLACK zeros behind it. */
@@ -73,6 +75,8 @@ static inline struct cam_reader *cam_reader_of(struct cam_window *w)
 	return (struct cam_reader *)w;
 }
 
+/* The chunks of a kind will be read, all of them: with one read, where they are small together. */
+void cam_reader_ahead(struct cam_reader *r, enum cam_chunk_kind kind);
 /* Reads and checks a chunk: 0, -EBADMSG (and counts it once), -ENOMEM. */
 int cam_reader_chunk(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,
 		     struct cam_chunk_in *c);
@@ -99,11 +103,8 @@ static inline uint32_t cam_reader_small_func(const struct cam_reader *r)
 {
 	return r->dir.n_functions + 1;
 }
-/*
- * The trees get all their rows with the tables, and their content with the calls that deliver
- * it: ids and arrays stay. Behind the nodes of the file one is kept for [damaged], then come those
- * of the small tree.
- */
+/* The trees get all their rows with the tables, and their content with the calls that deliver it: ids and arrays
+ * stay. Behind the nodes of the file one is kept for [damaged], then come those of the small tree. */
 int cam_reader_reserve_tree(struct cam_tree *tree, size_t n);
 int cam_reader_reserve_nodes(struct cam_reader *r);
 int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out);
@@ -114,10 +115,8 @@ int cam_streams_open(struct cam_stream_in *s, struct cam_rd *rd, unsigned n,
 /* Frees them; -EBADMSG unless each was read to its end. */
 int cam_streams_close(struct cam_stream_in *s, unsigned n);
 
-/*
- * Reads each chunk of a kind; `load` must use up its bytes, `damage` fills the rows of a chunk
- * that cannot be read, also of one that fails half way.
- */
+/* Reads each chunk of a kind; `load` must use up its bytes, `damage` fills the rows of a chunk that cannot be read,
+ * also of one that fails half way. */
 typedef int cam_load_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c);
 typedef int cam_damage_rows(struct cam_reader *r, const struct cam_dir_chunk *c);
 int cam_reader_each_chunk(struct cam_reader *r, enum cam_chunk_kind kind, cam_load_rows *load,
@@ -142,6 +141,7 @@ int cam_read_samples(struct cam_window *w, struct cam_range range, unsigned colu
 int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
 int cam_read_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
 int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg);
+int cam_read_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
 int cam_read_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
 int cam_read_events(struct cam_window *w, cam_event_fn *fn, void *arg);

@@ -2,6 +2,7 @@
 #include "store/window_text.h"
 
 #include "store/format.h"
+#include "store/known.h"
 #include "store/stream.h"
 
 #include <errno.h>
@@ -50,6 +51,23 @@ int cam_line_get(struct cam_rd *lines, struct cam_text *out)
 	return 0;
 }
 
+/* Appends what `coded` bytes of room hold, or raw as it is where that is no worse. */
+static int put_block(struct cam_buf *out, enum cam_coder coder, const void *room, size_t coded,
+		     const void *raw, size_t n)
+{
+	if (ZSTD_isError(coded) || coded >= n || n / CAM_TEXT_PER_BYTE > coded) {
+		cam_buf_put_u8(out, CAM_CODER_STORED);
+		cam_buf_put_varint(out, n);
+		cam_buf_put(out, raw, n);
+	} else {
+		cam_buf_put_u8(out, (uint8_t)coder);
+		cam_buf_put_varint(out, n);
+		cam_buf_put_varint(out, coded);
+		cam_buf_put(out, room, coded);
+	}
+	return cam_buf_error(out);
+}
+
 int cam_block_write(struct cam_buf *out, const void *raw, size_t n, int level)
 {
 	size_t bound = ZSTD_compressBound(n);
@@ -57,32 +75,59 @@ int cam_block_write(struct cam_buf *out, const void *raw, size_t n, int level)
 	if (!room)
 		return -ENOMEM;
 	size_t coded = ZSTD_compress(room, bound, raw, n, level);
-	if (ZSTD_isError(coded) || coded >= n || n / CAM_TEXT_PER_BYTE > coded) {
-		cam_buf_put_u8(out, CAM_CODER_STORED);
-		cam_buf_put_varint(out, n);
-		cam_buf_put(out, raw, n);
-	} else {
-		cam_buf_put_u8(out, CAM_CODER_ZSTD);
-		cam_buf_put_varint(out, n);
-		cam_buf_put_varint(out, coded);
-		cam_buf_put(out, room, coded);
-	}
+	int err = put_block(out, CAM_CODER_ZSTD, room, coded, raw, n);
 	free(room);
-	return cam_buf_error(out);
+	return err;
+}
+
+int cam_block_write_names(struct cam_buf *out, const void *raw, size_t n, int level)
+{
+	size_t bound = ZSTD_compressBound(n);
+	uint8_t *room = malloc(bound);
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	int err = -ENOMEM;
+	if (room && c) {
+		size_t coded = ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+		if (!ZSTD_isError(coded))
+			coded = ZSTD_CCtx_refPrefix(c, cam_known_text, CAM_KNOWN_BYTES);
+		if (!ZSTD_isError(coded))
+			coded = ZSTD_compress2(c, room, bound, raw, n);
+		err = put_block(out, CAM_CODER_ZSTD_KNOWN, room, coded, raw, n);
+	}
+	ZSTD_freeCCtx(c);
+	free(room);
+	return err;
+}
+
+static bool is_text_coder(uint8_t coder)
+{
+	return coder == CAM_CODER_STORED || coder == CAM_CODER_ZSTD ||
+	       coder == CAM_CODER_ZSTD_KNOWN;
+}
+
+static bool unpack(const struct cam_block_in *b, uint8_t coder, const uint8_t *bytes, size_t coded)
+{
+	if (coder == CAM_CODER_ZSTD)
+		return ZSTD_decompress(b->bytes, b->n, bytes, coded) == b->n;
+	ZSTD_DCtx *d = ZSTD_createDCtx();
+	bool good = d && !ZSTD_isError(ZSTD_DCtx_refPrefix(d, cam_known_text, CAM_KNOWN_BYTES)) &&
+		    ZSTD_decompressDCtx(d, b->bytes, b->n, bytes, coded) == b->n;
+	ZSTD_freeDCtx(d);
+	return good;
 }
 
 int cam_block_read(struct cam_block_in *b, struct cam_rd *r, size_t max)
 {
 	uint8_t coder = cam_rd_u8(r);
 	uint64_t n = cam_rd_varint(r);
-	uint64_t coded = coder == CAM_CODER_ZSTD ? cam_rd_varint(r) : n;
+	uint64_t coded = coder != CAM_CODER_STORED ? cam_rd_varint(r) : n;
 	const uint8_t *bytes = coded <= cam_rd_left(r) ? cam_rd_bytes(r, (size_t)coded) : NULL;
 	*b = (struct cam_block_in){0};
-	if (cam_rd_error(r) || !bytes || n > max || coder > CAM_CODER_ZSTD ||
+	if (cam_rd_error(r) || !bytes || n > max || !is_text_coder(coder) ||
 	    n / CAM_TEXT_PER_BYTE > coded)
 		return -EBADMSG;
 	/* A frame that says another size is wrong before anything is allocated for it. */
-	if (coder == CAM_CODER_ZSTD && ZSTD_getFrameContentSize(bytes, (size_t)coded) != n)
+	if (coder != CAM_CODER_STORED && ZSTD_getFrameContentSize(bytes, (size_t)coded) != n)
 		return -EBADMSG;
 	b->bytes = malloc((size_t)n + CAM_STREAM_SLACK);
 	if (!b->bytes)
@@ -91,7 +136,7 @@ int cam_block_read(struct cam_block_in *b, struct cam_rd *r, size_t max)
 	memset(b->bytes + n, 0, CAM_STREAM_SLACK);
 	if (coder == CAM_CODER_STORED)
 		memcpy(b->bytes, bytes, b->n);
-	else if (ZSTD_decompress(b->bytes, b->n, bytes, (size_t)coded) != n)
+	else if (!unpack(b, coder, bytes, (size_t)coded))
 		return -EBADMSG;
 	return 0;
 }

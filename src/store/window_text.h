@@ -2,7 +2,7 @@
 /*
  * Blocks of bytes inside a chunk, compressed where it pays, and lists of strings in them.
  *
- * A block: coder byte (CAM_CODER_STORED or CAM_CODER_ZSTD), varint raw bytes, for zstd varint
+ * A block: coder byte (CAM_CODER_STORED, CAM_CODER_ZSTD or CAM_CODER_ZSTD_KNOWN), varint raw bytes, for zstd varint
  * compressed bytes, then the bytes. A list of strings is a block of lines: '\n' ends each string;
  * inside one, "\\n" stands for '\n' and "\\\\" for '\\', so any bytes can be kept.
  */
@@ -14,6 +14,8 @@ void cam_line_put(struct cam_buf *lines, struct cam_text s);
 
 /* Appends raw as a block. 0, -ENOMEM. */
 int cam_block_write(struct cam_buf *out, const void *raw, size_t n, int level);
+/* The same for text that is like the names of store/known.h: what it has in common with them takes little. */
+int cam_block_write_names(struct cam_buf *out, const void *raw, size_t n, int level);
 
 struct cam_block_in {
 	uint8_t *bytes; /* owned; CAM_STREAM_SLACK zeros behind */

@@ -159,6 +159,8 @@ void cam_tree_meet_again(struct cam_tree_state *s, uint32_t func)
 void cam_recent_use(uint32_t *list, uint32_t at)
 {
 	uint32_t v = list[at];
+	if (!at)
+		return;
 	uint32_t steps = at < CAM_TREE_LIST_MAX ? at : CAM_TREE_LIST_MAX;
 	memmove(list + at - steps + 1, list + at - steps, steps * sizeof(*list));
 	list[at - steps] = v;

@@ -172,6 +172,7 @@ static void free_writer(struct cam_writer *w)
 	free(w->leaves);
 	free(w->leaf_order);
 	free(w->leaf_start);
+	free(w->startless);
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
 		cam_buf_free(&w->chunks[k]);
 	w->dir.cpus = NULL; /* the rows' */

@@ -31,6 +31,8 @@ struct cam_places {
 	uint32_t *locations; /* and back */
 	uint32_t n_locations;
 	uint32_t *func; /* per location of the file: function of the file */
+	uint32_t met,
+		next; /* the first places of the file, and the location that is the next one behind them */
 };
 
 static int meet_places(struct cam_writer *w, struct cam_places *p)
@@ -106,6 +108,14 @@ static void number_locations(struct cam_writer *w, struct cam_places *p)
 	}
 }
 
+/* The location that is the next one at the first place of a node. Chunks come in order: each place is looked at once. */
+static uint32_t next_at(const struct cam_writer *w, struct cam_places *p, uint32_t node)
+{
+	for (; p->met < p->first[node]; p->met++)
+		p->next += p->location[w->t->places.item[p->order[p->met]]] == p->next;
+	return p->next;
+}
+
 static void put_head(struct cam_writer *w, struct cam_buf *out, uint32_t from, uint32_t next_loc)
 {
 	const struct cam_places *p = w->places;
@@ -123,15 +133,12 @@ static void put_head(struct cam_writer *w, struct cam_buf *out, uint32_t from, u
 
 static int put_places(struct cam_writer *w, uint32_t from, uint32_t to, struct cam_buf *out)
 {
-	const struct cam_places *p = w->places;
+	struct cam_places *p = w->places;
 	struct cam_stream_out s[CAM_PLACE_STREAMS];
-	uint32_t next = 1;
+	uint32_t next = next_at(w, p, from);
 	int err = 0;
 	for (unsigned i = 0; i < CAM_PLACE_STREAMS; i++)
 		cam_stream_out_init(&s[i], cam_place_splits[i]);
-	for (uint32_t i = 1; i < p->first[from]; i++)
-		if (p->location[w->t->places.item[p->order[i]]] == next)
-			next++;
 	put_head(w, out, from, next - 1);
 	for (uint32_t node = from; node < to; node++) {
 		uint32_t n = p->first[node + 1] - p->first[node];
@@ -259,6 +266,8 @@ int cam_write_places(struct cam_writer *w)
 		.location = calloc(n_locations, sizeof(uint32_t)),
 		.locations = calloc(n_locations, sizeof(uint32_t)),
 		.func = calloc(n_locations, sizeof(uint32_t)),
+		.met = 1,
+		.next = 1,
 	};
 	w->places = &p;
 	w->place_number = calloc(n_places, sizeof(uint32_t));

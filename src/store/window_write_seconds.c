@@ -155,7 +155,7 @@ static int put_names(struct cam_writer *w, uint32_t from, uint32_t to, struct ca
 	struct name last = {0};
 	uint64_t first = cam_rows_second(w->dir.info.start_ns);
 	size_t i = 0;
-	int err = 0;
+	int err;
 	for (unsigned n = 0; n < CAM_SECOND_STREAMS; n++)
 		cam_stream_out_init(&s[n], cam_second_splits[n]);
 	while (i < k->n && k->rows[i].of < from)
@@ -182,11 +182,10 @@ static int put_names(struct cam_writer *w, uint32_t from, uint32_t to, struct ca
 		first = k->rows[begin].second;
 		last = *name;
 	}
-	for (unsigned n = 0; n < CAM_SECOND_STREAMS; n++) {
-		if (!err)
-			err = cam_stream_write(&s[n], 1, out);
+	err = cam_streams_write_cells(s, CAM_SECOND_STREAMS, NULL, CAM_SECOND_SAMPLES,
+				      k->n > CAM_FREE_CELLS, out);
+	for (unsigned n = 0; n < CAM_SECOND_STREAMS; n++)
 		cam_stream_out_free(&s[n]);
-	}
 	return err;
 }
 

@@ -226,7 +226,6 @@ static int put_processes(struct cam_writer *w, uint32_t from, uint32_t to, struc
 {
 	const struct cells *c = w->cells;
 	struct cam_stream_out s[CAM_PROCESS_STREAMS];
-	int err = 0;
 	if (!c->rows)
 		return -EBADMSG;
 	uint64_t last = c->rows[c->of[from] - 1].second;
@@ -248,11 +247,10 @@ static int put_processes(struct cam_writer *w, uint32_t from, uint32_t to, struc
 		}
 		cam_stream_put(&s[CAM_PROCESS_SECONDS], 0, n - 1);
 	}
-	for (unsigned i = 0; i < CAM_PROCESS_STREAMS; i++) {
-		if (!err)
-			err = cam_stream_write(&s[i], cam_process_contexts[i], out);
+	int err = cam_streams_write_cells(s, CAM_PROCESS_STREAMS, cam_process_contexts,
+					  CAM_PROCESS_SAMPLES, c->n > CAM_FREE_CELLS, out);
+	for (unsigned i = 0; i < CAM_PROCESS_STREAMS; i++)
 		cam_stream_out_free(&s[i]);
-	}
 	return err;
 }
 

@@ -27,6 +27,7 @@ struct cam_writer {
 	uint32_t *pair_rank, *pair_tree;
 	uint32_t *func_id;	       /* per function key: its number in the file */
 	uint32_t *functions;	       /* number in the file → function of the tables */
+	uint8_t *startless;	       /* per function of the file: where it starts is not kept */
 	uint32_t *task_process;	       /* per task of the file */
 	const struct cells *cells;     /* while processes are written */
 	const struct cam_notes *notes; /* while notes are written */
@@ -48,7 +49,7 @@ struct cam_writer {
 	uint32_t *place_number, *place_index;
 	/* Per node of the shape: places there, and the chunk they are in. */
 	uint32_t *node_places, *node_place_chunk;
-	const struct cam_places *places; /* while places are written */
+	struct cam_places *places; /* while places are written */
 };
 
 /*

@@ -29,8 +29,7 @@ static bool lies_inside(const struct cam_bytes *b, uint64_t at, uint64_t n)
 
 void cam_blocks_forget(struct cam_blocks *k)
 {
-	for (size_t i = 0; i < CAM_BLOCK_ROOM; i++)
-		k->blocks[i].fd = -1;
+	k->turn++;
 }
 
 static int read_file(int fd, uint64_t at, void *to, size_t n, size_t *done)
@@ -51,13 +50,16 @@ static int have_block(const struct cam_bytes *b, uint64_t number, const struct c
 {
 	struct cam_block *k = &b->blocks->blocks[number % CAM_BLOCK_ROOM];
 	*out = k;
-	if (k->fd == b->fd && k->number == number)
+	if (k->turn == b->blocks->turn && k->fd == b->fd && k->number == number)
 		return 0;
-	size_t fill;
-	k->fd = -1;
-	int error = read_file(b->fd, number * CAM_BLOCK_BYTES, k->bytes, CAM_BLOCK_BYTES, &fill);
+	/* Who calls has looked: it begins before the file's end. */
+	uint64_t at = number * CAM_BLOCK_BYTES, left = b->size - at;
+	size_t fill, n = left < CAM_BLOCK_BYTES ? (size_t)left : CAM_BLOCK_BYTES;
+	k->turn = 0;
+	int error = read_file(b->fd, at, k->bytes, n, &fill);
 	if (error)
 		return error;
+	k->turn = b->blocks->turn;
 	k->fd = b->fd;
 	k->number = number;
 	k->fill = (uint32_t)fill;

@@ -14,14 +14,17 @@
 /*
  * Blocks of files that were read a moment ago: a search in a table, and names that lie side by side, read the
  * same block again and again, and a system call takes longer than all the rest of it. It knows files by
- * their descriptors, so whoever owns it forgets it when a descriptor may mean another file. Not for two threads.
+ * their descriptors, so whoever owns it forgets it when a descriptor may mean another file, and once before the first use, when
+ * all of it is 0. Not for two threads.
  */
 #define CAM_BLOCK_BYTES 4096u
 #define CAM_BLOCK_ROOM	256u
 struct cam_blocks {
+	uint64_t turn; /* what was read in an earlier one is forgotten */
 	struct cam_block {
 		uint64_t number; /* of the block in its file */
-		int fd;		 /* -1: none */
+		uint64_t turn;	 /* 0: there is none */
+		int fd;
 		uint32_t fill;
 		uint8_t bytes[CAM_BLOCK_BYTES];
 	} blocks[CAM_BLOCK_ROOM];

@@ -57,12 +57,18 @@ static size_t whole_characters(const char *p, size_t n)
 	return cam_utf8_length(last) == last.n ? n : k - 1;
 }
 
+/* Older names of Rust are C++'s with a hash at the end; most have none, and need not be looked at twice. */
+static bool may_be_rust(const char *name)
+{
+	return !strncmp(name, "_R", 2) || (!strncmp(name, "_ZN", 3) && strstr(name, "17h"));
+}
+
 /* Kept apart, so that no local variable lives across the jump. */
 static __attribute__((noinline)) bool run(const char *name, struct output *o)
 {
 	if (_setjmp(o->stop))
 		return true;
-	if (rust_demangle_callback(name, DMGL_NO_OPTS, append, o))
+	if (may_be_rust(name) && rust_demangle_callback(name, DMGL_NO_OPTS, append, o))
 		return true;
 	o->used = o->dropped = 0;
 	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, append, o) != 0;

@@ -17,14 +17,17 @@ struct cam_elf_cache {
 	size_t max_bytes, held_bytes;
 	uint64_t clock;
 	const struct cam_elf *pinned;
+	struct cam_blocks *blocks;
 	struct entry entries[CAM_ELF_CACHE_FILES];
 };
 
-struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes)
+struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes, struct cam_blocks *blocks)
 {
 	struct cam_elf_cache *c = calloc(1, sizeof(*c));
-	if (c)
-		c->max_bytes = max_bytes;
+	if (!c)
+		return NULL;
+	c->max_bytes = max_bytes;
+	c->blocks = blocks;
 	return c;
 }
 
@@ -104,7 +107,7 @@ static int get(struct cam_elf_cache *c, int fd, bool debug, struct cam_bytes *b,
 	int error = cam_identity_of(fd, &file);
 	if (error)
 		return error;
-	*b = (struct cam_bytes){.fd = fd, .size = file.bytes};
+	*b = (struct cam_bytes){.fd = fd, .size = file.bytes, .blocks = c->blocks};
 	struct entry *entry = entry_of(c, &file, debug);
 	if (!entry->used) {
 		*entry = (struct entry){.file = file, .debug = debug, .used = 1};

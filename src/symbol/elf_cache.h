@@ -13,8 +13,9 @@
 
 struct cam_elf_cache;
 
-/* max_bytes: of all tables together; the one in use may exceed it alone. */
-struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes);
+/* max_bytes: of all tables together; the one in use may exceed it alone. blocks: what short reads go through (borrowed); NULL:
+ * nothing. Who owns them forgets them before a descriptor means another file. */
+struct cam_elf_cache *cam_elf_cache_new(size_t max_bytes, struct cam_blocks *blocks);
 void cam_elf_cache_free(struct cam_elf_cache *c);
 size_t cam_elf_cache_memory(const struct cam_elf_cache *c);
 

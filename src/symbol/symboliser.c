@@ -84,7 +84,7 @@ struct cam_symboliser *cam_symboliser_new(void)
 	if (!s)
 		return NULL;
 	s->kernel_error = -ENODATA;
-	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES);
+	s->files = cam_elf_cache_new(CAM_SYMBOLISER_CACHE_BYTES, &s->blocks);
 	s->dwarfs = cam_dwarf_cache_new(CAM_SYMBOLISER_DWARF_BYTES);
 	s->companions = cam_companions_new();
 	s->jits = cam_jit_cache_new(CAM_JIT_CACHE_BYTES);
@@ -245,7 +245,6 @@ static bool take_debug_file(struct answer *a, struct naming *from, int fd)
 		    cam_companion_is(s->companions, from->f, &a->link, cam_elf_outline(debug), &b);
 	cam_elf_cache_pin(s->files, NULL);
 	if (good) {
-		b.blocks = &s->blocks;
 		from->debug = debug;
 		from->debug_bytes = b;
 	}
@@ -378,7 +377,6 @@ static int find_names(struct answer *a, int fd)
 				: cam_elf_cache_get(s->files, fd, &from.own_bytes, &from.own);
 		if (error)
 			return error;
-		from.own_bytes.blocks = &s->blocks;
 	}
 	a->build_id = cam_elf_build_id(from.own);
 	from.f = cam_elf_outline(from.own);
@@ -444,7 +442,6 @@ static void start_names(struct answer *a)
 		a->s->names[i] = (struct cam_name){.offset = offset, .start = offset};
 	}
 	a->s->text_used = a->s->chain_used = a->s->n_inlined = 0;
-	cam_blocks_forget(&a->s->blocks);
 	a->out_of_memory = a->wants_supplement = false;
 }
 
@@ -536,6 +533,7 @@ static int read_outline(struct cam_symboliser *s, const struct cam_errand *erran
 		error = fd < 0 ? -EBADF : cam_bytes_of_file(&b, fd);
 	if (error)
 		return error;
+	b.blocks = &s->blocks;
 	error = cam_elf_file_read(f, &b);
 	if (error == -EBADMSG || (!error && !f->has_code)) {
 		error = cam_elf_file_read_debug(f, &b);
@@ -582,6 +580,7 @@ int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, siz
 	if (error)
 		return error;
 	struct answer a = {.s = s, .errand = &errand, .send = send, .arg = arg};
+	cam_blocks_forget(&s->blocks);
 	switch (errand.type) {
 	case CAM_ERRAND_NAMES:
 		return answer_names(&a, fds);

@@ -195,7 +195,8 @@ class Page:
             elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
                 found.append("console: " + json.dumps(params["args"])[:500])
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-                found.append("log: " + params["entry"]["text"][:500])
+                entry = params["entry"]
+                found.append(f"log: {entry['text'][:500]} {entry.get('url', '')}")
             elif method == "Page.javascriptDialogOpening":
                 found.append("dialog: " + params["message"][:500])
             elif method == "Network.requestWillBeSent":

@@ -56,7 +56,8 @@ class Live(unittest.TestCase):
             wait("/samples/.test(document.querySelector('.side').innerText)")
             with open("/proc/cpuinfo", encoding="utf-8") as f:
                 model = re.search(r"^(?:model name|Model|cpu model)\t+: (.*)$", f.read(), re.M)
-            self.assertIn("Linux " + os.uname().release, page.evaluate("document.querySelector('.side').innerText"))
+            # The page may be there before the first sample is.
+            wait(f"document.querySelector('.side').innerText.includes({json.dumps('Linux ' + os.uname().release)})")
             if model:
                 self.assertIn("× " + re.sub(" +", " ", model[1]), page.evaluate("document.querySelector('.side').innerText"))
             end = "document.querySelector('.stage').innerText.match(/to \\w+ \\d+ \\w+ (\\d+:\\d+:\\d+)/)?.[1] ?? ''"

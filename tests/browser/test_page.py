@@ -216,6 +216,42 @@ class Page(unittest.TestCase):
         v.key("Escape")
         v.settle(lambda: "zoom" not in v.query())
 
+    def test_a_tower_that_is_cut_says_so(self):
+        """What does not fit is counted at the edge: by the depth of the deepest stack in the text, and none where all fits."""
+        deepest = max(len(block.strip().splitlines()) - 1 for block in text.split(b"\n\n") if block.strip() and not block.startswith(b"#")) + 2
+        for height in (800, 2000):
+            v = View(WHOLE, width=1440, height=height)
+            v.page.evaluate("""window.said = []; const was = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function (words, ...at) { said.push(words); return was.call(this, words, ...at); };""")
+            v.key("i")
+            v.settle(lambda: "icicle" in v.page.evaluate("location.search"))
+            room = v.box("#flame")[3] - 4  # of an icicle, below its head
+            found = [w for w in v.page.evaluate("said") if "more row" in w]
+            cut = -(-(deepest * 18 - room) // 18)
+            if cut <= 0:
+                self.assertEqual((found, height), ([], 2000))
+                continue
+            self.assertEqual(height, 800)
+            self.assertTrue(found)
+            self.assertLessEqual(abs(int(re.search(r"\d+", found[-1])[0]) - cut), 1, (found, cut))
+            # Of nothing there is nothing more.
+            v.page.evaluate(f"history.pushState(null, '', location.pathname + '?{WHOLE}&comm=nobody'); dispatchEvent(new PopStateEvent('popstate'))")
+            v.settle(lambda: v.samples() == 0)
+            v.page.evaluate("said.length = 0")
+            v.key("i")
+            v.settle(lambda: "icicle" in v.page.evaluate("location.search"))
+            self.assertEqual([w for w in v.page.evaluate("said") if "more row" in w], [])
+
+    def test_another_colour_is_there_at_once(self):
+        """As it is where the link asks for it from the beginning."""
+        v = View(WHOLE)
+        for colour in ("module", "name", "kind"):
+            before = v.picture("#flame")
+            v.page.evaluate(f"(s => {{ s.value = '{colour}'; s.dispatchEvent(new Event('change')); }})(document.querySelector('[aria-label=\"Colour by\"]'))")
+            v.settle(lambda: v.query().get("colour", ["kind"]) == [colour])
+            self.assertNotEqual(v.picture("#flame"), before, colour)
+            self.assertEqual(v.picture("#flame"), View(WHOLE + "&colour=" + colour).picture("#flame"), colour)
+
     def test_undo_is_of_the_graph(self):
         """Zoom, a hidden function, a search: each is undone, while the selection stays; and done again."""
         v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}")
@@ -441,6 +477,10 @@ class Page(unittest.TestCase):
         found = text.count(b" tcp_write_xmit+")
         self.assertRegex(said.replace("\u2009", ""), rf"^tcp_write_xmit, {found} samples")
         self.check_quiet(v)
+        # Of nothing: not what stood there before.
+        v.page.evaluate("history.pushState(null, '', location.search + '&comm=nobody'); dispatchEvent(new PopStateEvent('popstate'))")
+        v.settle(lambda: v.samples() == 0)
+        self.assertEqual(v.page.evaluate("document.querySelector('.sandwich .mono').innerText"), "")
 
     def test_when_did_it_run(self):
         """Only cells of the culprit's CPU and time have a colour of the search."""
@@ -539,6 +579,9 @@ class Page(unittest.TestCase):
         while time.monotonic() < until and "Nothing has been recorded" not in v.page.evaluate("document.body.innerText"):
             time.sleep(0.1)
         self.assertIn("perfcam run", v.page.evaluate("document.body.innerText"))
+        # Nothing was looked at: that is not all of it.
+        self.assertRegex(v.panel(), r"^Nothing has been recorded yet(.|\n)*Observed\n–\n")
+        self.assertNotIn("complete", v.panel())
 
     def test_files_of_any_kind_at_once(self):
         """serve FILE…: a window, a text, and stacks without times; nothing is left of them."""

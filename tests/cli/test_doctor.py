@@ -45,6 +45,7 @@ class Doctor(Case):
             self.assertIn(finding, found[0]["finding"])
             self.assertIn(remedy, found[0]["remedy"])
             self.assertTrue(found[0]["cost"])
+            self.assertTrue([f for f in self.ask({}, names={key: 1}) if "1 file " in f["finding"]], key)
         self.assertFalse([f for f in self.ask({}, names={}) if "files" in f["finding"]])
 
     def test_idle_and_late_timers_are_no_illness(self):

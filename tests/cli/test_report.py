@@ -263,8 +263,8 @@ class Keys(Case):
         theirs, ours = self.both(path, "-s", "parent,symbol", "-p", "^(vfs|do)_")
         kernel = {what for what in theirs if "[k]" in what and not NAMELESS.search(what.split("[k]")[1])}
         self.assertGreater(len(kernel), 100)
-        wrong = {what: (theirs[what], ours.get(what)) for what in kernel if ours.get(what) != theirs[what]}
-        self.assertLess(len(wrong), 3, wrong)
+        # By weight, not by rows: one sample of another parent is in as many rows as its stack has frames.
+        self.assert_alike({what: ours[what] for what in kernel if what in ours}, {what: theirs[what] for what in kernel}, "parent,symbol")
 
     def test_a_window_knows_its_sockets(self):
         path = self.recorded()

@@ -180,6 +180,9 @@ class Opened(unittest.TestCase):
         body = json.loads(body)
         self.assertEqual(status, 200, body)
         self.assertAlmostEqual(float(body["to"]), 1500000000, delta=1)
+        # No file of this machine is looked at for it, and that is said.
+        (note,) = [n for n in body["notes"] if "no names" in n]
+        self.assertRegex(note, r"functions of (\d+) of its \1 files have no names: .* `perfcam serve FILE`")
         # Nobody says when: that is not the time at which it was sent.
         for query in ("", "&modified=99999999999"):
             status, _, got = self.server.ask("/api/open?name=p.data" + query, method="POST", body=data, Content_Type="application/octet-stream")

@@ -18,7 +18,8 @@ Started by record.py inside of the load's own control groups. Kinds, each with i
     innocent            nothing but the periodic gzip at the time of the log line: there is no culprit
 
 Three of four incidents have a line in the kernel's log, at, before or after; the time of that line is what `why` is
-asked about. Times are seconds since 1970.
+asked about. Times are seconds since 1970. One incident begins when the one before it, its line included, is over and
+--gap seconds, a fifth more or less, have passed: no two can coincide, however long one waits for the gzip.
 """
 import argparse
 import ctypes
@@ -41,6 +42,8 @@ STRANGERS = {"spin": ("rollup", "etl-job", "batchd"), "fork": ("healthcheck",), 
              "reclaim": ("archiver",)}
 KMSG = "/dev/kmsg"
 COLD_BYTES = 128 << 20
+MOST_DELAY_S = 2  # between a line and its incident
+LEAST_GAP_S = 15  # so that judge.py can cut one out and leave the next whole
 PR_SET_NAME = 15
 
 
@@ -57,6 +60,7 @@ class Driver:
                                           os.path.abspath(args.culprit))
         self.truth = {"seed": args.seed, "incidents": []}
         self.rates = {}
+        self.deck = []  # kinds to come
 
     def kinds(self):
         """A deck of all kinds, shuffled, as often as needed; without those that cannot be had here."""
@@ -95,6 +99,7 @@ class Driver:
         elif where == "none":
             incident["mark"]["time"] = began + (ended - began) * self.rng.random()
         self.truth["incidents"].append(incident)
+        self.loop.after(MOST_DELAY_S + self.args.gap * self.rng.uniform(.8, 1.2), self.begin_next)
 
     def mark(self, incident):
         incident["mark"]["time"] = time.time()
@@ -103,6 +108,10 @@ class Driver:
                 f.write(f"perfcam-incidents {self.args.seed}: eth9: Tx timeout, reset {incident['number']}\n")
         except OSError:
             incident["mark"]["written"] = False
+
+    def begin_next(self):
+        if self.deck:
+            self.begin(len(self.truth["incidents"]) + 1, self.deck.pop(0))
 
     def begin(self, number, kind):
         length = self.rng.choice(self.args.lengths)
@@ -114,11 +123,11 @@ class Driver:
             start = self.services.next_gzip + .02
         if where == "before":
             self.loop.at(start, self.mark, incident)
-            start += self.rng.uniform(0, 2)
+            start += self.rng.uniform(0, MOST_DELAY_S)
         elif where == "at":
             self.loop.at(start + length * self.rng.random(), self.mark, incident)
         elif where == "after":
-            incident["mark"]["delay"] = self.rng.uniform(0, 2)
+            incident["mark"]["delay"] = self.rng.uniform(0, MOST_DELAY_S)
         self.loop.at(start, getattr(self, "kind_" + kind, self.kind_stranger), incident)
 
     def kind_daemon(self, incident, name):
@@ -136,6 +145,8 @@ class Driver:
         so_far += daemon.stdout.read() or b""
         if so_far.endswith(b"\n"):
             self.record(incident, *map(float, so_far.split()))
+        elif daemon.poll() is not None:
+            raise RuntimeError(f"incident {incident['number']}: its daemon ended with {daemon.returncode}")
         else:
             self.loop.after(.05, self.hear, daemon, incident, so_far)
 
@@ -210,11 +221,11 @@ class Driver:
         print("ready", flush=True)
         self.loop.run(time.monotonic() + 3)
         self.truth["from"] = time.time()
-        at = time.monotonic() + self.args.quiet
-        for number, kind in enumerate(self.kinds(), 1):
-            self.loop.at(at, self.begin, number, kind)
-            at += self.args.gap * self.rng.uniform(.8, 1.2)
-        self.loop.run(at + self.args.tail)
+        self.deck = self.kinds()
+        self.loop.after(self.args.quiet, self.begin_next)
+        while len(self.truth["incidents"]) < self.args.incidents:
+            self.loop.run(time.monotonic() + 1)
+        self.loop.run(time.monotonic() + MOST_DELAY_S + self.args.tail)
         self.truth["to"] = time.time()
         self.truth["missing"] = self.services.missing
         self.truth["incidents"].sort(key=lambda i: i["number"])
@@ -231,7 +242,7 @@ def main():
     parser.add_argument("--culprit", required=True)
     parser.add_argument("--small", help="a control group with little memory")
     parser.add_argument("--incidents", type=int, default=10)
-    parser.add_argument("--gap", type=float, default=40, help="seconds from one to the next, on average")
+    parser.add_argument("--gap", type=float, default=40, help="seconds from the end of one to the next, on average")
     parser.add_argument("--quiet", type=float, default=40, help="seconds before the first")
     parser.add_argument("--tail", type=float, default=10, help="seconds after the last")
     parser.add_argument("--kinds", type=lambda s: s.split(","), default=list(KINDS))
@@ -239,6 +250,8 @@ def main():
     parser.add_argument("--where", type=lambda s: s.split(","), default=["at", "before", "after", "none"],
                         help="the log line beside an incident")
     args = parser.parse_args()
+    if args.gap < LEAST_GAP_S:
+        parser.error(f"--gap: less than {LEAST_GAP_S} s would let incidents coincide")
     # Not one of the python jobs of the load.
     ctypes.CDLL(None).prctl(PR_SET_NAME, b"driver", 0, 0, 0)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

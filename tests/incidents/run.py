@@ -18,7 +18,8 @@ import tempfile
 import judge
 import record
 
-GAP_S = 32
+GAP_S = 32  # from the end of one to the next
+INCIDENT_S = 5  # about, with waiting for the gzip
 QUIET_S = 60
 TAIL_S = 1800
 QUIET = 800  # moments, at most: 3 % of 600 is known to be below 5
@@ -38,7 +39,7 @@ def main():
     keep = os.environ.get("KEEP")
     place = keep or tempfile.mkdtemp(prefix="perfcam-incidents-")
     out = os.path.join(place, str(seed))
-    minutes = (QUIET_S + int(incidents) * GAP_S + TAIL_S) / 60
+    minutes = (QUIET_S + int(incidents) * (GAP_S + INCIDENT_S) + TAIL_S) / 60
     print(f"seed {seed}, {incidents} incidents, {minutes:.0f} min", flush=True)
     try:
         truth = record.segment(out, seed, ["--incidents", incidents, "--gap", str(GAP_S), "--quiet", str(QUIET_S),

@@ -25,6 +25,7 @@ class Idle(unittest.TestCase):
         for source, most in (("perf", HZ), ("bpf", HZ + CONTROL_HZ)):
             store = f"/tmp/idle-{source}"
             vm.must(machine.SHELL + f"""
+[ ! -e {store}.pid ] || {{ kill $(cat {store}.pid); sleep 3; rm -rf {store}*; }}
 (taskset 1 perfcam record --source {source} --store {store} --control {store}.control >{store}.said 2>&1 &
 echo $! >{store}.pid; wait $!; echo $? >{store}.status) >/dev/null 2>&1 &
 """ + machine.answers(f"--store {store} --control {store}.control", store + ".said"))

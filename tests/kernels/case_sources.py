@@ -13,7 +13,7 @@ class Sources(unittest.TestCase):
     def setUpClass(cls):
         cls.vm = machine.get().shared()
         cls.made = machine.Recorders(cls.vm, "sources")
-        cls.vm.must("taskset 2 /work/spin31 3 & taskset 1 /work/kernel 2; wait")
+        cls.vm.must("taskset 2 /work/spin31 5 & taskset 1 /work/kernel 3; wait")
         cls.made.await_names("zero_work", "three", "read_zero")
         cls.ended = cls.made.stop()
         cls.stores = {s: cls.made.store(s) for s in machine.SOURCES}

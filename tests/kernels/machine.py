@@ -14,13 +14,13 @@ import image  # noqa: E402
 SOURCES = ("bpf", "perf")
 WORKLOADS = ("spin31", "kernel")
 
-# Waits until a file exists, or fails after 20 s.
+# Waits until something is in a file, or fails after a minute.
 SHELL = """
 await() {
 	n=0
-	until [ -e "$1" ]; do
+	until [ -s "$1" ]; do
 		n=$((n + 1))
-		[ $n -lt 200 ] || { echo "no $1"; exit 1; }
+		[ $n -lt 600 ] || { echo "no $1"; exit 1; }
 		sleep 0.1
 	done
 }
@@ -33,7 +33,7 @@ def answers(options, said):
 n=0
 until perfcam status {options} >/dev/null 2>&1; do
 	n=$((n + 1))
-	[ $n -lt 150 ] || {{ cat {said}; exit 1; }}
+	[ $n -lt 450 ] || {{ cat {said}; exit 1; }}
 	sleep 0.2
 done
 """
@@ -61,6 +61,9 @@ class Machine:
         return guest.Guest(self.vmlinuz, self.initramfs, **options)
 
     def shared(self):
+        if self._shared is not None and self._shared.lost:
+            self.close()
+            self._shared = None
         if self._shared is None:
             # As real machines have it; else the kernel takes QEMU's for unstable, and reads are slow.
             self._shared = self.boot(arguments="tsc=reliable")
@@ -95,7 +98,9 @@ class Recorders:
 
     def __init__(self, vm, name, *args, sources=SOURCES):
         self.vm, self.name, self.place, self.sources = vm, name, "/tmp/" + name, sources
-        vm.must(f"mkdir -p {self.place}")
+        # Nothing of an attempt before this one: see run.py.
+        vm.must(f"for p in {self.place}/*.pid; do kill $(cat $p) && sleep 3; done 2>/dev/null; "
+                f"rm -rf {self.place}; mkdir -p {self.place}")
         for source in self.sources:
             store = f"{self.place}/{source}"
             vm.must(SHELL + f"""
@@ -103,7 +108,7 @@ class Recorders:
 	--control {store}.control --max-cpu none {' '.join(args)}' >{store}.said 2>&1; echo $? >{store}.status) >/dev/null 2>&1 &
 """ + answers(f"--store {store} --control {store}.control", store + ".said"))
 
-    def await_names(self, *names, patience=30):
+    def await_names(self, *names, patience=90):
         """Until each store has them: a symboliser is slow without hardware help."""
         for source in self.sources:
             for name in names:

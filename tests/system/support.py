@@ -18,9 +18,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402
 
 BIN = os.path.abspath(tap.BIN)
+SECOND = 1_000_000_000
 WORKLOADS = os.environ.get("PERFCAM_WORKLOADS") or os.path.join(
     os.path.dirname(BIN), "tests", "workloads")
 PATIENCE = 30
+
+
+def seconds(short, long):
+    """How long a load runs: in `make test`, and in `make test-long` (PERFCAM_LONG=1)."""
+    return long if os.environ.get("PERFCAM_LONG") == "1" else short
 
 
 def note(text):
@@ -203,6 +209,18 @@ class Both(Case):
             made[source] = self.recorder("--source", source, *args,
                                          store=os.path.join(self.dir, source))
         return {source: r.ready() for source, r in made.items()}
+
+    def check_accounts(self, dump, hz):
+        """busy + causes == due over all whole seconds of each CPU; of the losses it is only known in
+        which round they were, so not of each second."""
+        first = dump.windows[0]["start"] // SECOND + 1
+        last = dump.windows[-1]["end"] // SECOND
+        for cpu in {c["cpu"] for c in dump.cells}:
+            told = sum(c["busy"] + sum(c["causes"].values()) for c in dump.cells
+                       if c["cpu"] == cpu and first <= c["second"] < last)
+            due = hz * (last - first)
+            note(f"CPU {cpu}: busy and causes {told}, due {due}")
+            self.assertLessEqual(abs(told - due), 4)
 
 
 def main():

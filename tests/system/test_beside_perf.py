@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Side by side with perf: the same 12 s of a mixed load, seen by perf record and by both sources, give the
+"""Side by side with perf: the same 12 s (a minute by make test-long) of a mixed load, seen by perf record and by both sources, give the
 same processes and functions.
 
 Each of the three takes its own samples of the same time at 97 Hz. Of n and m samples of the load a
@@ -17,7 +17,7 @@ import time
 import dump
 import support
 
-SECONDS = 12
+SECONDS = support.seconds(12, 60)
 COMMS = ("workload_spin31", "workload_kernel", "workload_recurs", "workload_forks", "even", "odd",
          "red", "blue", "turning", "turned", "workload_red", "workload_blue", "workload_green")
 FUNCTION = re.compile(r"\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
@@ -40,7 +40,7 @@ class Beside(support.Both):
     def run_pair(self, *commands):
         pair = [subprocess.Popen(c, stdout=subprocess.DEVNULL) for c in commands]
         for p in pair:
-            self.assertEqual(p.wait(support.PATIENCE), 0)
+            self.assertEqual(p.wait(support.PATIENCE + SECONDS), 0)
 
     def read_perf(self, path):
         """[(time in ns, comm, leaf)] of perf's own text."""
@@ -107,7 +107,7 @@ class Beside(support.Both):
         path = os.path.join(self.dir, "perf.data")
         recorders = self.both()
         perf = self.perf(path)
-        self.run_pair([support.workload("builds"), "6"])
+        self.run_pair([support.workload("builds"), str(support.seconds(6, 30))])
         perf.terminate()
         perf.wait(support.PATIENCE)
         for source, r in recorders.items():

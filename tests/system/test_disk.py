@@ -178,6 +178,7 @@ class Disk(support.Case):
         support.note(f"{asked} readings")
         self.assertEqual(r.status()["by_cause"]["lost_ring"], 0)
         self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
 
     def test_a_store_that_is_moved_away_or_deleted_is_made_anew(self):
         r = self.recorder("-F", "499", "--window", "1m").ready()

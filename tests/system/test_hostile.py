@@ -283,6 +283,7 @@ class Held(support.Case):
         finally:
             fuse.stdin.close()
             fuse.wait(support.PATIENCE)
+        self.verify()
 
     def test_a_server_that_hears_of_each_close_and_hangs(self):
         """A helper that is started then must not wait for it, nor whoever starts it: windows are sealed, nothing is lost."""
@@ -299,6 +300,7 @@ class Held(support.Case):
             fuse.wait(support.PATIENCE)
         self.assertEqual(r.stop(), 0, r.said())
         self.assertEqual(dump.Store(self.store).losses(), {})
+        self.verify()
 
 
 support.main()

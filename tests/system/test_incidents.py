@@ -5,10 +5,13 @@
 printed, and PERFCAM_SEED repeats it.
 
 And the story that this is for: each time there is a line in the kernel's log, a rule keeps what was around it and writes a capsule, and
-afterwards nobody needs to know more than that line to be told who it was."""
+afterwards nobody needs to know more than that line to be told who it was.
+
+And who waited: a process that had a core to itself gets a third of it for three seconds, and `why` says so."""
 import json
 import os
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +23,7 @@ import judge  # noqa: E402
 import record  # noqa: E402
 
 QUIET = 10
+BEFORE_S, STARVED_S, AFTER_S = 4, 3, 2
 ALARMS = 3  # something that is new within a minute is seen from three moments, 4 s apart
 
 
@@ -102,6 +106,51 @@ class Incidents(support.Case):
         self.assertIn(f"perfcam-incidents {seed}: eth9: Tx timeout, reset 1", page)
         story = page[page.index("What was different"):page.index("When it was")]
         self.assertIn(truth["incidents"][0]["processes"][0], story)
+
+
+class Starved(support.Case):
+    """Real-time threads take turns of equal length, and wait for nobody else: the machine may be as busy as it likes."""
+
+    def pinned(self, cpu, seconds):
+        def prepare():
+            os.sched_setaffinity(0, {cpu})
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        return self.start(support.workload("spin31"), str(seconds), preexec_fn=prepare, stdout=subprocess.DEVNULL)
+
+    def waited_s(self, pid):
+        with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+            return int(f.read().split()[1]) / 1e9
+
+    def test_who_waited_is_told(self):
+        cpu = max(os.sched_getaffinity(0))
+        recorder = support.Recorder(self.store, "--window", "60s").ready()
+        self.running.append(recorder.p)
+        victim = self.pinned(cpu, BEFORE_S + STARVED_S + AFTER_S + 30)
+        time.sleep(BEFORE_S)
+        others = [self.pinned(cpu, STARVED_S + 30) for _ in range(2)]
+        time.sleep(.5)
+        began, had = time.time(), self.waited_s(victim.pid)
+        time.sleep(STARVED_S)
+        ended, has = time.time(), self.waited_s(victim.pid)
+        for p in others:
+            p.kill()
+        time.sleep(AFTER_S)
+        victim.kill()
+        self.assertEqual(recorder.stop(), 0, recorder.said())
+        share = (has - had) / (ended - began)
+        middle = (began + ended) / 2
+        asked = ("why", f"@{middle:.3f}", "--around", "1s", "--store", self.store)
+        r = support.perfcam(*asked, "--json")
+        self.assertIn(r.returncode, (0, 3), r.stderr)
+        waited = {w["tid"]: w for w in json.loads(r.stdout)["waited"]}
+        support.note(f"it waited {100 * share:.0f} % of the time by schedstat; why: {waited.get(victim.pid)}")
+        self.assertIn(victim.pid, waited)
+        self.assertGreater(share, 0.4)
+        self.assertLess(abs(waited[victim.pid]["share"] - share), 0.15, waited)
+        self.assertLess(waited[victim.pid]["usual"], share / 2, waited)
+        said = support.perfcam(*asked).stdout
+        self.assertIn("who waited for a CPU", said)
+        self.assertRegex(said, rf"workload_spin31 \(thread {victim.pid}\) \d+ % of the time")
 
 
 support.main()

@@ -233,8 +233,15 @@ class Known(support.Both):
             self.assertLess(len(unnamed), 0.02 * len(mine), source)
 
     def test_nothing_was_lost(self):
+        """Of its own doing. Where other tests load BPF programs at the same time, the kernel passes over ours meanwhile: that is named."""
         for source, store in self.each():
-            self.assertEqual(sum(w["lost"] for w in store.windows), 0, f"{source} {store.losses()}")
+            losses = store.losses()
+            blocked = losses.pop("blocked", 0)
+            if blocked:
+                support.note(f"{source}: {blocked} samples blocked by other BPF code")
+            self.assertLess(blocked, 0.02 * len(store.samples), source)
+            self.assertEqual(losses, {}, source)
+            self.assertEqual(sum(w["lost"] for w in store.windows), blocked, source)
 
     def test_both_sources_tell_the_same(self):
         if len(self.scene.stores) < 2:

@@ -65,6 +65,15 @@ class OneOff(support.Case):
         self.assertIn("red_work", drawn)
         self.assertNotIn("green_work", drawn)
 
+    def test_a_process_that_sleeps(self):
+        """The window that says so, and one line instead of pictures that cannot be."""
+        sleeper = self.start("sleep", "60")
+        r = support.perfcam("record", "-p", str(sleeper.pid), "-d", "1s", "-o", self.dir + "/none/")
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertEqual([e for e in os.listdir(self.dir + "/none") if not e.endswith(".pcw")], [])
+        self.assertEqual(r.stderr.count("nothing was sampled: nothing ran in that scope"), 1, r.stderr)
+        self.assertNotIn("no samples in the selection", r.stderr)
+
     def test_a_user(self):
         self.start("setpriv", "--reuid", "nobody", "--clear-groups", support.workload("red"), "60")
         files = self.leave("user_nobody", "-u", "nobody", "-F", "497")

@@ -19,6 +19,7 @@ class Processes(support.Both):
         stores = {}
         for source, r in recorders.items():
             self.assertEqual(r.stop(), 0, r.said())
+            self.verify(r.store)
             stores[source] = dump.Store(r.store)
         return stores
 
@@ -61,6 +62,7 @@ class Processes(support.Both):
         self.assertEqual(r.returncode, 0, r.stderr)
         self.check_gaps(r.stdout)
         self.check_reuse("perf", dump.Store(self.store), PID)
+        self.verify()
 
     def check_reuse(self, source, store, pid):
         mine = store.of_pid(pid)

@@ -126,6 +126,7 @@ class Readers(support.Case):
         self.assertGreater(went, min(5, self.SECONDS // 2))
         self.assertGreater(came, went // 2)
         self.assertGreater(self.readings, 5)
+        self.verify()
 
 
 support.main()

@@ -274,7 +274,8 @@ static void kernels(void **state)
 		uint32_t findings;
 	} cases[] = {
 		{"5.4.0-42-generic\n", false, 2},
-		{"5.8.0\n", true, 1},
+		{"5.10.0-28-amd64\n", false, 2},
+		{"5.15.0\n", true, 1},
 		{"6.0\n", true, 0},
 		{"nonsense\n", true, 0},
 	};

@@ -31,7 +31,7 @@ static struct {
 } server;
 
 static char dir[128], cache[160], nowhere[160], program[160];
-static uint64_t main_offset;
+static uint64_t main_offset; /* what is asked for */
 static char id_bytes[64];
 static struct cam_text id;
 static char urls[256];
@@ -62,18 +62,21 @@ static void run(const char *fmt, const char *a, const char *b)
 	cam_buf_free(&out);
 }
 
-/* The program is gone; what a server has of it, and of another one, lies in files for it. */
-static void make_files(void)
+/* The program that is asked about from now on. */
+static struct oracle_symbol build(const char *source, const char *function)
 {
+	struct oracle_symbol found = {0};
 	snprintf(program, sizeof(program), "%s",
-		 oracle_build("kitchen.c", "gcc -O2 -g -fuse-ld=lld -Wl,--build-id=sha1 -o %2$s "
-					   "%1$s -pthread"));
+		 oracle_build(source, "gcc -O2 -g -fuse-ld=lld -Wl,--build-id=sha1 -o %2$s "
+				      "%1$s -pthread"));
 	struct oracle_symbols symbols = oracle_symbols(program);
 	for (size_t i = 0; i < symbols.n; i++) {
-		if (!strcmp(symbols.rows[i].name, "main"))
-			main_offset = symbols.rows[i].start + symbols.rows[i].bytes / 2;
+		if (!strcmp(symbols.rows[i].name, function))
+			found = symbols.rows[i];
 	}
 	oracle_symbols_free(&symbols);
+	assert_true(found.bytes > 0);
+	main_offset = found.start + found.bytes / 2;
 	struct cam_buf hex =
 		oracle_run("readelf -nW %s 2>/dev/null | sed -n 's/.*Build ID: //p'", program);
 	for (id.n = 0; id.n < sizeof(id_bytes); id.n++) {
@@ -84,6 +87,13 @@ static void make_files(void)
 	}
 	id.p = id_bytes;
 	cam_buf_free(&hex);
+	return found;
+}
+
+/* The program is gone; what a server has of it, and of another one, lies in files for it. */
+static void make_files(void)
+{
+	build("kitchen.c", "main");
 	run("cd %1$s && id=$(readelf -nW %2$s 2>/dev/null | sed -n 's/.*Build ID: //p') && "
 	    "mkdir $id && objcopy --only-keep-debug %2$s $id/debuginfo && strip -o $id/executable "
 	    "%2$s && cp /bin/true other && rm %2$s",
@@ -128,7 +138,7 @@ static int tear_down(void **state)
 }
 
 struct heard {
-	char name[64];
+	char name[64], innermost[64];
 	enum cam_namer_origin origin;
 	int error; /* of finding the module */
 	double seconds;
@@ -140,10 +150,12 @@ static int hear(void *arg, size_t i, const struct cam_name *n)
 	struct heard *h = arg;
 	(void)i;
 	snprintf(h->name, sizeof(h->name), "%.*s", (int)n->name.n, n->name.p);
+	struct cam_text in = n->n_inlined ? n->inlined[n->n_inlined - 1].name : CAM_TEXT("");
+	snprintf(h->innermost, sizeof(h->innermost), "%.*s", (int)in.n, in.p);
 	return 0;
 }
 
-/* Asks a server of that manner for the name of main. */
+/* Asks a server of that manner for the name of main, or what else is asked for. */
 static struct heard ask(const char *manner, struct cam_debuginfod_options o)
 {
 	struct heard h = {.name = ""};
@@ -270,6 +282,53 @@ static void the_cache_is_bounded(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
+/*
+ * A debug file refers to another one for what it shares with others (dwz -m): that is fetched by its build-id, too, and
+ * believed only if it is that one.
+ */
+static void what_a_debug_file_refers_to_is_fetched_too(void **state)
+{
+	(void)state;
+	const struct cam_debuginfod_options o = {0};
+	struct oracle_symbol spin = build("inlines.c", "spin");
+	struct heard h;
+	main_offset = spin.start;
+	while (strcmp((h = ask(NULL, o)).innermost, "turn") &&
+	       ++main_offset < spin.start + spin.bytes)
+		;
+	assert_string_equal(h.innermost, "turn");
+	run("cd %1$s && rm -rf cache && id() { readelf -nW $1 2>/dev/null | sed -n 's/.*Build ID: //p'; } &&"
+	    " d=$(id %2$s) && mkdir $d && strip -o $d/executable %2$s &&"
+	    " objcopy --only-keep-debug %2$s one && cp one two && dwz -m common one two &&"
+	    " mv one $d/debuginfo && d=$(id common) && mkdir $d && cp other $d/debuginfo &&"
+	    " ln -s $d of-common && rm %2$s",
+	    dir, program);
+	/* Another file under its id. */
+	h = ask("good", o);
+	assert_string_equal(h.name, "spin");
+	assert_string_equal(h.innermost, "[inlined]");
+	assert_int_equal(h.counts.fetched, 2);
+	assert_int_equal(h.counts.refused, 1);
+	assert_int_equal(count_files(), 2);
+	/* It itself. */
+	run("cd %1$s && cp common of-common/debuginfo", dir, NULL);
+	h = ask("good", o);
+	assert_string_equal(h.innermost, "turn");
+	assert_int_equal(h.counts.fetched, 1);
+	assert_int_equal(h.counts.refused + h.counts.failed + h.counts.missing, 0);
+	assert_int_equal(count_files(), 3);
+	/* It is here now, and nobody is asked. */
+	run("rm %1$s/of-common/debuginfo %1$s/log", dir, NULL);
+	assert_string_equal(ask("good", o).innermost, "turn");
+	assert_string_equal(ask(NULL, o).innermost, "turn");
+	run("test ! -e %1$s/log", dir, NULL);
+	/* Nobody has it. */
+	run("rm -r %1$s/cache", dir, NULL);
+	h = ask("good", o);
+	assert_string_equal(h.innermost, "[inlined]");
+	assert_int_equal(h.counts.missing, 1);
+}
+
 static void only_the_web_is_asked(void **state)
 {
 	(void)state;
@@ -292,6 +351,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_server_that_has_it_names_it),
 		cmocka_unit_test(what_a_server_does_not_have_is_missing),
 		cmocka_unit_test(the_cache_is_bounded),
+		cmocka_unit_test(what_a_debug_file_refers_to_is_fetched_too),
 		cmocka_unit_test(only_the_web_is_asked),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

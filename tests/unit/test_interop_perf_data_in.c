@@ -4,6 +4,7 @@
  * asked for, in which batches, and what becomes of refusals and new windows. And order and spaces by
  * themselves. What perf prints of recordings is compared in tests/cli/test_perf_data.py.
  */
+#include "interop/perf_data_chains.h"
 #include "interop/perf_data_header.h"
 #include "interop/perf_data_in.h"
 #include "interop/perf_data_order.h"
@@ -353,6 +354,91 @@ static void deep_chains_do_not_wait_for_the_end(void **state)
 	cam_buf_free(&d.data);
 }
 
+/*
+ * One sample of a group of three (a leader and two who count with it), with registers and a stack. Each attr has asked for
+ * other registers; those in the sample are the leader's.
+ */
+static void put_group(struct cam_buf *b)
+{
+	static const uint64_t masks[] = {0x1c1, 0x1c7, 0}; /* ax bp sp ip; and bx, cx; none */
+	const uint64_t sample[] = {1,	       0x401000, 7 | 7ull << 32,
+				   1000000000,	     /* IDENTIFIER IP TID TIME */
+				   1,	       5000, /* ID PERIOD */
+				   3,	       5000,	 1,
+				   70,	       2,	 80,
+				   3, /* READ: each one's count */
+				   2,	       11,	 22,
+				   33,	       44, /* REGS_USER: abi, ax bp sp ip */
+				   16,	       0x5555,	 0x6666,
+				   16}; /* STACK_USER */
+	const uint64_t bytes = 8 + sizeof(sample),
+		       head[] = {104, 128, 104, 3 * 128, 104 + 3 * 128 + 24, bytes};
+	cam_buf_put(b, "PERFILE2", 8);
+	for (unsigned i = 0; i < 12; i++)
+		cam_buf_put_u64(b, i < 6 ? head[i] : 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		/* software, another one each; PERIOD, READ and what else is above; ID and GROUP are read; sample_id_all. */
+		const uint64_t attr[16] = {112ull << 32 | 1,
+					   i,
+					   5000,
+					   0x13157,
+					   4 | 8,
+					   1u << 18,
+					   0,
+					   0,
+					   0,
+					   0,
+					   masks[i],
+					   16,
+					   0,
+					   0,
+					   104 + 3 * 128 + 8 * i,
+					   8};
+		cam_buf_put(b, attr, sizeof(attr));
+	}
+	for (uint64_t i = 0; i < 3; i++)
+		cam_buf_put_u64(b, i + 1);
+	cam_buf_put_u64(b, 9 | 2ull << 32 | bytes << 48);
+	cam_buf_put(b, sample, sizeof(sample));
+}
+
+static int walk_group(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
+		      cam_namer_frames_fn *fn, void *arg)
+{
+	static const uint64_t stack[] = {0x5555, 0x6666}, frames[] = {0x44, 0x500000};
+	struct namer *self = n->self;
+	int err = 0;
+	for (size_t i = 0; i < n_stacks && !err; i++) {
+		assert_int_equal(stacks[i].copy.bp, 22);
+		assert_int_equal(stacks[i].copy.sp, 33);
+		assert_int_equal(stacks[i].copy.ip, 44);
+		assert_int_equal(stacks[i].copy.stack_bytes, sizeof(stack));
+		assert_memory_equal(stacks[i].copy.stack, stack, sizeof(stack));
+		self->calls++;
+		err = fn(arg, i, &(struct cam_unwind_tidings){.frames = frames, .n_frames = 2});
+	}
+	return err;
+}
+
+static void registers_of_a_group_are_its_leaders(void **state)
+{
+	(void)state;
+	struct result x = {.data = CAM_BUF(4096), .r = record_sink_new()};
+	struct namer *n = new_namer();
+	n->namer.unwind = walk_group;
+	put_group(&x.data);
+	run(&x, &(struct cam_import_options){.namer = &n->namer});
+	assert_int_equal(x.err, 0);
+	assert_int_equal(x.st.malformed_samples, 0);
+	assert_int_equal(n->calls, 3);
+	assert_int_equal(x.r->n_samples, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(x.r->samples[i].n_frames,
+				 3); /* its own address, and what was walked */
+	free(n);
+	done(&x);
+}
+
 static void times_of(struct cam_perf_order *o, const uint64_t *want, size_t n)
 {
 	assert_int_equal(o->n_ready, n);
@@ -363,7 +449,8 @@ static void times_of(struct cam_perf_order *o, const uint64_t *want, size_t n)
 static void add(struct cam_perf_order *o, size_t stream, uint64_t time_ns)
 {
 	uint64_t record[2] = {time_ns, stream};
-	assert_int_equal(cam_perf_order_add(o, stream, time_ns, record, sizeof(record)), 0);
+	const struct cam_perf_order_entry e = {.time_ns = time_ns, .n = sizeof(record)};
+	assert_int_equal(cam_perf_order_add(o, stream, &e, record, NULL), 0);
 }
 
 static void records_wait_for_the_round_after_theirs(void **state)
@@ -419,13 +506,79 @@ static void a_full_order_lets_the_older_half_go(void **state)
 	struct cam_perf_order o;
 	uint64_t n = 0;
 	assert_int_equal(cam_perf_order_init(&o, 1), 0);
-	while (cam_perf_order_add(&o, 0, n, record, sizeof(record)) == 0)
-		n++;
+	struct cam_perf_order_entry e = {.n = sizeof(record)};
+	while (cam_perf_order_add(&o, 0, &e, record, NULL) == 0)
+		e.time_ns = ++n;
 	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_HALF), 0);
 	assert_int_equal(o.n_ready, n / 2 + 1);
 	cam_perf_order_drop(&o);
-	assert_int_equal(cam_perf_order_add(&o, 0, n, record, sizeof(record)), 0);
+	assert_int_equal(cam_perf_order_add(&o, 0, &e, record, NULL), 0);
 	cam_perf_order_free(&o);
+}
+
+static void hashes_stay_with_their_records(void **state)
+{
+	(void)state;
+	struct cam_perf_order o;
+	assert_int_equal(cam_perf_order_init(&o, 1), 0);
+	/* The newer ones move to the front when the older ones go. */
+	for (uint64_t i = 0; i < 9; i++) {
+		const struct cam_hash_128 hash = {i * 7, i * 11};
+		uint64_t record[3] = {i, i, i};
+		const struct cam_perf_order_entry e = {
+			.time_ns = 100 - i,
+			.n = sizeof(record),
+			.what = (uint16_t)(i + 1) | (i % 3 ? CAM_PERF_ORDER_HASHED : 0),
+		};
+		assert_int_equal(cam_perf_order_add(&o, 0, &e, record, &hash), 0);
+	}
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_HALF), 0);
+	assert_int_equal(o.n_ready, 5);
+	cam_perf_order_drop(&o);
+	assert_int_equal(cam_perf_order_ready(&o, CAM_PERF_ORDER_ALL), 0);
+	assert_int_equal(o.n_ready, 4);
+	for (size_t k = 0; k < o.n_ready; k++) {
+		const struct cam_perf_order_entry *e = &o.ready[k];
+		uint64_t i = 100 - e->time_ns, record[3] = {i, i, i};
+		assert_int_equal(e->what & CAM_PERF_ORDER_EVENT, i + 1);
+		assert_memory_equal(cam_perf_order_record(&o, e), record, sizeof(record));
+		assert_int_equal(e->what & CAM_PERF_ORDER_HASHED,
+				 i % 3 ? CAM_PERF_ORDER_HASHED : 0);
+		if (i % 3)
+			assert_int_equal(cam_perf_order_hash(&o, e).high, i * 11);
+	}
+	cam_perf_order_free(&o);
+}
+
+static void a_chain_has_one_number_until_all_are_forgotten(void **state)
+{
+	(void)state;
+	struct cam_perf_chains c = {0};
+	bool known;
+	uint32_t row, other;
+	/* So many that the table grows, with hashes that all want one slot. */
+	for (uint64_t i = 0; i < 20000; i++) {
+		const struct cam_hash_128 h = {i % 5 ? i * 0x9e3779b97f4a7c15u : i << 32, i};
+		assert_int_equal(cam_perf_chains_find(&c, h, 1, &known, &row), 0);
+		assert_false(known);
+		assert_int_equal(row, i);
+	}
+	assert_int_equal(cam_perf_chains_add(&c, &other), 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		const struct cam_hash_128 h = {i % 5 ? i * 0x9e3779b97f4a7c15u : i << 32, i};
+		assert_int_equal(cam_perf_chains_find(&c, h, 1, &known, &row), 0);
+		assert_true(known);
+		assert_int_equal(row, i);
+	}
+	/* In other spaces its addresses are others. */
+	assert_int_equal(cam_perf_chains_find(&c, (struct cam_hash_128){0, 0}, 2, &known, &row), 0);
+	assert_false(known);
+	assert_int_equal(row, other + 1);
+	cam_perf_chains_forget(&c);
+	assert_int_equal(cam_perf_chains_find(&c, (struct cam_hash_128){0, 0}, 1, &known, &row), 0);
+	assert_false(known);
+	assert_int_equal(row, 0);
+	cam_perf_chains_free(&c);
 }
 
 static void map(struct cam_perf_spaces *s, int32_t pid, uint64_t start, uint64_t end,
@@ -531,9 +684,12 @@ int main(void)
 		cmocka_unit_test(facts_and_anchors),
 		cmocka_unit_test(a_cpu_is_of_one_node),
 		cmocka_unit_test(deep_chains_do_not_wait_for_the_end),
+		cmocka_unit_test(registers_of_a_group_are_its_leaders),
 		cmocka_unit_test(records_wait_for_the_round_after_theirs),
 		cmocka_unit_test(streams_wait_for_each_other),
 		cmocka_unit_test(a_full_order_lets_the_older_half_go),
+		cmocka_unit_test(hashes_stay_with_their_records),
+		cmocka_unit_test(a_chain_has_one_number_until_all_are_forgotten),
 		cmocka_unit_test(spaces_are_values),
 		cmocka_unit_test(comms_go_to_children),
 		cmocka_unit_test(spaces_are_bounded),

@@ -379,7 +379,10 @@ static void test_full_disk(void **state)
 	struct cam_flame f = flame_of(folded_window("x;a 1\n", 1));
 	struct cam_out out;
 	cam_out_init(&out, full, NULL);
-	assert_int_equal(cam_svg_flame_write(&f, &plain, &out), -ENOSPC);
+	/* What fits into a piece of output is not written before its end. */
+	int err = cam_svg_flame_write(&f, &plain, &out);
+	assert_true(err == 0 || err == -ENOSPC);
+	assert_int_equal(cam_out_finish(&out), -ENOSPC);
 	cam_flame_free(&f);
 }
 

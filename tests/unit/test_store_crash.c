@@ -198,7 +198,7 @@ static void retain(struct workload *w, uint64_t keep_ns, unsigned from, unsigned
 static void trim(struct workload *w)
 {
 	struct cam_store_list list;
-	assert_int_equal(cam_store_list_read(w->io, &list), 0);
+	assert_int_equal(cam_store_list_read(w->io, NULL, &list), 0);
 	w->marks[0].deletable = w->marks[1].deletable = now(w);
 	assert_int_equal(cam_annex_trim(w->io, &w->store->annex, &list, 0), 0);
 	w->marks[0].deleted = w->marks[1].deleted = now(w);

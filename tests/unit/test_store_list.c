@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writer's own list: what it keeps between two looks at the directory is what a fresh look
- * would find, and a look costs little.
+ * The writer's own list, and what a reader keeps of files it has met: what is kept between two looks at the
+ * directory is what a fresh look would find, and a look costs little.
  */
+#include "base/index.h"
 #include "store/seal.h"
 #include "store/store_parts.h"
 #include "support_sim_io.h"
@@ -22,6 +23,7 @@
 /* Counts which files are opened. */
 struct counting {
 	struct relay relay;
+	struct sim_disk *disk;
 	unsigned opened, windows;
 };
 
@@ -34,7 +36,18 @@ static int counting_open(struct cam_io *io, const char *name, enum cam_io_mode m
 	return relay_ops.open(io, name, mode, out);
 }
 
+/* Another content is another file. */
+static int counting_stamp(struct cam_io *io, const char *name, struct cam_io_stamp *out)
+{
+	struct sim_disk *disk = ((struct counting *)io)->disk;
+	size_t n;
+	const uint8_t *bytes = sim_get(disk, name, &n);
+	*out = (struct cam_io_stamp){.bytes = n, .inode = bytes ? cam_hash(bytes, n) : 0};
+	return bytes ? 0 : -ENOENT;
+}
+
 struct fixture {
+	struct cam_store_known *known;
 	struct sim_disk *disk;
 	struct cam_io_ops ops;
 	struct counting io;
@@ -49,6 +62,10 @@ static int setup(void **state)
 	f->disk = sim_new();
 	f->ops = relay_ops;
 	f->ops.open = counting_open;
+	f->ops.stamp = counting_stamp;
+	f->io.disk = f->disk;
+	f->known = cam_store_known_new();
+	assert_non_null(f->known);
 	f->io.relay = (struct relay){{&f->ops}, sim_io(f->disk)};
 	assert_int_equal(cam_store_open_live(&f->io.relay.io, &f->s, &holder), 0);
 	*state = f;
@@ -59,6 +76,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 	cam_store_close(f->s);
+	cam_store_known_free(f->known);
 	assert_int_equal(sim_open_files(f->disk), 0);
 	sim_free(f->disk);
 	free(f);
@@ -81,12 +99,37 @@ static unsigned retain(struct fixture *f, const struct cam_retention *limits)
 	return deleted;
 }
 
+/* A reader that has met files before lists the same as one that comes anew. */
+static void check_reader(struct fixture *f, const struct cam_store_list *fresh)
+{
+	struct cam_store_list again;
+	assert_int_equal(cam_store_list_read(&f->io.relay.io, f->known, &again), 0);
+	assert_int_equal(again.n, fresh->n);
+	assert_int_equal(again.n_readable, fresh->n_readable);
+	assert_int_equal(again.last_sequence, fresh->last_sequence);
+	for (size_t i = 0; i < fresh->n; i++) {
+		struct cam_store_entry *a = &again.entries[i];
+		const struct cam_store_entry *b = &fresh->entries[i];
+		assert_string_equal(a->name, b->name);
+		assert_int_equal(a->state, b->state);
+		assert_int_equal(a->bytes, b->bytes);
+		assert_int_equal(a->position, b->position);
+		assert_int_equal(a->shadowed, b->shadowed);
+		assert_true(cam_text_equal(a->info.host, b->info.host));
+		assert_true(cam_text_equal(a->info.name, b->info.name));
+		a->info.host = b->info.host;
+		a->info.name = b->info.name;
+		assert_memory_equal(&a->info, &b->info, sizeof(a->info));
+	}
+	cam_store_list_free(&again);
+}
+
 /* What the store keeps says of every sealed window what a reader's list says. */
 static void check_list(struct fixture *f)
 {
 	struct cam_store_list fresh;
 	assert_int_equal(cam_store_refresh(f->s), 0);
-	assert_int_equal(cam_store_list_read(sim_io(f->disk), &fresh), 0);
+	assert_int_equal(cam_store_list_read(sim_io(f->disk), NULL, &fresh), 0);
 	assert_int_equal(f->s->list.n, fresh.n);
 	assert_int_equal(f->s->list.n_readable, fresh.n_readable);
 	assert_int_equal(f->s->list.last_sequence, fresh.last_sequence);
@@ -104,7 +147,59 @@ static void check_list(struct fixture *f)
 		assert_int_equal(a->info.clean_end, b->info.clean_end);
 		assert_true(cam_text_equal(a->info.host, b->info.host));
 	}
+	check_reader(f, &fresh);
 	cam_store_list_free(&fresh);
+}
+
+static unsigned windows_opened_by_a_list(struct fixture *f)
+{
+	struct cam_store_list list;
+	f->io.windows = 0;
+	assert_int_equal(cam_store_list_read(&f->io.relay.io, f->known, &list), 0);
+	cam_store_list_free(&list);
+	return f->io.windows;
+}
+
+static void copy_file(struct fixture *f, const char *from, const char *to)
+{
+	size_t n;
+	const uint8_t *bytes = sim_get(f->disk, from, &n);
+	assert_non_null(bytes);
+	uint8_t *copy = malloc(n);
+	memcpy(copy, bytes, n);
+	sim_put(f->disk, to, copy, n);
+	free(copy);
+}
+
+/* A reader opens a sealed file once, and once more where it became another one. */
+static void test_reader_opens_what_is_new(void **state)
+{
+	struct fixture *f = *state;
+	for (unsigned i = 0; i < 20; i++)
+		add(f, true);
+	assert_int_equal(windows_opened_by_a_list(f), 20);
+	assert_int_equal(windows_opened_by_a_list(f), 0);
+	add(f, true);
+	assert_int_equal(windows_opened_by_a_list(f), 1);
+	/* One whose directory cannot be read is looked at each time: it may get better. */
+	sim_put(f->disk, "broken.pcw", (const uint8_t *)"x", 1);
+	assert_int_equal(windows_opened_by_a_list(f), 1);
+	assert_int_equal(windows_opened_by_a_list(f), 1);
+	/* It does, and then becomes another one. */
+	struct cam_store_list list, fresh;
+	assert_int_equal(cam_store_list_read(sim_io(f->disk), NULL, &list), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		copy_file(f, list.entries[5 + i].name, "broken.pcw");
+		assert_int_equal(windows_opened_by_a_list(f), 1);
+		assert_int_equal(windows_opened_by_a_list(f), 0);
+		assert_int_equal(cam_store_list_read(sim_io(f->disk), NULL, &fresh), 0);
+		check_reader(f, &fresh);
+		cam_store_list_free(&fresh);
+	}
+	cam_store_list_free(&list);
+	/* A disk that says nothing of a file before it is opened: all of them, each time. */
+	f->ops.stamp = NULL;
+	assert_int_equal(windows_opened_by_a_list(f), 22);
 }
 
 /* Once a window: only the new one is opened, however many there are. */
@@ -263,6 +358,7 @@ int main(void)
 	keep_memory();
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_cost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reader_opens_what_is_new, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_follows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention, setup, teardown),

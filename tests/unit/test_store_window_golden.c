@@ -6,7 +6,7 @@
  * tests/data/window-1.pcw is version 1 with chunks of 128 bytes, so that it has several of every
  * kind. It was made by `test_store_window_golden tests/data/window-1.pcw` and is never made
  * again: a writer that has learnt something writes other bytes, and a new version gets a new file. window-1-seconds.pcw is the same
- * content, with the compatible table of names by second.
+ * content, with the compatible table of names by second; window-1-known.pcw has functions of the second form (CAM_FEATURE_KNOWN).
  */
 #include "base/units.h"
 #include "store/window.h"
@@ -130,16 +130,16 @@ static struct cam_buf read_file(const char *name)
 	return bytes;
 }
 
-static void version_1_says_what_it_said(void **state)
+static void says_what_it_said(const char *name, uint32_t incompat)
 {
-	(void)state;
-	struct cam_buf bytes = read_file("window-1.pcw");
+	struct cam_buf bytes = read_file(name);
 	struct cam_buf expected = CAM_BUF(SIZE_MAX / 2), got = CAM_BUF(SIZE_MAX / 2);
 	struct fake_window *f = version_1();
 	struct memory_file m;
 	struct cam_window *w;
 	memory_file_init(&m, bytes.data, bytes.len);
 	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	assert_int_equal(cam_reader_of(w)->dir.incompat, incompat);
 	for (unsigned k = 0; k <= CAM_CHUNK_DETAIL; k++)
 		assert_true(cam_reader_of(w)->dir.sections[k].n > 0);
 	window_dump(fake_window_ready(f), WINDOW_DUMP_NO_SMALL, &expected);
@@ -152,6 +152,14 @@ static void version_1_says_what_it_said(void **state)
 	cam_buf_free(&bytes);
 	cam_buf_free(&expected);
 	cam_buf_free(&got);
+}
+
+static void version_1_says_what_it_said(void **state)
+{
+	(void)state;
+	says_what_it_said("window-1.pcw", 0);
+	says_what_it_said("window-1-seconds.pcw", 0);
+	says_what_it_said("window-1-known.pcw", CAM_FEATURE_KNOWN);
 }
 
 #define MAX_SECONDS 64u

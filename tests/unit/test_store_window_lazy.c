@@ -154,6 +154,12 @@ static int take_process(void *arg, const struct cam_process_cell *c)
 	return 0;
 }
 
+static int take_name(void *arg, const struct cam_name_cell *c)
+{
+	*(uint64_t *)arg += c->samples;
+	return 0;
+}
+
 static int take_batch(void *arg, const struct cam_batch *b)
 {
 	*(uint64_t *)arg += b->n;
@@ -505,6 +511,32 @@ static int check_name_cell(void *arg, const struct cam_name_cell *c)
 	return 0;
 }
 
+/* By second: samples, then each cause. */
+struct by_second {
+	uint64_t n[16][1 + CAM_CAUSE_MAX], elsewhere;
+};
+
+static int add_second(void *arg, const struct cam_cell *c)
+{
+	struct by_second *y = arg;
+	uint64_t at = c->second - 1000;
+	if (at >= 16)
+		y->elsewhere += c->busy;
+	for (unsigned i = 0; at < 16 && i < CAM_CAUSE_MAX; i++)
+		y->n[at][1 + i] += c->by_cause[i];
+	if (at < 16)
+		y->n[at][0] += c->busy;
+	return 0;
+}
+
+static void check_seconds(struct cam_window *w)
+{
+	struct by_second cells = {0}, seconds = {0};
+	assert_int_equal(w->ops->cells(w, add_second, &cells), 0);
+	assert_int_equal(cam_window_seconds(w, add_second, &seconds), 0);
+	assert_memory_equal(&cells, &seconds, sizeof(cells));
+}
+
 static void random_windows_say_the_same_by_second(void **state)
 {
 	(void)state;
@@ -530,6 +562,7 @@ static void random_windows_say_the_same_by_second(void **state)
 				 0);
 		assert_int_equal(w->ops->name_cells(w, check_name_cell, y), 0);
 		assert_int_equal(y->told, w->info.samples);
+		check_seconds(w);
 		for (uint32_t i = 0; i < y->t->n_tasks; i++) {
 			uint32_t at = (uint32_t)(i * 7919ull % y->t->n_tasks);
 			const struct cam_task *k = &y->t->tasks[at];
@@ -550,6 +583,80 @@ static void random_windows_say_the_same_by_second(void **state)
 	}
 }
 
+/* The window is gone then, and what was written of it is open. */
+static void write_and_open(struct fake_window *f, struct fixture *x)
+{
+	struct cam_out out;
+	cam_out_to_buf(&out, &x->bytes);
+	assert_int_equal(cam_window_write(fake_window_ready(f), &out), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	fake_window_free(f);
+	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
+	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
+}
+
+/* Thousands of processes, each with one sample a second: cells that take no bits. The reader believes so many a byte. */
+static void many_cells_that_are_alike_are_believed(void **state)
+{
+	(void)state;
+	enum { PROCESSES = 4200, LENGTH = 250 };
+	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fake_window *f = fake_window_new();
+	struct cam_place_id place = fake_place(f, "main");
+	for (unsigned p = 0; p < PROCESSES; p++) {
+		char name[16];
+		snprintf(name, sizeof(name), "p%u", p);
+		struct cam_task_id task = fake_task(f, (int32_t)p + 1, (int32_t)p + 1, name);
+		for (unsigned s = 0; s < LENGTH; s++)
+			fake_sample(f, (1000 + s) * NS + p * 1000, 0, task, place);
+	}
+	write_and_open(f, &x);
+	uint64_t n = 0;
+	assert_int_equal(x.w->ops->process_cells(x.w, take_process, &n), 0);
+	assert_int_equal(n, PROCESSES * LENGTH);
+	n = 0;
+	assert_int_equal(x.w->ops->name_cells(x.w, take_name, &n), 0);
+	assert_int_equal(n, PROCESSES * LENGTH);
+	assert_int_equal(x.w->damage.chunks, 0);
+	x.w->ops->close(x.w);
+	cam_buf_free(&x.bytes);
+}
+
+static int count_cell(void *arg, const struct cam_cell *c)
+{
+	uint64_t *n = arg;
+	n[0]++;
+	n[1] += c->by_cause[CAM_CAUSE_LOST_RING];
+	return 0;
+}
+
+/* A ledger of nothing but long rows, which say the same: 8,000 of 4,095 seconds each would be 33 million parts. */
+static void long_rows_of_a_ledger_do_not_take_for_ever(void **state)
+{
+	(void)state;
+	enum { ROWS = 8000, LOST = 5000, MOST = 1 << 22, EACH = 4095 };
+	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fake_window *f = fake_window_new();
+	fake_sample(f, 1000 * NS, 0, fake_task(f, 1, 1, "a"), fake_place(f, "main"));
+	for (unsigned i = 0; i < ROWS; i++)
+		fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_LOST_RING, 0, 9000 * NS,
+							    (9000ull + EACH) * NS, LOST});
+	fake_add_ledger(f,
+			&(struct cam_ledger_row){CAM_CAUSE_LOST_RING, 0, 9000 * NS, 9999 * NS, 0});
+	write_and_open(f, &x);
+	/* Far from the window each part is handed out as it comes; none is left out. */
+	uint64_t n[2] = {0};
+	assert_int_equal(cam_window_seconds(x.w, count_cell, n), 0);
+	assert_in_range(n[0], MOST, MOST + EACH + ROWS + 1);
+	assert_int_equal(n[1], (uint64_t)ROWS * LOST);
+	uint64_t cells[2] = {0};
+	assert_int_equal(x.w->ops->cells(x.w, count_cell, cells), 0);
+	assert_int_equal(cells[0], EACH + 1);
+	assert_int_equal(cells[1], n[1]);
+	x.w->ops->close(x.w);
+	cam_buf_free(&x.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,6 +673,8 @@ int main(void)
 		cmocka_unit_test(tasks_here_and_there_are_read_once),
 		cmocka_unit_test(damaged_tasks_idle_by_their_stacks),
 		cmocka_unit_test(random_windows_say_the_same_by_second),
+		cmocka_unit_test(many_cells_that_are_alike_are_believed),
+		cmocka_unit_test(long_rows_of_a_ledger_do_not_take_for_ever),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void check(const struct cam_bytes *b, uint64_t at, size_t n)
 static void reads_through_blocks_are_what_the_file_has(void **state)
 {
 	(void)state;
-	struct cam_blocks *blocks = malloc(sizeof(*blocks));
+	struct cam_blocks *blocks = calloc(1, sizeof(*blocks));
 	struct cam_bytes b;
 	int fd = make_file(BYTES);
 	cam_blocks_forget(blocks);
@@ -66,7 +66,7 @@ static void reads_through_blocks_are_what_the_file_has(void **state)
 static void a_file_that_shrinks_answers_errors_and_no_bytes_of_another(void **state)
 {
 	(void)state;
-	struct cam_blocks *blocks = malloc(sizeof(*blocks));
+	struct cam_blocks *blocks = calloc(1, sizeof(*blocks));
 	struct cam_bytes b;
 	uint8_t room[16];
 	int fd = make_file(BYTES);

@@ -41,7 +41,7 @@ static const struct cam_elf *get(struct cam_elf_cache *c, int fd)
 static void a_file_is_loaded_once_and_anew_when_it_changed(void **state)
 {
 	(void)state;
-	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20);
+	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20, NULL);
 	static struct cam_elf_hit hit;
 	struct cam_bytes b;
 	const struct cam_elf *e;
@@ -64,7 +64,7 @@ static void a_file_is_loaded_once_and_anew_when_it_changed(void **state)
 static void a_bad_file_is_an_error_until_it_changes(void **state)
 {
 	(void)state;
-	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20);
+	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20, NULL);
 	struct cam_bytes b;
 	const struct cam_elf *e;
 	int fd CAM_AUTOCLOSE = make_file(10, "one");
@@ -89,7 +89,7 @@ static void the_least_recently_used_goes(void **state)
 	(void)state;
 	/* Room for two tables of three, whose sizes tell which are there. */
 	static const unsigned int functions[] = {1000, 900, 800};
-	struct cam_elf_cache *c = cam_elf_cache_new(24 * 2000 + 8192);
+	struct cam_elf_cache *c = cam_elf_cache_new(24 * 2000 + 8192, NULL);
 	size_t empty = cam_elf_cache_memory(c);
 	int fds[3], large CAM_AUTOCLOSE = make_file(5000, "one");
 	for (int i = 0; i < 3; i++)
@@ -117,7 +117,7 @@ static void the_least_recently_used_goes(void **state)
 static void a_failed_read_is_not_remembered(void **state)
 {
 	(void)state;
-	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20);
+	struct cam_elf_cache *c = cam_elf_cache_new(1u << 20, NULL);
 	struct cam_bytes b;
 	const struct cam_elf *e;
 	char path[64];
@@ -133,7 +133,7 @@ static void a_failed_read_is_not_remembered(void **state)
 static void more_files_than_entries(void **state)
 {
 	(void)state;
-	struct cam_elf_cache *c = cam_elf_cache_new(64u << 20);
+	struct cam_elf_cache *c = cam_elf_cache_new(64u << 20, NULL);
 	size_t empty = cam_elf_cache_memory(c), at_full = 0;
 	for (unsigned int i = 0; i < 2 * CAM_ELF_CACHE_FILES; i++) {
 		int fd = make_file(10, "one");

@@ -8,7 +8,7 @@ import { Around, type AroundHost, type AroundKind } from "./around";
 import { ByTime } from "./by_time";
 import { Busy } from "./busy";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
-import { el, fill, put, readTheme, Segment, Tip, type Theme } from "./dom";
+import { el, fill, put, readTheme, Segment, shown, Tip, type Theme } from "./dom";
 import { fillEmpty, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
@@ -158,7 +158,7 @@ export class App implements AroundHost {
 		});
 		document.addEventListener("keydown", (e) => this.key(e));
 		addEventListener("resize", () => {
-			if (this.store)
+			if (this.store?.windows)
 				void this.loadHeat();
 		});
 		matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => this.setTheme(null));
@@ -380,7 +380,7 @@ export class App implements AroundHost {
 		if (s.source !== this.server.source)
 			this.leaveSource();
 		/* Asked first: the server works while what is known is drawn. */
-		if (this.store)
+		if (this.store?.windows)
 			void this.load();
 		this.tip.hide();
 		this.undoButton.disabled = !this.undo.steps;
@@ -418,14 +418,13 @@ export class App implements AroundHost {
 		this.sandwich.root.hidden = s.tab !== "sandwich";
 		this.showSelectionBar();
 		this.heat.paint();
-		this.heat.draw();
 		this.showTree();
 	}
 
 	private async load(): Promise<void> {
 		/* What is about it may wait until the picture is there. */
 		this.pictured = this.loadHeat();
-		await Promise.all([this.pictured, this.byTime.load(), this.loadFlame().then(() => this.around.load())]);
+		await Promise.all([this.pictured, this.byTime.load(), this.loadFlame().then(shown).then(() => this.around.load())]);
 	}
 	private pictured: Promise<void> = Promise.resolve();
 
@@ -566,7 +565,7 @@ export class App implements AroundHost {
 		this.waiting = 0;
 		this.busy.show(1);
 		try {
-			const first = !this.store;
+			const first = !this.store, empty = !this.store?.windows;
 			const before = this.store?.to;
 			this.store = await this.server.store();
 			const again = this.mayRetry();
@@ -576,7 +575,7 @@ export class App implements AroundHost {
 			this.listen();
 			if (first || again || this.store.to !== before) {
 				void this.loadTimeline();
-				if (first || again || !this.state.span || this.timeless())
+				if (empty || again || !this.state.span || this.timeless())
 					this.refresh();
 			}
 			/* What stands beside the first picture comes after it, unless the link is about an event. */
@@ -699,7 +698,7 @@ export class App implements AroundHost {
 	private showEmpty(): void {
 		const t = this.tree;
 		this.stageEmpty.hidden = !t || t.total[0] > 0;
-		this.skeleton.hidden = t !== null;
+		this.skeleton.hidden = t !== null || this.store?.windows === 0;
 		if (t && !(t.total[0] > 0))
 			fillEmpty(this.stageEmpty, t, this.state.filters.length > 0 || this.state.only !== "", () => this.change({ filters: [], only: "" }, true));
 	}
@@ -734,11 +733,10 @@ export class App implements AroundHost {
 		const light = stored ? stored === "light" : matchMedia("(prefers-color-scheme: light)").matches;
 		document.documentElement.dataset.theme = light ? "light" : "dark";
 		this.theme = readTheme();
-		this.timeline.draw();
+		this.timeline.layers.redraw();
 		this.heat.paint();
-		this.heat.draw();
-		this.track.draw();
-		this.byTime.view.draw();
+		this.track.layers.redraw();
+		this.byTime.view.layers.redraw();
 		for (const view of [this.flame, ...this.sandwich.halves])
 			view.restyle();
 		this.drawFunnels();

@@ -29,6 +29,7 @@ export class ChartView extends FrameCanvas {
 
 	constructor(private host: ChartHost, tip: Tip) {
 		super("chart", "Frames of one core by time. Arrow keys walk, Enter zooms to a frame, plus and minus zoom, comma and full stop change the core", host, tip, AXIS, AXIS);
+		this.scrolls = "Shift and scroll";
 		this.layers.root.append(this.empty);
 		this.layers.root.addEventListener("dblclick", () => this.reset());
 	}
@@ -53,7 +54,7 @@ export class ChartView extends FrameCanvas {
 		}
 		this.select.value = String(core);
 		this.picker.hidden = cores.length === 0 && core < 0;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	/* The next core that ran anything, or the one before. */
@@ -91,7 +92,7 @@ export class ChartView extends FrameCanvas {
 		const all = this.chart!.to - this.chart!.from, length = Math.max(LEAST_MS, Math.min(all, to - from));
 		const start = Math.max(0, Math.min(all - length, from));
 		this.view = { from: start, to: start + length };
-		this.draw();
+		this.layers.redraw();
 	}
 
 	protected enter(box: number): void {
@@ -105,9 +106,10 @@ export class ChartView extends FrameCanvas {
 		if (!width)
 			return;
 		this.layers.clear(th.color("bg1"));
+		this.deepest = 0;
 		if (b && this.chart) {
-			g.textBaseline = "middle";
-			g.textAlign = "left";
+			this.beginFrames(g);
+			this.deepest = b.byDepth.length - 1;
 			for (let d = 0; d < b.byDepth.length; d++) {
 				const y = this.y(d);
 				if (y > -ROW && y < height)

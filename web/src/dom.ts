@@ -81,6 +81,11 @@ export class Segment {
 	}
 }
 
+/* Until what is drawn now is on the screen; at once where nobody looks. */
+export function shown(): Promise<void> {
+	return document.hidden ? Promise.resolve() : new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+}
+
 /* Two canvases of one size: the picture, and what moves with the pointer above it. */
 export class Layers {
 	readonly root: HTMLElement;
@@ -89,15 +94,28 @@ export class Layers {
 	width = 0;
 	height = 0;
 
-	constructor(id: string, label: string, resized: () => void) {
+	private due = false;
+
+	constructor(id: string, label: string, private draw: () => void) {
 		const below = el("canvas"), above = el("canvas");
 		this.root = el("div", { id, class: "canvas", role: "application", tabindex: 0, "aria-label": label }, below, above);
 		this.base = below.getContext("2d", { alpha: false })!;
 		this.over = above.getContext("2d")!;
 		new ResizeObserver(() => {
 			if (this.measure())
-				resized();
+				this.draw();
 		}).observe(this.root);
+	}
+
+	/* The picture is drawn once, when all that is to change has been said: behind what runs now, and before it is shown. */
+	redraw(): void {
+		if (this.due)
+			return;
+		this.due = true;
+		queueMicrotask(() => {
+			this.due = false;
+			this.draw();
+		});
 	}
 
 	private measure(): boolean {

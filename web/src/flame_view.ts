@@ -3,7 +3,7 @@
 import { mix } from "./colour";
 import { el, type Theme, type Tip } from "./dom";
 import { FrameCanvas, SIDE, type FrameHost, type Way } from "./frame_canvas";
-import { FONT, frameFill, KIND_WORDS, ROW } from "./frames";
+import { frameFill, KIND_WORDS, ROW } from "./frames";
 import { count, cpuTime, percent } from "./format";
 import type { Colour } from "./state";
 import type { Place } from "./why";
@@ -28,6 +28,7 @@ function heightOf(t: Tree, node: number): number {
 export class FlameView extends FrameCanvas {
 	private tree: Tree | null = null;
 	private zoom = 0;
+	private look = "";
 	private fills = new Map<number, string>();
 
 	constructor(private host: FlameHost, tip: Tip, id = "flame", label = "Flame graph") {
@@ -42,19 +43,24 @@ export class FlameView extends FrameCanvas {
 		});
 	}
 
+	/* Nothing happens where that is what stands there. */
 	show(tree: Tree | null, zoom: number): void {
+		const look = `${this.host.icicle()} ${this.host.colour()}`;
+		if (tree === this.tree && zoom === this.zoom && look === this.look)
+			return;
+		this.look = look;
 		this.tree = tree;
 		this.zoom = zoom;
 		this.walkedTo = zoom;
 		this.hovered = -1;
 		this.scroll = 0;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	/* The theme has changed. */
 	restyle(): void {
 		this.fills.clear();
-		this.draw();
+		this.layers.redraw();
 	}
 
 	zoomTo(node: number): void {
@@ -64,7 +70,7 @@ export class FlameView extends FrameCanvas {
 		this.walkedTo = node;
 		this.scroll = 0;
 		this.host.zoomed(pathOf(this.tree, node).map((i) => nameOf(this.tree!, i)));
-		this.draw();
+		this.layers.redraw();
 	}
 
 	shownTree(): Tree | null {
@@ -165,18 +171,19 @@ export class FlameView extends FrameCanvas {
 		if (!width)
 			return;
 		this.layers.clear(th.color("bg1"));
+		this.deepest = 0;
 		if (t && t.total[0] > 0) {
-			if (this.shown !== t) {
+			if (this.shown !== t || this.shownBy !== this.host.colour()) {
 				this.fills.clear();
 				this.maxDelta = 0;
 				this.shown = t;
+				this.shownBy = this.host.colour();
 			}
-			g.font = FONT;
-			g.textBaseline = "middle";
-			g.textAlign = "left";
+			this.beginFrames(g);
 			const w0 = this.plotWidth();
 			visible(t, this.zoom, 0.5 / w0, (node, x, w) => {
 				const y = this.y(t.depth[node]);
+				this.deepest = Math.max(this.deepest, t.depth[node]);
 				if (y > -ROW && y < height)
 					this.drawFrame(g, t, node, SIDE + x * w0, y, w * w0, { fill: this.fillOf(t, node, th), faded: t.depth[node] < t.depth[this.zoom],
 						quiet: t.change !== null && t.change[t.frame[node]] === CHANGE.chance, words: node === 0 ? this.rootLabel(t) : nameOf(t, node) });
@@ -186,6 +193,7 @@ export class FlameView extends FrameCanvas {
 		this.drawOver();
 	}
 	private shown: Tree | null = null;
+	private shownBy: Colour = "kind";
 
 	private rootLabel(t: Tree): string {
 		const { each, machine, of } = this.host.cpuSeconds();

@@ -8,6 +8,7 @@ import { FONT, LABEL_LEAST, Labels, ROW } from "./frames";
 import { KIND, type Match, type Tree } from "./tree";
 
 export const SIDE = 12;
+const OWN_FONT = "600 " + FONT, INLINED_FONT = "italic " + FONT;
 
 export interface FrameHost {
 	theme(): Theme;
@@ -30,8 +31,11 @@ export abstract class FrameCanvas {
 	protected hovered = -1;
 	protected walkedTo = -1;
 	protected scroll = 0;
+	protected scrolls = "scroll"; /* what one does to see more rows */
+	protected deepest = 0; /* row that the last picture has something in, in sight or not */
 	protected match: Match | null = null;
 	private labels = new Labels();
+	private font = ""; /* the canvas's now */
 
 	/* head, foot: px that are kept free before the first row of an icicle, and of a flame graph. */
 	constructor(id: string, label: string, private own: FrameHost, protected tip: Tip, private head: number, private foot: number) {
@@ -73,8 +77,10 @@ export abstract class FrameCanvas {
 	}
 
 	showMatch(match: Match | null): void {
+		if (match === this.match)
+			return;
 		this.match = match;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	protected plotWidth(): number {
@@ -97,9 +103,15 @@ export abstract class FrameCanvas {
 		const to = Math.max(0, Math.min(most, this.scroll + (this.own.icicle() ? by : -by)));
 		if (to !== this.scroll) {
 			this.scroll = to;
-			this.draw();
+			this.layers.redraw();
 		}
 		return most > 0;
+	}
+
+	protected beginFrames(g: CanvasRenderingContext2D): void {
+		g.font = this.font = FONT;
+		g.textBaseline = "middle";
+		g.textAlign = "left";
 	}
 
 	protected drawFrame(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, y: number, w: number, look: Look): void {
@@ -111,8 +123,10 @@ export abstract class FrameCanvas {
 		if (w < LABEL_LEAST)
 			return;
 		g.fillStyle = th.color((own || look.quiet) && !this.match?.frames[frame] ? "tx" : "ink");
-		g.font = (own ? "600 " : kind === KIND.inlined ? "italic " : "") + FONT;
-		const label = this.labels.fit(g, look.words, w - 8);
+		const font = own ? OWN_FONT : kind === KIND.inlined ? INLINED_FONT : FONT;
+		if (font !== this.font)
+			g.font = this.font = font;
+		const label = this.labels.fit(g, font, look.words, w - 8);
 		if (label)
 			g.fillText(label, x + 4 + inset, y + ROW / 2);
 	}
@@ -120,6 +134,7 @@ export abstract class FrameCanvas {
 	protected drawOver(): void {
 		const { over: g } = this.layers, th = this.own.theme();
 		this.layers.clearOver();
+		this.drawHidden(g, th);
 		this.drawMore(g, th);
 		const mark = this.hovered >= 0 ? this.hovered : document.activeElement === this.layers.root ? this.walkedTo : -1;
 		const place = mark >= 0 ? this.placeOf(mark) : null;
@@ -128,6 +143,23 @@ export abstract class FrameCanvas {
 		g.strokeStyle = th.color("tx");
 		g.lineWidth = 1.5;
 		g.strokeRect(place.x, this.y(place.row) - 0.5, Math.max(1, place.w - 1), ROW);
+	}
+
+	/* Rows beyond the edge that the leaves are at: how many, so that a cut tower is not taken for a whole one. */
+	private drawHidden(g: CanvasRenderingContext2D, th: Theme): void {
+		const icicle = this.own.icicle(), top = this.y(this.deepest);
+		const n = Math.ceil((icicle ? top + ROW - this.layers.height : -top) / ROW - 0.5);
+		if (n <= 0 || !this.rows())
+			return;
+		const words = `${icicle ? "▼" : "▲"} ${n} more ${n === 1 ? "row" : "rows"}: ${this.scrolls}`;
+		g.font = "10px system-ui, sans-serif";
+		g.textAlign = "left";
+		g.textBaseline = "middle";
+		const y = icicle ? this.layers.height - 10 : 10;
+		g.fillStyle = th.color("bg1");
+		g.fillRect(SIDE, y - 9, g.measureText(words).width + 12, 18);
+		g.fillStyle = th.color("tx2");
+		g.fillText(words, SIDE + 6, y);
 	}
 
 	private hover(e: PointerEvent): void {

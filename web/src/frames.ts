@@ -20,21 +20,21 @@ export function frameFill(t: Tree, node: number, by: Colour, th: Theme): string 
 export class Labels {
 	private widths = new Map<string, number>();
 
-	/* As much of a name as fits: what stands before the last part goes first, then the end. */
-	fit(g: CanvasRenderingContext2D, name: string, room: number): string {
-		if (this.measure(g, name) <= room)
+	/* As much of a name as fits in the font that is set: what stands before the last part goes first, then the end. */
+	fit(g: CanvasRenderingContext2D, font: string, name: string, room: number): string {
+		if (this.measure(g, font, name) <= room)
 			return name;
 		const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
-		if (short !== name && short.length > 2 && this.measure(g, short) <= room)
+		if (short !== name && short.length > 2 && this.measure(g, font, short) <= room)
 			return short;
 		let n = Math.min(name.length, Math.floor(room / 5));
-		while (n > 2 && this.measure(g, name.slice(0, n) + "…") > room)
+		while (n > 2 && this.measure(g, font, name.slice(0, n) + "…") > room)
 			n--;
 		return n > 2 ? name.slice(0, n) + "…" : "";
 	}
 
-	private measure(g: CanvasRenderingContext2D, s: string): number {
-		const key = g.font + s;
+	private measure(g: CanvasRenderingContext2D, font: string, s: string): number {
+		const key = font + s;
 		let w = this.widths.get(key);
 		if (w === undefined) {
 			if (this.widths.size > MOST_WIDTHS)

@@ -67,6 +67,7 @@ export class HeatView {
 	private picture = document.createElement("canvas");
 	private image: ImageData | null = null; /* its pixels, kept for the next time */
 	private sums = new Float64Array(0); /* of rows */
+	private paintedOf: { data: Heat | null; theme: Theme | null; linear: boolean; utc: boolean } = { data: null, theme: null, linear: false, utc: false };
 	private selected: Part | null = null;
 	private baseline: Part | null = null;
 	private second = false; /* the range begun is the baseline's */
@@ -114,7 +115,6 @@ export class HeatView {
 		this.start = null;
 		this.pressed = false;
 		this.paint();
-		this.draw();
 	}
 
 	showSelection(part: Part | null, baseline: Part | null): void {
@@ -124,9 +124,11 @@ export class HeatView {
 	}
 
 	showEvents(list: Happening[], chosen: string): void {
+		if (list === this.events && chosen === this.chosen)
+			return;
 		this.events = list;
 		this.chosen = chosen;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	/* Findings of perfcam's own, by number; pointed: the one that is looked at in the panel. */
@@ -180,15 +182,19 @@ export class HeatView {
 		return this.timeX(e.time);
 	}
 
-	/* Paints the cells anew: new data, theme or scale. */
+	/* Paints the cells, unless the data, the theme, the scale and the time zone are those they were painted of. */
 	paint(): void {
-		const d = this.data;
+		const d = this.data, th = this.host.theme(), linear = this.host.linear(), utc = this.host.zone().utc;
+		const was = this.paintedOf;
+		if (this.scale && was.data === d && was.theme === th && was.linear === linear && was.utc === utc)
+			return;
+		this.layers.redraw();
 		if (!d || !d.columns || !d.rows) {
 			this.scale = null;
 			return;
 		}
-		const th = this.host.theme();
-		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, this.host.linear(), th.light);
+		this.paintedOf = { data: d, theme: th, linear, utc };
+		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, linear, th.light);
 		const table = heatTable(th.light);
 		const g = this.picture.getContext("2d")!;
 		if (this.image?.width !== d.columns || this.image.height !== d.rows) {

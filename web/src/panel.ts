@@ -88,7 +88,7 @@ export class Panel {
 	}
 
 	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null): void {
-		this.showSummary(tree, name, each, machine, of);
+		this.showSummary(tree, name, each, machine, of, store?.windows === 0);
 		this.showWho(tree, each, machine, of);
 		this.showCoverage(tree, store);
 	}
@@ -162,9 +162,9 @@ export class Panel {
 			rows.children.length ? rows : null);
 	}
 
-	private showSummary(t: Tree | null, name: string, each: number, machine: number, of: string): void {
+	private showSummary(t: Tree | null, name: string, each: number, machine: number, of: string, nothing: boolean): void {
 		if (!t) {
-			fill(this.summary, el("p", { class: "quiet" }, "Reading…"));
+			fill(this.summary, el("p", { class: "quiet" }, nothing ? "Nothing has been recorded yet" : "Reading…"));
 			return;
 		}
 		const used = t.total[0] * each, share = (v: number) => (machine && each ? (v * each) / machine : v / t.total[0]), why = this.why_ && this.why_ !== "asked" ? this.why_ : null;
@@ -264,9 +264,9 @@ export class Panel {
 			more.push(["Gaps", duration(seen.gap_ns / 1e6)]);
 		fill(this.coverage,
 			el("div", { class: "head" }, el("h2", {}, "Coverage and quality"), el("span", { class: "grow" }),
-				el("span", { class: "dot " + (good ? "good" : "part") }), el("span", { class: "soft" }, good ? "complete" : "incomplete")),
+				t ? el("span", { class: "dot " + (good ? "good" : "part") }) : null, t ? el("span", { class: "soft" }, good ? "complete" : "incomplete") : null),
 			el("dl", { class: "facts" },
-				el("dt", {}, "Observed"), el("dd", {}, percent(observed)),
+				el("dt", {}, "Observed"), el("dd", {}, t ? percent(observed) : "–"),
 				el("dt", { title: "User stacks that reach their beginning" }, "Stacks"), el("dd", {}, q && q.user ? percent(q.complete / q.user) : "–"),
 				el("dt", { title: "Frames that have a name" }, "Names"), el("dd", {}, frames ? percent(1 - unnamed / frames) : "–"),
 				el("dt", {}, "Idle"), el("dd", {}, seen && seen.samples + seen.idle ? percent(seen.idle / (seen.samples + seen.idle)) : "–")),

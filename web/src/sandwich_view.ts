@@ -17,8 +17,12 @@ export class SandwichView {
 
 	/* The function that was asked for, or the heaviest. */
 	show(t: Tree | null, wanted: string, match: Match | null): void {
-		if (!t || !t.total[0])
+		if (!t || !t.total[0]) {
+			this.name.textContent = "";
+			for (const view of this.halves)
+				view.show(null, 0);
 			return;
+		}
 		const found = t.names.indexOf(wanted), frame = found >= 0 ? found : functions(t)[0]?.frame ?? 0;
 		const { callers, callees } = sandwich(t, frame);
 		this.name.textContent = t.names[frame];

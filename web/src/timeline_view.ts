@@ -54,19 +54,19 @@ export class TimelineView {
 		this.live = live;
 		this.from = from;
 		this.to = to;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	showSpan(from: number, to: number): void {
 		this.span = { from, to };
-		this.draw();
+		this.layers.redraw();
 	}
 
 	/* chosen: the id of the one that is selected. */
 	showEvents(list: Happening[], chosen: string): void {
 		this.events = list;
 		this.chosen = chosen;
-		this.draw();
+		this.layers.redraw();
 	}
 
 	private plotWidth(): number {

@@ -52,7 +52,7 @@ export class TrackView {
 		const all = TrackView.known(data);
 		this.data = data;
 		this.choice = all.find((c) => c.key === choice) ?? all[0] ?? CHOICES[0];
-		this.draw();
+		this.layers.redraw();
 	}
 
 	private plotWidth(): number {

@@ -132,8 +132,9 @@ static int open_side(const struct diff_arguments *a, struct side *s)
 	if (a->folded && !a->filters.event_type.n &&
 	    cam_selection_add(selection, CAM_FILTER_ETYPE, CAM_TEXT("*"), why, sizeof(why)))
 		return cam_failed("'%s': %s", s->name, why);
-	if (cam_selection_check(selection, why, sizeof(why)))
-		return cam_usage("'%s': %s", s->name, why);
+	err = cam_selection_check(selection, why, sizeof(why));
+	if (err)
+		return cam_refused(err, "'%s': %s", s->name, why);
 	s->x.read_status = cam_reading_open(&from, &s->x.in);
 	if (s->x.read_status != CAM_EXIT_OK && s->x.read_status != CAM_EXIT_INCOMPLETE)
 		return s->x.read_status;

@@ -76,9 +76,11 @@ static int read_baseline(struct why_arguments *a)
 		return CAM_EXIT_OK;
 	a->against.world = cam_filters_world();
 	a->against.when.world = a->against.world.time;
-	if (cam_selection_read(&a->against, cam_text_of(a->baseline), why, sizeof(why)) ||
-	    cam_selection_check(&a->against, why, sizeof(why)))
-		return cam_usage("--baseline: %s", why);
+	int err = cam_selection_read(&a->against, cam_text_of(a->baseline), why, sizeof(why));
+	if (!err)
+		err = cam_selection_check(&a->against, why, sizeof(why));
+	if (err)
+		return cam_refused(err, "--baseline: %s", why);
 	if (cam_when_is_empty(&a->against.when) || !cam_selection_is_plain(&a->against) ||
 	    a->against.cpus)
 		return cam_usage("--baseline takes times, like 'from=02:00 to=03:00' or 'last=2h'; "

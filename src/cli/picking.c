@@ -64,7 +64,7 @@ int cam_picking_argument(const char *words, struct cam_range_options *range,
 		return cam_usage("a selection has less than %u bytes", MAX_ARGUMENT);
 	struct argument a = {range, filters ? all : times, words, 0};
 	int status = cam_selection_words(cam_text_of(words), take_word, &a, why, sizeof(why));
-	return status < 0 ? cam_usage("'%s': %s", words, why) : status;
+	return status < 0 ? cam_refused(status, "'%s': %s", words, why) : status;
 }
 
 int cam_picking_select(const struct cam_range_options *range,
@@ -81,7 +81,8 @@ int cam_picking_select(const struct cam_range_options *range,
 		return status;
 	if (!cam_when_is_empty(&s->when))
 		s->clock = CAM_SELECT_WHEN;
-	return cam_selection_check(s, why, sizeof(why)) ? cam_usage("%s", why) : CAM_EXIT_OK;
+	int err = cam_selection_check(s, why, sizeof(why));
+	return err ? cam_refused(err, "%s", why) : CAM_EXIT_OK;
 }
 
 int cam_picking_settle(struct cam_selection *s, const struct cam_reading *in)

@@ -62,11 +62,14 @@ int cam_range_set(const struct cam_range_options *o, struct cam_when *when)
 	};
 	char why[CAM_WHEN_WHY_BYTES];
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
-		if (given[i].text &&
-		    cam_when_set(when, given[i].key, cam_text_of(given[i].text), why, sizeof(why)))
+		int err = given[i].text ? cam_when_set(when, given[i].key,
+						       cam_text_of(given[i].text), why, sizeof(why))
+					: 0;
+		if (err)
 			return given[i].text == o->bare
-				       ? cam_usage("%s", why)
-				       : cam_usage("--%s: %s", cam_when_name(given[i].key), why);
+				       ? cam_refused(err, "%s", why)
+				       : cam_refused(err, "--%s: %s", cam_when_name(given[i].key),
+						     why);
 	}
 	return cam_when_check(when, why, sizeof(why)) ? cam_usage("%s", why) : CAM_EXIT_OK;
 }

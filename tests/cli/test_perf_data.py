@@ -115,7 +115,7 @@ class Recordings(Case):
         self.assertEqual(len(json.loads(self.good("ls", "--json", "--store", store))), 3)
         def counts(text):
             return {stack: int(n) for stack, _, n in (line.rpartition(" ") for line in text.decode().splitlines())}
-        once = counts(self.good("export", "folded", "-i", self.path("once.data", data), "--weight", "samples"))
+        once = counts(self.good("export", "folded", "-i", self.path("once.data", b"".join(perf_bytes.repeat(data, 1, 0))), "--weight", "samples", code=3))
         self.assertEqual(counts(self.good("export", "folded", "--store", store)), {s: 3 * n for s, n in once.items()})
 
     def test_every_verb_takes_it(self):

@@ -46,13 +46,13 @@ class Counting(unittest.TestCase):
         finally:
             RUNNER.subprocess.run, RUNNER.read_log = had
 
-    def test_only_a_system_test_is_tried_again_and_that_is_said(self):
+    def test_what_is_live_is_tried_again_and_that_is_said(self):
         bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n"}
-        for suite in ("system", "alone"):
+        for suite in ("system", "alone", "unit+live", "cli", "browser"):
             entry, asked, said = self.try_again(f"perfcam:{suite} / system_x.py", bad, [good])
             self.assertEqual((entry, asked), (good, ["system_x.py"]))
             self.assertIn("tried again", said)
-        for name in ("perfcam:unit / test_x", "perfcam:cli / x.py", "perfcam:lint / check-x"):
+        for name in ("perfcam:unit / test_x", "perfcam:fuzz / fuzz_x", "perfcam:packaging / x.py", "perfcam:lint / check-x"):
             entry, asked, _ = self.try_again(name, bad, [good])
             self.assertEqual((entry["stdout"], asked), (bad, []))
 

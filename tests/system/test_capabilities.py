@@ -53,6 +53,14 @@ class Capabilities(support.Case):
         exe = {s.exe for s in samples if s.comm == "workload_spin31"[:15]}
         self.assertEqual(exe, {os.path.realpath(support.workload("spin31"))})
 
+    def test_how_urgent_it_is_where_it_may_choose_and_where_not(self):
+        """By the kernel's own word: of root, and of who may not go below 0."""
+        for nice, wrap in ((-10, []), (0, ["prlimit", "--nice=0:0", *nobody(ALL)])):
+            with self.subTest(nice=nice):
+                r = self.recorder(store=os.path.join(self.place, f"nice{nice}"), wrap=wrap).ready()
+                self.assertEqual(os.getpriority(os.PRIO_PROCESS, r.pid), nice)
+                self.assertEqual(r.stop(), 0, r.said())
+
     def test_each_that_is_missing_is_said_and_the_rest_works(self):
         """Six recorders at once, each without one of them."""
         self.load("spin31", share=80)

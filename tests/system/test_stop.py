@@ -36,6 +36,48 @@ class Stop(support.Case):
     def test_sigint_leaves_nothing_out(self):
         self.stop_and_look(signal.SIGINT)
 
+    def sealer_of(self, pid):
+        """The recorder's child that seals, stopped as soon as it is there; None: it was done before."""
+        while os.path.exists(f"/proc/{pid}/task/{pid}/children"):
+            with open(f"/proc/{pid}/task/{pid}/children") as f:
+                children = f.read().split()
+            for child in children:
+                try:
+                    with open(f"/proc/{child}/cmdline", "rb") as f:
+                        if b"sealer" in f.read():
+                            os.kill(int(child), signal.SIGSTOP)
+                            return int(child)
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
+            if self.running[-1].poll() is not None:
+                break
+        return None
+
+    def test_who_waits_for_the_last_seal_is_told_to_end(self):
+        """record -d waits for it, as long as nobody is in a hurry; the next one has all that was recorded."""
+        for attempt in range(5):
+            store = f"{self.store}{attempt}"
+            self.load("slots")
+            r = self.recorder("-F", "4999", "--window", "1m", "-d", "1s", store=store)
+            sealer = self.sealer_of(r.pid)
+            if sealer:
+                break
+            self.assertEqual(r.p.wait(60), 0, r.said())
+        self.assertTrue(sealer, "never seen")
+        time.sleep(2.5)
+        self.assertIsNone(r.p.poll(), "it did not wait")
+        asked = time.monotonic()
+        self.assertEqual(r.stop(), 0, r.said())
+        self.assertLess(time.monotonic() - asked, 3)
+        self.assertFalse(any(w["sealed"] for w in self.windows(store)))
+        held = len(Store(store).samples)
+        self.assertGreater(held, 500)
+        r = self.recorder(store=store).ready()
+        self.assertTrue(support.wait_until(lambda: self.windows(store)[0]["sealed"], 30), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
+        self.assertGreaterEqual(len(Store(store).samples), held)
+        self.verify(store)
+
     def test_a_pause_on_purpose_is_no_loss(self):
         for _ in range(2):
             r = self.recorder().ready()

@@ -52,7 +52,7 @@ def make_stores(directory, seconds):
 
 
 def row(part, what, ours, theirs, peer, unit, aim=None, less=True, how="measured"):
-    """ours, theirs: lists of equal length, one pair a run (theirs: None where there is no peer). aim: how many times less (or, not less,
+    """ours, theirs: lists of equal length, one pair a run (theirs: None where there is no peer, one figure where it ran once beside all of ours). aim: how many times less (or, not less,
     more) it should be; without a peer: the most (or least) of ours. how: "measured", "replayed" or a word on why not."""
     path = os.environ.get("BENCH_ROWS")
     if path:

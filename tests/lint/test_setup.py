@@ -53,6 +53,7 @@ class Fake:
 
 ALL_THERE = 'printf "installed "'
 NO_XMLLINT = 'case "$*" in *" libxml2-utils") exit 1;; esac; printf "installed "'
+NO_RUSTC = NO_XMLLINT.replace("libxml2-utils", "rustc")
 NOTE = 'echo "${0##*/} $*" >> "$LOG"'
 SETUP = os.path.join(SOURCE, "tools", "setup")
 
@@ -98,6 +99,13 @@ class Setup(unittest.TestCase):
             r = fake.run(SETUP, "build")
             self.assertEqual(r.returncode, 0)
             self.assertIn("meson", r.stdout)
+
+    def test_a_rustc_of_another_origin_will_do(self):
+        for there, asked in (({"rustc": "exit 0"}, ""), ({}, "rustc")):
+            with Fake(dpkg_query=NO_RUSTC, apt_get=NOTE, id="echo 0", **there) as fake:
+                self.assertEqual(fake.run(SETUP, "programs").returncode, 0)
+                self.assertIn(asked, fake.asked())
+                self.assertEqual(bool(asked), bool(fake.asked()))
 
     def test_unknown_group(self):
         with Fake(dpkg_query=ALL_THERE) as fake:

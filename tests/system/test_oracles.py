@@ -5,7 +5,10 @@ and nginx, and a C++ and a Rust program at -O2; and of files that are unlike mos
 C, static Go, stripped Go, static musl, one with .debug_frame alone. Walked in the kernel by perfcam, and by perf from
 copies of stacks (--call-graph dwarf; by frame pointers where Go was stripped) at the same time.
 
-Both are samples of the same seconds, taken at other instants, so stacks are compared as what each call
+Frame by frame, too: the usual programs are stopped at work, some dozens of times each. Every thread's stack is walked
+over its memory by the step that the kernel runs, compiled as C (walk_stopped.c), and by eu-stack (elfutils) in the same stop.
+
+Both recordings are samples of the same seconds, taken at other instants, so stacks are compared as what each call
 looks like: an edge is (caller's file and address, callee's file), and of perf's edges, each as often as
 perf saw it, the share that perfcam saw too is asked for. Two runs of perf would not agree wholly either: an
 edge that is seen once in N samples by one is missed by the other as often as not. Of the unlike files the
@@ -16,6 +19,8 @@ import os
 import re
 import shutil
 import pwd
+import random
+import signal
 import socket
 import struct
 import subprocess
@@ -28,9 +33,14 @@ SECONDS = 6
 HZ = 499
 COMPLETE = 0.95
 SAME_EDGES = 0.90
+SAME_FRAMES = 0.95  # of the stops
+STOPS = 24  # of each program
 LEAST = 20  # samples of perf's below which nothing is compared
 FRAME = re.compile(r"\s+([0-9a-f]+) (.*) \((.*)\)$")
 OFFSET = re.compile(r"\+0x[0-9a-f]+$")
+THREAD = re.compile(r"TID (\d+)(.*)")
+POINTER = re.compile(r"#\d+\s+0x([0-9a-f]+)")
+WALK = os.path.join(os.path.dirname(support.WORKLOADS), "system", "walk_stopped")
 HEAD = re.compile(r"(\S.*?)\s+(?:\d+/)?(\d+)\s+(?:\[\d+\]\s+)?(\d+)\.(\d+):")
 
 CXX = """
@@ -143,6 +153,18 @@ def free_port():
         return s.getsockname()[1]
 
 
+PATH = os.environ.get("PATH", os.defpath).split(os.pathsep) + ["/usr/sbin", os.path.expanduser("~/.cargo/bin")]
+POSTGRES = [f"/usr/lib/postgresql/{v}/bin" for v in range(20, 12, -1)]
+
+
+def need(program, path=PATH):
+    """Where it is. None is left out: what is compared is what is promised."""
+    found = shutil.which(program, path=os.pathsep.join(path))
+    if not found:
+        raise AssertionError(f"no {program}: run tools/setup test programs")
+    return found
+
+
 def as_user(name):
     """Postgres refuses to be root."""
     entry = pwd.getpwnam(name)
@@ -184,22 +206,16 @@ class Programs:
         self.pids[name] = [self.run(self.build(name, *how)).pid]
 
     def redis(self):
-        if not shutil.which("redis-server"):
-            support.not_run("redis", "no redis-server")
-            return
         port = str(free_port())
-        server = self.run("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+        server = self.run(need("redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "",
                           "--dir", self.dir)
         time.sleep(0.3)
-        self.run("redis-benchmark", "-p", port, "-c", "8", "-n", "100000000", "-t", "lrange_600,mset")
+        self.run(need("redis-benchmark"), "-p", port, "-c", "8", "-P", "16", "-r", "100000", "-n", "100000000",
+                 "-t", "mset")
         self.pids["redis"] = [server.pid]
 
     def postgres(self):
-        tools = next((p for p in (f"/usr/lib/postgresql/{v}/bin" for v in range(20, 12, -1))
-                      if os.path.exists(p + "/pgbench")), None)
-        if not tools:
-            support.not_run("postgres", "no /usr/lib/postgresql")
-            return
+        tools = os.path.dirname(need("pgbench", POSTGRES))
         entry, change = as_user("postgres")
         place, port = os.path.join(self.dir, "pg"), str(free_port())
         os.mkdir(place)
@@ -230,9 +246,6 @@ class Programs:
         self.pids["python"] = [self.run("/usr/bin/python3", "-c", PYTHON).pid]
 
     def nginx(self):
-        if not shutil.which("nginx"):
-            support.not_run("nginx", "no nginx")
-            return
         port, place = free_port(), os.path.join(self.dir, "nginx")
         os.makedirs(place + "/logs")
         os.chmod(self.dir, 0o755)
@@ -245,12 +258,13 @@ class Programs:
                     f"client_body_temp_path {place}/1; proxy_temp_path {place}/2;\n"
                     f"fastcgi_temp_path {place}/3; uwsgi_temp_path {place}/4; scgi_temp_path {place}/5;\n"
                     f"server {{ listen 127.0.0.1:{port}; root {place}; default_type text/plain; }} }}\n")
-        server = self.run("nginx", "-p", place, "-c", place + "/nginx.conf")
+        server = self.run(need("nginx"), "-p", place, "-c", place + "/nginx.conf")
         threading.Thread(target=self.fetch, args=(port,), daemon=True).start()
         self.pids["nginx"] = [server.pid]
 
     def fetch(self, port):
-        request = b"GET /page.txt HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n"
+        # What asks for HTTP/1.0 gets nothing compressed.
+        request = b"GET /page.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n"
         while not self.stop.is_set():
             try:
                 with socket.create_connection(("127.0.0.1", port), 5) as s:
@@ -261,18 +275,11 @@ class Programs:
                 time.sleep(0.1)
 
     def cxx(self):
-        if not shutil.which("g++"):
-            support.not_run("c++", "no g++")
-            return
-        self.build_and_run("cxx", ".cc", CXX, "g++", "-O2", "-fomit-frame-pointer")
+        self.build_and_run("cxx", ".cc", CXX, need("g++"), "-O2", "-fomit-frame-pointer")
 
     def rust(self):
-        if not shutil.which("rustc"):
-            support.not_run("rust", "no rustc")
-            return
-        self.build_and_run("rust", ".rs", RUST, "rustc", "-C", "opt-level=2", "-C",
+        self.build_and_run("rust", ".rs", RUST, need("rustc"), "-C", "opt-level=2", "-C",
                            "force-frame-pointers=no")
-
 
     def frames(self):
         self.build_and_run("frames", ".c", C, "gcc", "-O2", "-g", "-fno-asynchronous-unwind-tables",
@@ -290,19 +297,13 @@ class Programs:
 
     def musl(self):
         """Static, with frame pointers for perf, which finds no .eh_frame there."""
-        if not shutil.which("musl-gcc"):
-            support.not_run("musl", "no musl-gcc")
-            return
-        self.build_and_run("musl", ".c", C, "musl-gcc", "-O2", "-static", "-DOWN",
+        self.build_and_run("musl", ".c", C, need("musl-gcc"), "-O2", "-static", "-DOWN",
                            "-fno-omit-frame-pointer")
 
     def go(self):
-        if not shutil.which("go"):
-            support.not_run("go", "no go")
-            return
         os.environ.update(CGO_ENABLED="0", GOCACHE=os.path.join(self.dir, "go-cache"))
-        self.build_and_run("go", ".go", GO, "go", "build")
-        self.build_and_run("go_stripped", ".go", GO, "go", "build", "-ldflags=-s -w")
+        self.build_and_run("go", ".go", GO, need("go"), "build")
+        self.build_and_run("go_stripped", ".go", GO, need("go"), "build", "-ldflags=-s -w")
 
 
 def grow(small, big, by):
@@ -379,6 +380,69 @@ def edges(samples):
     return seen
 
 
+def threads_of(text):
+    """{tid: (what is said of it, [addresses, leaf first])} of what eu-stack and walk_stopped print."""
+    found, frames = {}, []
+    for line in text.splitlines():
+        m = THREAD.match(line)
+        if m:
+            frames = []
+            found[int(m[1])] = (m[2].strip(), frames)
+            continue
+        m = POINTER.match(line)
+        if m:
+            frames.append(int(m[1], 16))
+    return found
+
+
+def wait_stopped(pid):
+    place, until = f"/proc/{pid}/task", time.monotonic() + support.PATIENCE
+    while any(read(f"{place}/{t}/stat").rpartition(")")[2].split()[:1] != ["T"] for t in os.listdir(place)):
+        if time.monotonic() > until:
+            raise AssertionError(f"{pid} does not stop")
+        time.sleep(0.001)
+
+
+def let_run(pid, seconds):
+    """Until it has had so much of a CPU: on a busy host that takes a while. One that waits is let be."""
+    clock, until = ~pid << 3 | 2, time.monotonic() + 0.5  # clock_getcpuclockid(3), as the kernel has it
+    enough = time.clock_gettime(clock) + seconds
+    while time.clock_gettime(clock) < enough and time.monotonic() < until:
+        time.sleep(0.0005)
+
+
+def answer(walker):
+    """What walk_stopped says of the stop."""
+    walker.stdin.write("\n")
+    walker.stdin.flush()
+    said = []
+    for line in iter(walker.stdout.readline, ""):
+        if line == ".\n":
+            return "".join(said)
+        said.append(line)
+    raise AssertionError("walk_stopped has ended")
+
+
+def stop_often(case, pid, chance):
+    """Of each stop of a process: what we find of its threads, and what eu-stack does."""
+    found = []
+    walker = case.start(WALK, str(pid), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for _ in range(STOPS):
+        let_run(pid, chance.uniform(0.0005, 0.004))
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_stopped(pid)
+            ours = answer(walker)
+            r = subprocess.run([need("eu-stack"), "-q", "-n", "0", "-p", str(pid)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        found.append((threads_of(ours), threads_of(r.stdout), r.stderr))
+    walker.stdin.close()
+    case.assertEqual(walker.wait(support.PATIENCE), 0)
+    return found
+
+
 def share(samples, what):
     return sum(what(frames) for _, _, frames in samples) / max(1, len(samples))
 
@@ -387,12 +451,10 @@ def is_cut(frames):
     return bool(frames) and frames[-1][0] in ("[truncated]", "[unmapped]")
 
 
-class Oracles(support.Case):
+class Oracle(support.Case):
     def record(self, programs, seconds):
         """Both at the same time; {name: (perfcam's samples, perf's)} of the seconds both were there."""
         self.assertIn("bpf", support.sources())
-        if not shutil.which("perf"):
-            self.fail("no perf here")
         self.names = {}
         recorder = self.recorder("--source", "bpf", "-F", str(HZ), "--addresses").ready()
         time.sleep(2)  # the tables are there a second after a sample needed them
@@ -400,14 +462,13 @@ class Oracles(support.Case):
         for name, pids in programs.pids.items():
             path = os.path.join(self.dir, name + ".perf")
             perf[name] = (path, self.start(
-                "perf", "record", "-q", "-F", str(HZ), "-m", "1024", "-e", "cpu-clock", "--call-graph",
+                need("perf"), "record", "-q", "-F", str(HZ), "-m", "1024", "-e", "cpu-clock", "--call-graph",
                 "fp" if name in BY_POINTER else "dwarf,16384",
                 "-p", ",".join(map(str, pids)), "-o", path, "--", "sleep", str(seconds),
                 stderr=subprocess.DEVNULL))
         for _, p in perf.values():
             p.wait(60)
         self.assertEqual(recorder.stop(), 0)
-        programs.stop.set()
         both = {}
         for name, pids in programs.pids.items():
             text = subprocess.run(["perf", "script", "--no-inline", "-F", "comm,pid,tid,time,ip,sym,dso",
@@ -427,31 +488,6 @@ class Oracles(support.Case):
             both[name] = (ours, theirs)
         return both
 
-    def test_stacks_are_complete_and_those_that_perf_finds(self):
-        programs = Programs(self)
-        programs.usual()
-        both = self.record(programs, SECONDS)
-        self.assertGreaterEqual(len(both), 2)
-        for name, (ours, theirs) in both.items():
-            with self.subTest(name):
-                self.check(name, ours, theirs, whole=1 - share(ours, is_cut))
-
-    def test_files_that_are_unlike_most(self):
-        programs = Programs(self)
-        programs.unlike()
-        both = self.record(programs, SECONDS / 2)
-        self.assertGreaterEqual(len(both), 2)
-        for name, (ours, theirs) in both.items():
-            with self.subTest(name):
-                whole = 1 - share(ours, is_cut)
-                if name == "musl":
-                    # What calls main() has no rules there: such a stack is cut, and says so.
-                    self.assertEqual(whole, 0)
-                    main = {a for a, n in self.names[name][1].items() if n == "main"}
-                    whole = share(ours, lambda frames: any(f[1] in main for f in frames))
-                self.check(name, ours, theirs, whole)
-                self.check_names(name, *self.names[name])
-
     def check(self, name, ours, theirs, whole):
         ours_edges, their_edges = edges(ours), edges([s for s in theirs if len(s[2]) > 1])
         total = sum(their_edges.values())
@@ -463,6 +499,74 @@ class Oracles(support.Case):
         self.assertGreaterEqual(len(theirs), LEAST, name)
         self.assertGreater(total, len(theirs) / 2, name)
         self.assertGreaterEqual(same, SAME_EDGES, name)
+
+
+class Usual(Oracle):
+    """The programs are started once; both comparisons are of what they do then."""
+    made = None
+
+    def setUp(self):
+        super().setUp()
+        if Usual.made is None:
+            Usual.made = False
+            Usual.made = self.made_once(Usual.make)
+        self.assertTrue(Usual.made, "the programs could not be started or watched")
+        self.both, self.stops = Usual.made
+
+    def make(self):
+        programs, chance = Programs(self), random.Random(4)
+        programs.usual()
+        was = os.getpriority(os.PRIO_PROCESS, 0)
+        try:
+            both = self.record(programs, SECONDS)
+            os.setpriority(os.PRIO_PROCESS, 0, -15)  # others need not wait for who looks
+            return both, {name: stop_often(self, pids[0], chance) for name, pids in programs.pids.items()}
+        finally:
+            os.setpriority(os.PRIO_PROCESS, 0, was)
+            programs.stop.set()
+
+    def test_stacks_are_complete_and_those_that_perf_finds(self):
+        for name, (ours, theirs) in self.both.items():
+            with self.subTest(name):
+                self.check(name, ours, theirs, whole=1 - share(ours, is_cut))
+
+    def test_every_frame_is_what_eu_stack_finds(self):
+        for name, stops in self.stops.items():
+            with self.subTest(name):
+                self.check_frames(name, stops)
+
+    def check_frames(self, name, stops):
+        pairs = [(ours[tid], theirs.get(tid, ("", [])), said) for ours, theirs, said in stops for tid in ours]
+        other = [p for p in pairs if p[0][1] != p[1][1]]
+        whole = sum(ours[0] == "complete" for ours, _, _ in pairs) / max(1, len(pairs))
+        busiest = [max(ours.values(), key=lambda t: len(t[1]))[1] for ours, _, _ in stops]
+        leaves = {frames[0] for frames in busiest}
+        support.note(f"{name}: {len(stops)} stops, {len(pairs)} stacks, {len(other)} other than eu-stack's, "
+                     f"{100 * whole:.1f} % complete, {len(leaves)} places, deepest {max(map(len, busiest))}")
+        for (end, ours), (_, theirs), said in other:
+            support.note(f"{name}: ended {end}: {' '.join(map(hex, ours))}; eu-stack: {' '.join(map(hex, theirs))} {said}")
+        self.assertEqual([set(ours) for ours, _, _ in stops], [set(theirs) for _, theirs, _ in stops])
+        self.assertLessEqual(len(other), (1 - SAME_FRAMES) * len(stops), name)
+        self.assertGreaterEqual(whole, COMPLETE, name)
+        self.assertGreater(len(leaves), 3, name)
+        self.assertGreater(max(map(len, busiest)), 4, name)
+
+
+class Unlike(Oracle):
+    def test_files_that_are_unlike_most(self):
+        programs = Programs(self)
+        programs.unlike()
+        both = self.record(programs, SECONDS / 2)
+        for name, (ours, theirs) in both.items():
+            with self.subTest(name):
+                whole = 1 - share(ours, is_cut)
+                if name == "musl":
+                    # What calls main() has no rules there: such a stack is cut, and says so.
+                    self.assertEqual(whole, 0)
+                    main = {a for a, n in self.names[name][1].items() if n == "main"}
+                    whole = share(ours, lambda frames: any(f[1] in main for f in frames))
+                self.check(name, ours, theirs, whole)
+                self.check_names(name, *self.names[name])
 
     def check_names(self, name, theirs, ours):
         """Each address that both saw; of callers found by pointer perf's are one further."""

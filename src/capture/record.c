@@ -110,7 +110,10 @@ static void split_chain(const uint64_t *ips, uint64_t n, struct cam_raw_sample *
 	}
 }
 
-/* The user's half as registers and stack. Who has none is not the kernel's to tell from one it lost. */
+/*
+ * The user's half as registers and stack. Who has none is not the kernel's to tell from one it lost. A worker
+ * of io_uring has the memory of its process, and in some kernels registers, too: nothing is in them.
+ */
 static enum cam_record_result decode_copy(struct body b, struct cam_raw_sample *s)
 {
 	uint64_t abi = take_u64(&b);
@@ -128,7 +131,8 @@ static enum cam_record_result decode_copy(struct body b, struct cam_raw_sample *
 	uint64_t used = size ? take_u64(&tail) : 0;
 	if (!tail.p || used > size)
 		return CAM_RECORD_MALFORMED;
-	if (abi == PERF_SAMPLE_REGS_ABI_NONE) {
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE || (!s->copy.ip && !s->copy.sp)) {
+		s->n_user = 0;
 		s->end = CAM_STACK_NO_USER;
 	} else if (abi == PERF_SAMPLE_REGS_ABI_32) {
 		s->end = CAM_STACK_COMPAT;

@@ -145,6 +145,11 @@ static void put_recording(struct cam_out *out, struct cam_json_value v)
 		       (unsigned long long)number(v, "samples_per_second"), lately(v));
 }
 
+static bool has_user(enum cam_stack_end end)
+{
+	return end == CAM_STACK_COMPLETE || cam_stack_end_is_incomplete(end);
+}
+
 /* "stacks   unwound in the kernel (bpf_loop); 97.1 % complete, pending 2.1 %, …" */
 static void put_stacks(struct cam_out *out, struct cam_json_value v)
 {
@@ -155,13 +160,13 @@ static void put_stacks(struct cam_out *out, struct cam_json_value v)
 	cam_out_str(out, "  stacks   ");
 	put_text(out, s, "how");
 	for (unsigned i = CAM_STACK_COMPLETE; i < CAM_STACK_ENDS; i++)
-		sum += i == CAM_STACK_NO_USER
-			       ? 0
-			       : number(ends, cam_stack_end_key((enum cam_stack_end)i));
+		sum += has_user((enum cam_stack_end)i)
+			       ? number(ends, cam_stack_end_key((enum cam_stack_end)i))
+			       : 0;
 	const char *gap = "; ";
 	for (unsigned i = CAM_STACK_COMPLETE; i < CAM_STACK_ENDS; i++) {
 		n = number(ends, cam_stack_end_key((enum cam_stack_end)i));
-		if (!n || i == CAM_STACK_NO_USER)
+		if (!n || !has_user((enum cam_stack_end)i))
 			continue;
 		cam_out_printf(out, "%s%s %.3g %%", gap, cam_stack_end_words((enum cam_stack_end)i),
 			       100.0 * (double)n / (double)sum);

@@ -189,11 +189,9 @@ static const char *remedy_of(const struct cam_quality_row *r, enum cam_stack_end
 
 static void judge_stacks(struct cam_doctor *d, const struct cam_quality_row *r)
 {
-	enum cam_stack_end why = CAM_STACK_UNKNOWN;
+	enum cam_stack_end why = cam_quality_why(r);
 	if (share(r->user - r->complete, r->user) < MUCH)
 		return;
-	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
-		why = r->ends[i] > r->ends[why] ? (enum cam_stack_end)i : why;
 	struct cam_finding *f =
 		about(d, r, "user stacks are incomplete", r->user - r->complete, r->user);
 	snprintf(f->cost, sizeof(f->cost), "Callers are missing: %s, mostly.",
@@ -221,10 +219,12 @@ static void show_row_json(struct cam_json *j, const struct cam_quality_row *r)
 	cam_json_u64(j, "guessed", r->guessed);
 	cam_json_open(j, "incomplete", '{');
 	for (unsigned i = 0; i < CAM_STACK_ENDS; i++) {
-		if (r->ends[i])
+		if (r->ends[i] && cam_stack_end_is_incomplete((enum cam_stack_end)i))
 			cam_json_u64(j, cam_stack_end_key((enum cam_stack_end)i), r->ends[i]);
 	}
 	cam_json_close(j, '}');
+	cam_json_u64(j, cam_stack_end_key(CAM_STACK_NO_USER), r->ends[CAM_STACK_NO_USER]);
+	cam_json_u64(j, cam_stack_end_key(CAM_STACK_WORKER), r->ends[CAM_STACK_WORKER]);
 	cam_json_u64(j, "user_frames", r->user_frames);
 	cam_json_u64(j, "user_unnamed", r->user_unnamed);
 	cam_json_u64(j, "jit_frames", r->jit_frames);
@@ -275,15 +275,17 @@ static void show_percent(struct cam_out *out, uint64_t part, uint64_t whole)
 
 static void show_row(struct cam_out *out, const struct cam_quality_row *r, const char *who)
 {
-	unsigned why = CAM_STACK_UNKNOWN;
+	enum cam_stack_end why = cam_quality_why(r);
 	uint64_t frames = r->user_frames + r->jit_frames + r->kernel_frames;
 	cam_out_printf(out, "  %-24s %9llu", who, (unsigned long long)r->samples);
 	show_percent(out, r->complete, r->user);
 	show_percent(out, frames - r->user_unnamed - r->jit_unnamed - r->kernel_unnamed, frames);
-	for (unsigned i = 0; i < CAM_STACK_ENDS; i++)
-		why = r->ends[i] > r->ends[why] ? i : why;
+	/* Where nobody has a user stack, who that is. */
+	if (!r->user)
+		why = r->ends[CAM_STACK_WORKER] > r->ends[CAM_STACK_NO_USER] ? CAM_STACK_WORKER
+									     : CAM_STACK_NO_USER;
 	if (r->ends[why])
-		cam_out_printf(out, "  %s", cam_stack_end_words((enum cam_stack_end)why));
+		cam_out_printf(out, "  %s", cam_stack_end_words(why));
 	if (r->guessed)
 		cam_out_printf(out, "  (%u %% guessed)", (share(r->guessed, r->samples) + 5) / 10);
 	struct cam_container c = cam_container_of(r->cgroup);

@@ -171,7 +171,8 @@ struct found {
 
 static bool is_cut(enum cam_stack_end end)
 {
-	return end != CAM_STACK_UNKNOWN && end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER;
+	return end != CAM_STACK_UNKNOWN && end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER &&
+	       end != CAM_STACK_WORKER;
 }
 
 /* A frame in a mapping that is known; false: there is no room for it. */
@@ -255,6 +256,10 @@ static struct found find_frames(struct cam_live *l, const struct cam_live_who *w
 	struct cam_files_row *kernel = cam_files_kernel(l->files);
 	struct found to = {.end = s->end};
 	bool fits = true;
+	/* Not every source can tell. */
+	if (s->end == CAM_STACK_NO_USER &&
+	    cam_task_is_worker(r->pid, r->tid, cam_text_of(w->comm ? w->comm : "")))
+		to.end = CAM_STACK_WORKER;
 	for (uint32_t i = 0; i < s->n_kernel && fits; i++)
 		fits = add_frame(l, &to.n, kernel, s->kernel[i] - (i > 0));
 	if (s->n_user && fits)

@@ -50,7 +50,7 @@ void cam_live_unwind_sampled(struct cam_live *l, struct cam_process *p, const st
 	if (!l->doors.unwinder || !p->listed || p->ended_ns || p->pid == CAM_PID_NONE)
 		return;
 	const struct cam_raw_sample *s = &r->sample;
-	if (s->end == CAM_STACK_NO_USER)
+	if (s->end == CAM_STACK_NO_USER || s->end == CAM_STACK_WORKER)
 		return;
 	if (!p->image) {
 		make_due(l, p);

@@ -111,6 +111,13 @@ static inline struct cam_text cam_string(const struct cam_tables *t, struct cam_
 	uint32_t from = id.v ? t->strings.ends[id.v - 1] : 0;
 	return (struct cam_text){t->strings.bytes + from, t->strings.ends[id.v] - from};
 }
+/* A thread that the kernel runs in a user's process (io_uring, vhost), by the name that it gives it. */
+static inline bool cam_task_is_worker(int32_t pid, int32_t tid, struct cam_text comm)
+{
+	return pid != tid && (cam_text_starts(comm, CAM_TEXT("iou-wrk-")) ||
+			      cam_text_starts(comm, CAM_TEXT("iou-sqp-")) ||
+			      cam_text_starts(comm, CAM_TEXT("vhost-")));
+}
 /* The name to show: never empty. Unnamed: "[libfoo.so+0x1234]" (its start), "[libfoo.so]", "[jit]",
  * "[unknown]". Borrowed, or written into room (at least 64 bytes; cut if longer). */
 struct cam_text cam_function_label(const struct cam_tables *t, struct cam_func_id f, char *room,

@@ -122,7 +122,7 @@ struct cam_unwind_image {
 enum cam_stack_end {
 	CAM_STACK_UNKNOWN,    /* walked by frame pointers: nobody can tell */
 	CAM_STACK_COMPLETE,   /* the thread's outermost frame was reached */
-	CAM_STACK_NO_USER,    /* a kernel thread, or an I/O worker: there is no user stack */
+	CAM_STACK_NO_USER,    /* a kernel thread, or one that is ending: there is no user stack */
 	CAM_STACK_PENDING,    /* the process, or the table of a file, was not there yet */
 	CAM_STACK_NO_MAPPING, /* a frame lies in no executable mapping */
 	CAM_STACK_NO_CFI, /* the file says nothing about this code, nor do frame pointers lead on */
@@ -134,6 +134,7 @@ enum cam_stack_end {
 	CAM_STACK_STALE,       /* the mappings had changed since */
 	CAM_STACK_COMPAT,      /* a 32-bit program */
 	CAM_STACK_SUSPECT,     /* not known for sure which process it was */
+	CAM_STACK_WORKER, /* a thread of the kernel's in a user's process (io_uring): no user stack */
 	CAM_STACK_ENDS,
 };
 

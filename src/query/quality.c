@@ -3,8 +3,9 @@
  * Samples are summed by (process, stack) first, since a stack is judged once and sampled often; then each
  * distinct stack is walked from its leaf to its root.
  *
- * Invariants: 1. user = complete + the sum of ends, of each row. 2. The row `all` is the sum of all
- * rows. 3. A process is (pid, start), across windows; where the start is not known, (pid, comm).
+ * Invariants: 1. user = complete + the sum of ends, and samples = user + those of NO_USER and WORKER, of each row.
+ * 2. The row `all` is the sum of all rows. 3. A process is (pid, start), across windows; where the start is not
+ * known, (pid, comm).
  *
  * Example: a stack main;work;[libz.so] sampled 3 times in a window unwound by tables: 3 samples, 3 user, 3
  * complete, 9 user frames, 3 of them unnamed, the worst file libz.so with 3.
@@ -72,7 +73,7 @@ static const struct {
 		{"broken: fewer than 3 frames, or none of main, _start, start_thread, clone",
 		 "broken"},
 	[CAM_STACK_COMPLETE] = {"complete", "complete"},
-	[CAM_STACK_NO_USER] = {"no user stack", "no_user"},
+	[CAM_STACK_NO_USER] = {"a kernel thread, or ending: no user stack", "no_user"},
 	[CAM_STACK_PENDING] = {"mappings or unwind table not there yet", "pending"},
 	[CAM_STACK_NO_MAPPING] = {"a frame in no mapping", "no_mapping"},
 	[CAM_STACK_NO_CFI] = {"no unwind table for this code", "no_cfi"},
@@ -84,6 +85,7 @@ static const struct {
 	[CAM_STACK_STALE] = {"mappings had changed", "stale"},
 	[CAM_STACK_COMPAT] = {"a 32-bit program", "compat"},
 	[CAM_STACK_SUSPECT] = {"process not known for sure", "suspect"},
+	[CAM_STACK_WORKER] = {"an I/O worker of the kernel: no user stack", "io_worker"},
 };
 
 const char *cam_stack_end_words(enum cam_stack_end end)
@@ -94,6 +96,22 @@ const char *cam_stack_end_words(enum cam_stack_end end)
 const char *cam_stack_end_key(enum cam_stack_end end)
 {
 	return (unsigned)end < CAM_STACK_ENDS ? ends[end].key : "unknown";
+}
+
+bool cam_stack_end_is_incomplete(enum cam_stack_end end)
+{
+	return end != CAM_STACK_COMPLETE && end != CAM_STACK_NO_USER && end != CAM_STACK_WORKER;
+}
+
+enum cam_stack_end cam_quality_why(const struct cam_quality_row *r)
+{
+	enum cam_stack_end why = CAM_STACK_UNKNOWN;
+	for (unsigned i = 0; i < CAM_STACK_ENDS; i++) {
+		enum cam_stack_end end = (enum cam_stack_end)i;
+		if (cam_stack_end_is_incomplete(end) && r->ends[i] > r->ends[why])
+			why = end;
+	}
+	return why;
 }
 
 /* Where threads begin: C, C++, Rust; Go; the dynamic loader. */
@@ -256,6 +274,14 @@ static int row_of_task(struct window_step *s, uint32_t task, uint32_t *out)
 	return 0;
 }
 
+static bool is_worker(const struct cam_tables *t, uint32_t task)
+{
+	if (task >= t->n_tasks)
+		return false;
+	const struct cam_task *k = &t->tasks[task];
+	return cam_task_is_worker(k->pid, k->tid, cam_string(t, k->comm));
+}
+
 static int sum_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
 {
 	(void)self;
@@ -265,8 +291,10 @@ static int sum_rows(void *self, struct cam_walk_window *x, const struct cam_walk
 		size_t at = rows->index[i];
 		uint32_t process;
 		err = row_of_task(s, rows->batch->task[at], &process);
-		struct cam_sum sum = {
-			.stack = rows->batch->stack[at], .comm = process, .samples = 1};
+		struct cam_sum sum = {.stack = rows->batch->stack[at],
+				      .comm = process,
+				      .extra = is_worker(s->t, rows->batch->task[at]),
+				      .samples = 1};
 		if (!err && rows->verdict[i] == CAM_VERDICT_YES)
 			err = cam_sums_add(&s->sums, sum);
 	}
@@ -317,13 +345,17 @@ static int blame_stack(struct window_step *s, const struct cam_sum *sum)
 	return err;
 }
 
-static void add_verdict(struct cam_quality_row *row, const struct verdict *v, uint64_t n)
+static void add_verdict(struct cam_quality_row *row, const struct verdict *v,
+			const struct cam_sum *sum)
 {
+	uint64_t n = sum->samples;
 	row->samples += n;
 	row->user += v->has_user ? n : 0;
-	if (v->has_user && v->complete)
+	if (!v->has_user)
+		row->ends[sum->extra ? CAM_STACK_WORKER : CAM_STACK_NO_USER] += n;
+	else if (v->complete)
 		row->complete += n;
-	else if (v->has_user)
+	else
 		row->ends[v->end] += n;
 	row->user_frames += n * v->user_frames;
 	row->user_unnamed += n * v->user_unnamed;
@@ -345,7 +377,7 @@ static int add_sums(struct window_step *s)
 		struct verdict *v = &verdicts[sum->stack];
 		if (!v->judged)
 			*v = judge(s, sum->stack);
-		add_verdict(&s->b->rows[sum->comm], v, sum->samples);
+		add_verdict(&s->b->rows[sum->comm], v, sum);
 		if (v->user_unnamed)
 			err = blame_stack(s, sum);
 	}

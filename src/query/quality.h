@@ -24,7 +24,8 @@ struct cam_quality_row {
 	uint64_t samples;
 	uint64_t user;		       /* of these: with a user half */
 	uint64_t complete;	       /* of these */
-	uint64_t ends[CAM_STACK_ENDS]; /* the others, by why: UNKNOWN: broken by the rule above */
+	/* The others, by why: UNKNOWN: broken by the rule above. Of NO_USER and WORKER: samples without a user half. */
+	uint64_t ends[CAM_STACK_ENDS];
 	uint64_t
 		guessed; /* samples whose stack was walked by frame pointers, in part at least; to the 10 s */
 	/* Frames, a sample's each counted. */
@@ -48,6 +49,10 @@ struct cam_quality {
 int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
 		      const struct cam_progress *progress, struct cam_quality *out);
 void cam_quality_free(struct cam_quality *q);
+/* Of a user stack: that it is not complete. */
+bool cam_stack_end_is_incomplete(enum cam_stack_end end);
+/* What most of a row's incomplete stacks lack. */
+enum cam_stack_end cam_quality_why(const struct cam_quality_row *r);
 /* "no unwind table", …: for people; "no_cfi", …: for programs. */
 const char *cam_stack_end_words(enum cam_stack_end end);
 const char *cam_stack_end_key(enum cam_stack_end end);

@@ -44,7 +44,7 @@ static void put_all(struct cam_json *j, const struct cam_quality_row *all)
 	cam_json_u64(j, "guessed", all->guessed);
 	cam_json_open(j, "incomplete", '[');
 	for (unsigned i = 0; i < CAM_STACK_ENDS; i++) {
-		if (!all->ends[i])
+		if (!all->ends[i] || !cam_stack_end_is_incomplete((enum cam_stack_end)i))
 			continue;
 		cam_json_open(j, NULL, '{');
 		cam_json_text(j, "key", cam_text_of(cam_stack_end_key((enum cam_stack_end)i)));
@@ -53,6 +53,8 @@ static void put_all(struct cam_json *j, const struct cam_quality_row *all)
 		cam_json_close(j, '}');
 	}
 	cam_json_close(j, ']');
+	cam_json_u64(j, cam_stack_end_key(CAM_STACK_NO_USER), all->ends[CAM_STACK_NO_USER]);
+	cam_json_u64(j, cam_stack_end_key(CAM_STACK_WORKER), all->ends[CAM_STACK_WORKER]);
 	put_frames(j, "frames", all->user_frames, all->jit_frames, all->kernel_frames);
 	put_frames(j, "unnamed", all->user_unnamed, all->jit_unnamed, all->kernel_unnamed);
 }

@@ -3,6 +3,7 @@
 """Stacks of programs without frame pointers, complete: in the kernel by tables, of short-lived ones from copies
 of their stacks; against what is known of them, and against perf's own walk of the same run."""
 import collections
+import json
 import os
 import re
 import shutil
@@ -66,12 +67,24 @@ class Unwind(support.Case):
         self.assertEqual(wrong, [], what)
         return total, right
 
+    def check_workers(self, status, store, path, pid):
+        """What the kernel does in a thread of a process's has no user stack, and a reason of its own."""
+        workers = [s for s in store.of_pid(pid) if s.tid != pid and s.comm.startswith("iou-wrk-")]
+        self.assertGreater(len(workers), 5)
+        self.assertEqual([s for s in workers if any(f.kind != "kernel" for f in s.frames)], [])
+        self.assertGreaterEqual(status["stacks"]["ends"]["io_worker"], len(workers))
+        said = json.loads(support.perfcam("doctor", "--json", "--store", path).stdout)["stacks"]
+        row = next(p for p in said["processes"] if p["pid"] == pid)
+        self.assertEqual((row["io_worker"], row["samples"]), (len(workers), len(store.of_pid(pid))))
+
     def check(self, *args, beside_perf=False):
         """One program that lives, perf beside it; then a storm of such that live for 50 ms."""
         path = os.path.join(self.dir, "perf.data")
         r = self.recorder(*args).ready()
         # Whoever runs everything has its tables by then.
         time.sleep(1)
+        worker = self.start(support.workload("worker"), "0.4", stdout=subprocess.DEVNULL)
+        self.assertEqual(worker.wait(support.PATIENCE), 0)
         perf = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "--call-graph", "dwarf,8192",
                 "--no-bpf-event", "-o", path] if beside_perf else []
         self.assertEqual(self.start(*perf, support.workload("unframed"), "2.5", str(DEPTH),
@@ -98,6 +111,7 @@ class Unwind(support.Case):
             theirs = {c for c in self.perfs(path) if self.known(c, DEPTH)}
             self.assertEqual({c for c in lives if self.known(c, DEPTH)}, theirs)
         self.assertGreater(status["stacks"]["copies_unwound"], 0)
+        self.check_workers(status, store, r.store, worker.pid)
         self.assertLess(status["processes"][0]["resident_bytes"], 64 << 20)
         return status, store
 

@@ -304,6 +304,53 @@ static void chains(void **state)
 	}
 }
 
+/* Registers and stack: whose is to be walked, and why it is not. */
+static void copies(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t abi, bp, sp, ip, bytes;
+		enum cam_stack_end end;
+		uint32_t n_user;
+	} cases[] = {
+		{PERF_SAMPLE_REGS_ABI_64, 1, 0x7000, 0x1000, 16, CAM_STACK_PENDING, 1},
+		{PERF_SAMPLE_REGS_ABI_64, 1, 0x7000, 0x1000, 0, CAM_STACK_UNREADABLE, 1},
+		{PERF_SAMPLE_REGS_ABI_32, 1, 0x7000, 0x1000, 16, CAM_STACK_COMPAT, 1},
+		{PERF_SAMPLE_REGS_ABI_NONE, 0, 0, 0, 0, CAM_STACK_NO_USER, 0},
+		/* A worker of io_uring, as some kernels have it. */
+		{PERF_SAMPLE_REGS_ABI_64, 1, 0, 0, 0, CAM_STACK_NO_USER, 0},
+		{PERF_SAMPLE_REGS_ABI_32, 0, 0, 0, 0, CAM_STACK_NO_USER, 0},
+	};
+	struct cam_ring_options o = plain;
+	o.copies = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_builder b;
+		struct cam_ring r;
+		struct perf_record rec;
+		start(&b, &r, 4096, 0, &o);
+		perf_record_sample(&rec, PERF_RECORD_MISC_KERNEL, 5, 1, (uint64_t[]){KERNEL, 1}, 2);
+		perf_record_u64(&rec, cases[i].abi);
+		if (cases[i].abi != PERF_SAMPLE_REGS_ABI_NONE) {
+			perf_record_u64(&rec, cases[i].bp);
+			perf_record_u64(&rec, cases[i].sp);
+			perf_record_u64(&rec, cases[i].ip);
+		}
+		perf_record_u64(&rec, cases[i].bytes);
+		for (uint64_t at = 0; at < cases[i].bytes; at += 8)
+			perf_record_u64(&rec, at);
+		if (cases[i].bytes)
+			perf_record_u64(&rec, cases[i].bytes);
+		perf_builder_write(&b, &rec);
+		struct cam_raw out = only(&r);
+		assert_int_equal(out.sample.end, cases[i].end);
+		assert_int_equal(out.sample.n_user, cases[i].n_user);
+		assert_int_equal(out.sample.n_kernel, 1);
+		assert_int_equal(out.sample.copy.stack_bytes,
+				 cases[i].end == CAM_STACK_PENDING ? cases[i].bytes : 0);
+		stop(&b, &r);
+	}
+}
+
 /* As many frames as the kernel would write: there may have been more. */
 static void full_chain(void **state)
 {
@@ -623,14 +670,15 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mappings),	 cmocka_unit_test(names),
-		cmocka_unit_test(tasks),	 cmocka_unit_test(losses),
-		cmocka_unit_test(chains),	 cmocka_unit_test(full_chain),
-		cmocka_unit_test(wraps),	 cmocka_unit_test(rounds),
-		cmocka_unit_test(snapshot),	 cmocka_unit_test(bad_sizes),
-		cmocka_unit_test(short_records), cmocka_unit_test(counts_that_lie),
-		cmocka_unit_test(odd_bodies),	 cmocka_unit_test(bad_heads),
-		cmocka_unit_test(tightness),	 cmocka_unit_test(refusals),
+		cmocka_unit_test(mappings),	   cmocka_unit_test(names),
+		cmocka_unit_test(tasks),	   cmocka_unit_test(losses),
+		cmocka_unit_test(chains),	   cmocka_unit_test(copies),
+		cmocka_unit_test(full_chain),	   cmocka_unit_test(wraps),
+		cmocka_unit_test(rounds),	   cmocka_unit_test(snapshot),
+		cmocka_unit_test(bad_sizes),	   cmocka_unit_test(short_records),
+		cmocka_unit_test(counts_that_lie), cmocka_unit_test(odd_bodies),
+		cmocka_unit_test(bad_heads),	   cmocka_unit_test(tightness),
+		cmocka_unit_test(refusals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

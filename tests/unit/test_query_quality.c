@@ -46,8 +46,12 @@ static struct cam_quality quality_of(struct fake_window **windows, size_t n)
 	for (size_t i = 0; i < q.n_rows; i++) {
 		uint64_t user = q.rows[i].complete;
 		for (unsigned k = 0; k < CAM_STACK_ENDS; k++)
-			user += q.rows[i].ends[k];
+			user += cam_stack_end_is_incomplete((enum cam_stack_end)k)
+					? q.rows[i].ends[k]
+					: 0;
 		assert_int_equal(user, q.rows[i].user);
+		assert_int_equal(q.rows[i].samples, user + q.rows[i].ends[CAM_STACK_NO_USER] +
+							    q.rows[i].ends[CAM_STACK_WORKER]);
 		samples += q.rows[i].samples;
 	}
 	assert_int_equal(samples, q.all.samples);
@@ -93,6 +97,40 @@ static void marks_tell_why_in_a_window_unwound_by_tables(void **state)
 	assert_int_equal(r->kernel_unnamed, 1);
 	assert_int_equal(q.all.samples, 7);
 	assert_int_equal(q.all.complete, 4);
+	cam_quality_free(&q);
+}
+
+/* A kernel thread is a process of its own; a worker is a thread of somebody's. */
+static void who_has_no_user_stack_says_why(void **state)
+{
+	(void)state;
+	static const char kernel[] = "ret_from_fork@[kernel];io_read@[kernel]";
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id main = fake_task(f, 10, 10, "web"),
+			   worker = fake_task(f, 10, 12, "iou-wrk-10"),
+			   poller = fake_task(f, 10, 13, "iou-sqp-10"),
+			   ending = fake_task(f, 10, 14, "iou-w"),
+			   thread = fake_task(f, 30, 30, "iou-wrk-30");
+	for (size_t i = 0; i < f->t.n_tasks; i++)
+		f->t.tasks[i].start_ns = 5 * SEC;
+	fake_add_fact(f, CAM_FACT_UNWIND, "tables (bpf_loop)");
+	fake_sample(f, 0, 0, main, fake_place(f, "_start@/bin/web"));
+	fake_sample(f, SEC, 0, main, cut(f, CAM_STACK_NO_CFI, "@/bin/web"));
+	fake_sample(f, 2 * SEC, 0, ending, fake_place(f, kernel));
+	for (uint64_t i = 3; i < 10; i++)
+		fake_sample(f, i * SEC, 0, i % 2 ? worker : poller, fake_place(f, kernel));
+	fake_sample(f, 10 * SEC, 0, thread, fake_place(f, kernel));
+	struct cam_quality q = quality_of(&f, 1);
+	assert_int_equal(q.n_rows, 2);
+	assert_int_equal(q.rows[0].pid, 10);
+	assert_int_equal(q.rows[0].samples, 10);
+	assert_int_equal(q.rows[0].user, 2);
+	assert_int_equal(q.rows[0].ends[CAM_STACK_WORKER], 7);
+	assert_int_equal(q.rows[0].ends[CAM_STACK_NO_USER], 1);
+	/* However many they are, they are not what is wrong. */
+	assert_int_equal(cam_quality_why(&q.rows[0]), CAM_STACK_NO_CFI);
+	assert_int_equal(q.rows[1].ends[CAM_STACK_NO_USER], 1);
+	assert_int_equal(q.all.ends[CAM_STACK_WORKER], 7);
 	cam_quality_free(&q);
 }
 
@@ -199,6 +237,7 @@ int main(void)
 		cmocka_unit_test(code_made_at_run_time_is_counted_apart),
 		cmocka_unit_test(processes_are_told_apart_by_their_start),
 		cmocka_unit_test(every_end_has_words),
+		cmocka_unit_test(who_has_no_user_stack_says_why),
 		cmocka_unit_test(guesses_are_their_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

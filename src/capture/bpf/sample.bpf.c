@@ -120,8 +120,11 @@ static __always_inline __u32 walk_user(struct bpf_perf_event_data *ctx, struct s
 				       struct cam_wire_registers *regs)
 {
 	bool user = s->head.flags & CAM_WIRE_USER_MODE;
-	if (!user && (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || !task->mm))
+	if (!user && (task->flags & PF_KTHREAD || !task->mm))
 		return CAM_STACK_NO_USER;
+	/* A second thread at least: in Linux 5.15 one of the flags means something else, of who loads modules. */
+	if (!user && task->flags & (PF_IO_WORKER | PF_USER_WORKER) && s->head.pid != s->head.tid)
+		return CAM_STACK_WORKER;
 	__u32 cs = user_registers(ctx, task, user, &s->step);
 	*regs = (struct cam_wire_registers){s->step.ip, s->step.sp, s->step.bp};
 	if (cs == USER32_CS)
@@ -160,7 +163,7 @@ static __always_inline __u32 user_half(struct bpf_perf_event_data *ctx, struct s
 	if (form != FORM_FRAME_POINTERS) {
 		__u32 end = walk_user(ctx, s, task, form == FORM_LOOP, &regs);
 		s->head.end = end;
-		if (end == CAM_STACK_NO_USER)
+		if (end == CAM_STACK_NO_USER || end == CAM_STACK_WORKER)
 			return at;
 		/* Not even the leaf's caller: what frame pointers say is more. */
 		if (s->head.n_user <= 1 && (end == CAM_STACK_PENDING || end == CAM_STACK_COMPAT)) {

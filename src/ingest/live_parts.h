@@ -36,13 +36,6 @@ struct cam_live_want {
 	uint64_t not_before_ns; /* …: to be asked for again */
 };
 
-/* How many samples of a process had a stack that was guessed in part, since that was last written. */
-struct cam_live_guessed {
-	int32_t pid;
-	uint32_t samples;
-};
-#define CAM_LIVE_GUESSED 64u
-
 struct cam_live_window {
 	struct cam_open_window w;
 	unsigned slot;	 /* 0 or 1: which of the two this is */
@@ -55,9 +48,6 @@ struct cam_live_window {
 	struct cam_loc_id marks[CAM_STACK_ENDS]; /* [truncated], or [unmapped]; as well */
 	struct cam_module_id dynamic;		 /* the kernel's changing code, as of… */
 	uint32_t dynamic_turn;
-	struct cam_live_guessed guessed[CAM_LIVE_GUESSED];
-	size_t n_guessed;
-	uint64_t guessed_ns; /* when they were last written */
 	/* All of it is written, but perhaps for its end: nothing can be added, only that is tried again. */
 	bool ending;
 };
@@ -189,8 +179,6 @@ void cam_live_window_settle(struct cam_live *l, uint64_t time_ns);
 int cam_live_window_turn(struct cam_live *l, uint64_t time_ns);
 /* -E2BIG: did not fit, counted as lost to the disk. */
 int cam_live_window_put(struct cam_live *l, struct cam_live_window *w, const struct cam_sample *s);
-/* The stack of a sample that was put was walked by frame pointers, in part at least. */
-void cam_live_window_guessed(struct cam_live_window *w, int32_t pid);
 /* Whether samples are not even looked at: the disk is full, and so is the memory for them. */
 bool cam_live_window_is_stuck(const struct cam_live *l, const struct cam_live_window *w);
 void cam_live_window_lose(struct cam_live *l, uint32_t cpu, uint64_t time_ns);

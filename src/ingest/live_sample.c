@@ -304,7 +304,7 @@ static int make_task(struct cam_live_window *w, const struct cam_live_who *who,
 }
 
 static int store(struct cam_live *l, struct cam_live_window *w, const struct cam_live_who *who,
-		 const struct cam_raw *r, size_t n)
+		 const struct cam_raw *r, const struct found *found)
 {
 	struct cam_sample s = {
 		.time_ns = r->time_ns - r->time_ns % CAM_LIVE_TIME_UNIT,
@@ -314,7 +314,10 @@ static int store(struct cam_live *l, struct cam_live_window *w, const struct cam
 	};
 	int err = make_task(w, who, r, &s.task);
 	if (!err)
-		err = cam_live_place(l, w, n, &s.place);
+		err = cam_live_place(l, w, found->n, &s.place);
+	/* Where frame pointers are all there is, the window's fact says so of every stack. */
+	if (!err && r->sample.flags & CAM_RAW_GUESSED && found->end != CAM_STACK_UNKNOWN)
+		err = cam_string_intern(&w->w.tables, CAM_TEXT(CAM_DETAIL_GUESSED), &s.detail);
 	return err ? err : cam_live_window_put(l, w, &s);
 }
 
@@ -331,9 +334,7 @@ static void finish(struct cam_live *l, const struct cam_live_who *who, const str
 		cam_live_window_lose(l, r->cpu, r->time_ns);
 	} else {
 		if (!err)
-			err = store(l, w, who, r, found->n);
-		if (!err && r->sample.flags & CAM_RAW_GUESSED)
-			cam_live_window_guessed(w, r->pid);
+			err = store(l, w, who, r, found);
 		if (err) {
 			fate = CAM_LEDGER_BOUND;
 			l->stats.dropped++;

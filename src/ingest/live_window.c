@@ -41,7 +41,6 @@
 #define GIVE_UP_NS	(30 * CAM_NS_PER_SEC)
 #define PENDING_SAMPLES 32768u
 #define PENDING_ROWS	16384u
-#define GUESSED_NS	(10 * CAM_NS_PER_SEC)
 
 static uint64_t whole_second(uint64_t ns)
 {
@@ -129,8 +128,7 @@ static int open_window(struct cam_live *l, uint64_t start_ns)
 	if (err)
 		return err;
 	w->number = ++l->window_number;
-	w->start_ns = w->last_ns = w->guessed_ns = start_ns;
-	w->n_guessed = 0;
+	w->start_ns = w->last_ns = start_ns;
 	w->ending = false;
 	w->end_ns = end_of(l, start_ns);
 	w->n_wants = 0;
@@ -213,40 +211,6 @@ static void forget_losses(struct cam_live *l)
 	l->has_losses = false;
 }
 
-void cam_live_window_guessed(struct cam_live_window *w, int32_t pid)
-{
-	size_t i = 0;
-	while (i < w->n_guessed && w->guessed[i].pid != pid)
-		i++;
-	if (i == CAM_LIVE_GUESSED) {
-		i--; /* the last one stands for all that are too many */
-		w->guessed[i].pid = 0;
-	} else if (i == w->n_guessed) {
-		w->guessed[w->n_guessed++] = (struct cam_live_guessed){.pid = pid};
-	}
-	w->guessed[i].samples++;
-}
-
-/* As counters, which a reader that knows nothing of them passes over. */
-static void put_guessed(struct cam_live_window *w)
-{
-	size_t done = 0;
-	for (; done < w->n_guessed; done++) {
-		const struct cam_counter c = {
-			.time_ns = w->last_ns,
-			.span_ns = w->last_ns - w->guessed_ns,
-			.kind = CAM_COUNTER_GUESSED,
-			.subject = (uint32_t)w->guessed[done].pid,
-			.value = w->guessed[done].samples,
-		};
-		if (cam_open_window_counter(&w->w, &c))
-			break;
-	}
-	w->n_guessed -= done;
-	memmove(w->guessed, w->guessed + done, w->n_guessed * sizeof(w->guessed[0]));
-	w->guessed_ns = w->n_guessed ? w->guessed_ns : w->last_ns;
-}
-
 static int flush(struct cam_live *l, struct cam_live_window *w)
 {
 	if (w->ending)
@@ -254,8 +218,6 @@ static int flush(struct cam_live *l, struct cam_live_window *w)
 	int err = w->w.begun ? 0 : begin(l, w);
 	if (err)
 		return l->refused = err;
-	if (w->n_guessed && w->last_ns - w->guessed_ns >= GUESSED_NS)
-		put_guessed(w);
 	/* What is said now is not about a window that is over. */
 	static const struct cam_facts no_facts;
 	size_t had = w->w.n_ledger;
@@ -322,7 +284,6 @@ static int end_window(struct cam_live *l, struct cam_live_window *w)
 	int err = 0;
 	if (!w->ending) {
 		cam_ledger_flush(l->ledger, w->end_ns);
-		put_guessed(w);
 		err = flush(l, w);
 		w->ending = !err;
 	}

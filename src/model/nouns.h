@@ -111,7 +111,7 @@ struct cam_sample {
 	struct cam_task_id task;
 	struct cam_place_id place;
 	struct cam_etype_id etype;
-	struct cam_str_id detail; /* a tracepoint's text; empty: none */
+	struct cam_str_id detail; /* a tracepoint's text, or CAM_DETAIL_GUESSED; empty: none */
 };
 
 enum cam_clock_kind {

@@ -138,6 +138,9 @@ enum cam_stack_end {
 	CAM_STACK_ENDS,
 };
 
+/* The detail of a sample: steps of its stack were made by frame pointers, where there was nothing better. */
+#define CAM_DETAIL_GUESSED "guessed"
+
 _Static_assert(sizeof(struct cam_unwind_rule) == 8, "");
 _Static_assert(sizeof(struct cam_unwind_row) == 8, "");
 _Static_assert(sizeof(struct cam_unwind_block) == CAM_UNWIND_BLOCK_BYTES, "");

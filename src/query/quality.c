@@ -43,27 +43,22 @@ struct build {
 
 /* What a stack is, by the functions on it. */
 struct verdict {
-	bool judged, has_user, complete;
+	bool judged, has_user, complete, guessed;
 	enum cam_stack_end end;
 	uint32_t user_frames, user_unnamed, jit_frames, jit_unnamed, kernel_frames, kernel_unnamed;
 };
 
-/* Of one process, in this window. */
-struct guess {
-	uint32_t pid;
-	uint64_t samples;
-};
+/* What is known of a sample beside its stack. */
+enum trait { IS_WORKER = 1 << 0, IS_GUESSED = 1 << 1 };
 
 struct window_step {
 	struct build *b;
 	const struct cam_tables *t;
-	struct cam_sums sums; /* comm: the row */
+	struct cam_sums sums; /* comm: the row; extra: traits */
 	uint32_t *row_of;     /* by task: row + 1; 0: not yet */
 	size_t n_row_of;
-	bool by_tables; /* unwound by them: what is incomplete is marked */
-	struct guess *guesses;
-	size_t n_guesses, cap_guesses;
-	const struct cam_walk_window *x;
+	bool by_tables;	  /* unwound by them: what is incomplete is marked, and what was guessed */
+	bool by_pointers; /* all stacks are */
 };
 
 static const struct {
@@ -177,6 +172,7 @@ static struct verdict judge(const struct window_step *s, uint32_t stack)
 	for (uint32_t node = stack; node; node = s->t->stacks.parent[node])
 		count_frame(s, (struct cam_func_id){s->t->stacks.item[node]}, &v, &outer);
 	v.has_user = outer != NULL;
+	v.guessed = s->by_pointers && v.user_frames + v.jit_frames > 1;
 	if (!outer)
 		return v;
 	if (outer->kind == CAM_FUNC_MARK)
@@ -274,12 +270,19 @@ static int row_of_task(struct window_step *s, uint32_t task, uint32_t *out)
 	return 0;
 }
 
-static bool is_worker(const struct cam_tables *t, uint32_t task)
+static uint32_t traits_of(const struct window_step *s, const struct cam_batch *b, size_t at)
 {
-	if (task >= t->n_tasks)
-		return false;
-	const struct cam_task *k = &t->tasks[task];
-	return cam_task_is_worker(k->pid, k->tid, cam_string(t, k->comm));
+	uint32_t traits = 0;
+	if (b->task[at] < s->n_row_of) {
+		const struct cam_task *k = &s->t->tasks[b->task[at]];
+		if (cam_task_is_worker(k->pid, k->tid, cam_string(s->t, k->comm)))
+			traits |= IS_WORKER;
+	}
+	if (s->by_tables && b->detail && b->detail[at] &&
+	    cam_text_equal(cam_string(s->t, (struct cam_str_id){b->detail[at]}),
+			   CAM_TEXT(CAM_DETAIL_GUESSED)))
+		traits |= IS_GUESSED;
+	return traits;
 }
 
 static int sum_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
@@ -289,11 +292,11 @@ static int sum_rows(void *self, struct cam_walk_window *x, const struct cam_walk
 	int err = 0;
 	for (size_t i = 0; i < rows->n && !err; i++) {
 		size_t at = rows->index[i];
-		uint32_t process;
+		uint32_t process = 0;
 		err = row_of_task(s, rows->batch->task[at], &process);
 		struct cam_sum sum = {.stack = rows->batch->stack[at],
 				      .comm = process,
-				      .extra = is_worker(s->t, rows->batch->task[at]),
+				      .extra = traits_of(s, rows->batch, at),
 				      .samples = 1};
 		if (!err && rows->verdict[i] == CAM_VERDICT_YES)
 			err = cam_sums_add(&s->sums, sum);
@@ -352,11 +355,12 @@ static void add_verdict(struct cam_quality_row *row, const struct verdict *v,
 	row->samples += n;
 	row->user += v->has_user ? n : 0;
 	if (!v->has_user)
-		row->ends[sum->extra ? CAM_STACK_WORKER : CAM_STACK_NO_USER] += n;
+		row->ends[sum->extra & IS_WORKER ? CAM_STACK_WORKER : CAM_STACK_NO_USER] += n;
 	else if (v->complete)
 		row->complete += n;
 	else
 		row->ends[v->end] += n;
+	row->guessed += sum->extra & IS_GUESSED || v->guessed ? n : 0;
 	row->user_frames += n * v->user_frames;
 	row->user_unnamed += n * v->user_unnamed;
 	row->jit_frames += n * v->jit_frames;
@@ -385,55 +389,14 @@ static int add_sums(struct window_step *s)
 	return err;
 }
 
-static bool is_taken(const struct cam_selector *x, uint64_t time_ns)
-{
-	for (size_t i = 0; i < x->n_ranges; i++) {
-		if (time_ns >= x->ranges[i].from_ns && time_ns < x->ranges[i].to_ns)
-			return true;
-	}
-	return x->whole;
-}
-
-/* An interval counts by its middle. */
-static int look_at_counter(void *arg, const struct cam_counter *c)
-{
-	struct window_step *s = arg;
-	uint64_t at = c->time_ns > c->span_ns / 2 ? c->time_ns - c->span_ns / 2 : 0;
-	if (c->kind != CAM_COUNTER_GUESSED || !is_taken(&s->x->selector, at))
-		return 0;
-	size_t i = 0;
-	while (i < s->n_guesses && s->guesses[i].pid != c->subject)
-		i++;
-	if (i == s->n_guesses) {
-		int err = cam_vec_reserve(&s->guesses, &s->cap_guesses, i + 1, sizeof(*s->guesses),
-					  MAX_PROCESSES);
-		if (err)
-			return err;
-		s->guesses[s->n_guesses++] = (struct guess){.pid = c->subject};
-	}
-	s->guesses[i].samples += c->value;
-	return 0;
-}
-
-/* To the rows of the processes that were sampled in this window; a pid that was used twice to the first. */
-static void add_guesses(struct window_step *s)
-{
-	for (size_t g = 0; g < s->n_guesses; g++) {
-		for (size_t i = 0; i < s->n_row_of; i++) {
-			if (!s->row_of[i] || (uint32_t)s->t->tasks[i].pid != s->guesses[g].pid)
-				continue;
-			s->b->rows[s->row_of[i] - 1].guessed += s->guesses[g].samples;
-			break;
-		}
-	}
-}
-
 static int look_at_fact(void *arg, const struct cam_fact *f)
 {
 	struct window_step *s = arg;
-	if (cam_text_equal(cam_string(s->t, f->key), CAM_TEXT(CAM_FACT_UNWIND)))
-		s->by_tables =
-			!cam_text_starts(cam_string(s->t, f->value), CAM_TEXT(CAM_FACT_UNWIND_FP));
+	if (cam_text_equal(cam_string(s->t, f->key), CAM_TEXT(CAM_FACT_UNWIND))) {
+		s->by_pointers =
+			cam_text_starts(cam_string(s->t, f->value), CAM_TEXT(CAM_FACT_UNWIND_FP));
+		s->by_tables = !s->by_pointers;
+	}
 	return 0;
 }
 
@@ -446,12 +409,8 @@ static int open_window(void *self, struct cam_walk_window *x)
 	s->b = self;
 	s->t = x->tables;
 	s->n_row_of = s->t->n_tasks;
-	s->x = x;
 	s->row_of = calloc(s->n_row_of + 1, sizeof(*s->row_of));
-	int err = s->row_of ? x->w->ops->facts(x->w, look_at_fact, s) : -ENOMEM;
-	if (!err && x->w->ops->counters)
-		err = x->w->ops->counters(x->w, look_at_counter, s);
-	return err;
+	return s->row_of ? x->w->ops->facts(x->w, look_at_fact, s) : -ENOMEM;
 }
 
 static int close_window(void *self, struct cam_walk_window *x, int err)
@@ -462,10 +421,7 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 		return err;
 	if (!err)
 		err = add_sums(s);
-	if (!err)
-		add_guesses(s);
 	cam_sums_free(&s->sums);
-	free(s->guesses);
 	free(s->row_of);
 	free(s);
 	return err;
@@ -528,7 +484,7 @@ int cam_quality_build(struct cam_source *source, const struct cam_selection *s,
 		.open = open_window,
 		.rows = sum_rows,
 		.close = close_window,
-		.columns = CAM_COL_TASK,
+		.columns = CAM_COL_TASK | CAM_COL_DETAIL,
 		.progress = progress,
 	};
 	struct cam_walk walk = {0};

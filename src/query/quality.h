@@ -22,12 +22,11 @@ struct cam_quality_row {
 	uint64_t start_ns; /* boot clock; 0: not known */
 	struct cam_text comm, exe, cgroup;
 	uint64_t samples;
-	uint64_t user;		       /* of these: with a user half */
-	uint64_t complete;	       /* of these */
+	uint64_t user;	   /* of these: with a user half */
+	uint64_t complete; /* of these */
 	/* The others, by why: UNKNOWN: broken by the rule above. Of NO_USER and WORKER: samples without a user half. */
 	uint64_t ends[CAM_STACK_ENDS];
-	uint64_t
-		guessed; /* samples whose stack was walked by frame pointers, in part at least; to the 10 s */
+	uint64_t guessed; /* samples whose stack was walked by frame pointers, in part at least */
 	/* Frames, a sample's each counted. */
 	uint64_t user_frames, user_unnamed;
 	uint64_t jit_frames, jit_unnamed;

@@ -17,7 +17,8 @@ static uint64_t missing(const struct cam_quality_row *r)
 static int by_missing(const void *a, const void *b)
 {
 	const struct cam_quality_row *x = a, *y = b;
-	return (missing(y) > missing(x)) - (missing(y) < missing(x));
+	uint64_t p = missing(x) + x->guessed, q = missing(y) + y->guessed;
+	return (q > p) - (q < p);
 }
 
 static int by_unnamed(const void *a, const void *b)
@@ -80,12 +81,14 @@ static void put_processes(struct cam_json *j, struct cam_quality *q)
 	if (q->n_rows)
 		qsort(q->rows, q->n_rows, sizeof(*q->rows), by_missing);
 	cam_json_open(j, "processes", '[');
-	for (size_t i = 0; i < q->n_rows && i < MOST_ROWS && missing(&q->rows[i]); i++) {
+	for (size_t i = 0;
+	     i < q->n_rows && i < MOST_ROWS && (missing(&q->rows[i]) || q->rows[i].guessed); i++) {
 		cam_json_open(j, NULL, '{');
 		cam_json_text(j, "comm", q->rows[i].comm);
 		cam_json_i64(j, "pid", q->rows[i].pid);
 		cam_json_u64(j, "user", q->rows[i].user);
 		cam_json_u64(j, "complete", q->rows[i].complete);
+		cam_json_u64(j, "guessed", q->rows[i].guessed);
 		cam_json_close(j, '}');
 	}
 	cam_json_close(j, ']');

@@ -173,6 +173,7 @@ class Samples(unittest.TestCase):
 
     def test_quality(self):
         q = server.json("/api/quality")
+        self.assertEqual(q["samples"], q["user"] + q["no_user"] + q["io_worker"])
         self.assertEqual(q["samples"], server.columns("/api/flame")[0]["seen"]["samples"])
         self.assertEqual(sum(q["frames"].values()), len(re.findall(rb"^\t", text, re.M)))
         self.assertEqual(q["frames"]["kernel"], len(re.findall(rb"^\t.*\(\[kernel", text, re.M)))
@@ -184,7 +185,8 @@ class Samples(unittest.TestCase):
         q = own.json("/api/quality")
         self.assertEqual((q["user"], q["complete"]), (5, 0))
         self.assertEqual([(i["key"], i["samples"]) for i in q["incomplete"]], [("broken", 5)])
-        self.assertEqual(q["processes"], [{"comm": "cut", "pid": 7, "user": 5, "complete": 0}])
+        self.assertEqual(q["processes"], [{"comm": "cut", "pid": 7, "user": 5, "complete": 0, "guessed": 0}])
+        self.assertEqual((q["no_user"], q["io_worker"]), (0, 0))
 
 
 class Live(unittest.TestCase):

@@ -4,6 +4,7 @@
 their own, in memory that is used again, by names that come late; and what an enemy puts in their place.
 
 One recording of all of them (each source its own), and perf beside it."""
+import json
 import os
 import re
 import shutil
@@ -220,6 +221,7 @@ class Jit(support.Both):
             self.assertEqual(r.stop(), 0, r.said())
             store = dump.Store(r.store)
             self.check_known(store, plain.pid, said[plain], ("alpha", "beta"))
+            self.check_guessed(source, r.store, plain.pid)
             self.check_known(store, dumped.pid, said[dumped], ("gamma", "delta"))
             self.check_known(store, memfd.pid, said[memfd], ("fileless",))
             spins = [s for s in self.of(store, late.pid) if len(s.names) > 2]
@@ -241,6 +243,28 @@ class Jit(support.Both):
                 leaf = [s for s in mine if s.has("int Spin.leafJava(int)")]
                 support.note(f"{source}: a JVM that was asked: {len(leaf)} of {len(mine)}")
                 self.assertGreater(len(leaf), 0.5 * len(mine))
+
+    def check_guessed(self, source, path, pid):
+        """Its code has no unwind information: each stack that leads on from there was walked by frame pointers, and says
+        so; one that has no such frame does not, but for the first ones, which came before what was to be known of it."""
+        r = support.perfcam("export", "json", "--store", path, "--pid", str(pid))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        rows = [json.loads(line) for line in r.stdout.splitlines()]
+        whole = [row for row in rows if row["stack"] and row["stack"][-1].get("kind") != "mark"]
+        said = {jit: [row.get("detail") for row in whole if any(f.get("kind") == "jit" for f in row["stack"]) == jit]
+                for jit in (True, False)}
+        guessed = sum(row.get("detail") == "guessed" for row in rows)
+        support.note(f"{source}: {guessed} of {len(rows)} are guessed, {len(said[True])} whole ones have code made at run time")
+        by_tables = source == "bpf"
+        self.assertEqual({d for d in said[True]}, {"guessed"} if by_tables else {None})
+        self.assertEqual({d for d in said[False]} - {None}, set())
+        doctor = json.loads(support.perfcam("doctor", "--json", "--last", "10m", "--store", path).stdout)["stacks"]
+        row = next(p for p in doctor["processes"] if p["pid"] == pid)
+        self.assertEqual(row["samples"], len(rows))
+        if by_tables:
+            self.assertEqual(row["guessed"], guessed)
+        self.assertGreater(row["guessed"], 0.5 * len(rows))
+        self.assertLess(doctor["guessed"], doctor["samples"])
 
     def check_many(self, source, store, pid, perf, span):
         """A map of a million functions and four: perf, which reads all of it when all is over, has the last name of an address;

@@ -73,13 +73,6 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t, const 
 		w->first_anchor_ns = b->anchors[0].time_ns;
 	w->anchors += b->n_anchors;
 	w->counters += b->n_counters;
-	for (size_t i = 0; i < b->n_counters; i++) {
-		const struct cam_counter *c = &b->counters[i];
-		if (c->kind == CAM_COUNTER_GUESSED && c->subject < 32) {
-			assert_true(c->time_ns >= w->head.start_ns && c->span_ns <= 11 * SEC);
-			w->guessed[c->subject] += c->value;
-		}
-	}
 	w->events += b->n_events;
 	w->named += b->n_named;
 	for (size_t i = 0; i < b->n_facts; i++) {

@@ -57,7 +57,6 @@ struct stage_window {
 	struct cam_ledger_row *ledger;
 	size_t n_samples, cap_samples, n_ledger, cap_ledger;
 	size_t blocks, anchors, counters, events, named;
-	uint64_t guessed[32]; /* by pid; 0: of those that were too many; others are not kept */
 	uint64_t first_anchor_ns;
 	char facts[512];
 	uint64_t end_ns;

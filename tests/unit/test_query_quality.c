@@ -134,29 +134,46 @@ static void who_has_no_user_stack_says_why(void **state)
 	cam_quality_free(&q);
 }
 
+static struct cam_sample of(struct cam_task_id task, uint64_t time_ns, struct cam_place_id place,
+			    struct cam_str_id detail)
+{
+	return (struct cam_sample){
+		.time_ns = time_ns, .weight = 1, .task = task, .place = place, .detail = detail};
+}
+
 static void guesses_are_their_processes(void **state)
 {
 	(void)state;
-	struct fake_window *f = fake_window_new();
-	struct cam_task_id web = fake_task(f, 10, 11, "web"), cc1 = fake_task(f, 20, 20, "cc1");
-	f->t.tasks[web.v].cgroup = fake_str(f, "/system.slice/web.service");
-	for (uint64_t i = 0; i < 30; i++) {
-		fake_sample(f, i * SEC, 0, web, fake_place(f, "_start@/bin/web"));
-		fake_sample(f, i * SEC + 1, 0, cc1, fake_place(f, "_start@/bin/cc1"));
+	static const char *const hows[] = {"tables (bpf_loop)", CAM_FACT_UNWIND_FP, NULL};
+	static const uint64_t of_web[] = {7, 20, 0}, of_cc1[] = {0, 0, 0};
+	for (size_t how = 0; how < 3; how++) {
+		struct fake_window *f = fake_window_new();
+		struct cam_task_id web = fake_task(f, 10, 11, "web"),
+				   cc1 = fake_task(f, 20, 20, "cc1");
+		struct cam_str_id guessed = fake_str(f, CAM_DETAIL_GUESSED),
+				  other = fake_str(f, "bytes=3"), none = {0};
+		f->t.tasks[web.v].cgroup = fake_str(f, "/system.slice/web.service");
+		if (hows[how])
+			fake_add_fact(f, CAM_FACT_UNWIND, hows[how]);
+		for (uint64_t i = 0; i < 20; i++) {
+			struct cam_sample a = of(web, i * SEC,
+						 fake_place(f, "_start@/bin/web;main@/bin/web"),
+						 i < 7 ? guessed : none),
+					  b = of(cc1, i * SEC + 1, fake_place(f, "_start@/bin/cc1"),
+						 other);
+			fake_add_sample(f, &a);
+			fake_add_sample(f, &b);
+		}
+		struct cam_quality q = quality_of(&f, 1);
+		assert_int_equal(q.n_rows, 2);
+		for (size_t i = 0; i < 2; i++) {
+			bool is_web = q.rows[i].pid == 10;
+			assert_int_equal(q.rows[i].guessed, is_web ? of_web[how] : of_cc1[how]);
+			assert_words(q.rows[i].cgroup, is_web ? "/system.slice/web.service" : "");
+		}
+		assert_int_equal(q.all.guessed, of_web[how]);
+		cam_quality_free(&q);
 	}
-	fake_add_counter(f, &(struct cam_counter){10 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 10, 4});
-	fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 10, 3});
-	fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED, 30, 9});
-	fake_add_counter(f, &(struct cam_counter){20 * SEC, SEC, CAM_COUNTER_RUN_DELAY, 20, 5});
-	struct cam_quality q = quality_of(&f, 1);
-	assert_int_equal(q.n_rows, 2);
-	for (size_t i = 0; i < 2; i++) {
-		bool is_web = q.rows[i].pid == 10;
-		assert_int_equal(q.rows[i].guessed, is_web ? 7 : 0);
-		assert_words(q.rows[i].cgroup, is_web ? "/system.slice/web.service" : "");
-	}
-	assert_int_equal(q.all.guessed, 7);
-	cam_quality_free(&q);
 }
 
 static void frame_pointers_are_judged_by_where_they_end(void **state)

@@ -177,6 +177,7 @@ export interface Quality {
 	samples: number;
 	user: number;
 	complete: number;
+	guessed: number;
 	incomplete: { words: string; samples: number }[];
 	frames: Record<"user" | "jit" | "kernel", number>;
 	unnamed: Record<"user" | "jit" | "kernel", number>;

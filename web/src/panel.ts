@@ -286,6 +286,8 @@ export class Panel {
 		if (q.user && incomplete / q.user > 0.005)
 			out.push(el("p", { class: "soft" }, `${percent(incomplete / q.user)} of user stacks are incomplete: ` +
 				q.incomplete.filter((r) => r.samples > 0).sort((r, k) => k.samples - r.samples).slice(0, 2).map((r) => `${r.words} (${percent(r.samples / q.user)})`).join(", ")));
+		if (q.user && q.guessed / q.user > 0.005)
+			out.push(el("p", { class: "soft" }, `${percent(Math.min(1, q.guessed / q.user))} of user stacks were guessed in part, by frame pointers`));
 		const worst = q.worst.filter((w) => w.unnamed > 0).slice(0, 2);
 		if (worst.length)
 			out.push(el("p", { class: "soft" }, "Most frames without a name: ", ...worst.flatMap((w, i) => [i ? ", " : "", el("span", { class: "mono" }, w.file.replace(/^.*\//, "")), ` ${count(w.unnamed)}`])));

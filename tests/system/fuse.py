@@ -5,7 +5,7 @@
     unshare -m fuse.py PROGRAM SECONDS JIT SECONDS [flush]
 
 mounts it over /tmp, in this mount namespace; runs its file prog, which is PROGRAM's bytes, and JIT (with
-"none": code in anonymous memory), whose /tmp/perf-PID.map is another of its files. Prints both pids. After
+"none": code in anonymous memory), whose /tmp/perf-PID.map is another of its files. Prints both pids, and "read" when that file is. After
 a line on stdin no request is answered any more, and after its end the server ends, and all of this with it. Who
 waits for an answer meanwhile cannot be killed. With "flush" it wants to hear of each descriptor that is closed.
 """
@@ -26,7 +26,8 @@ SHORT = 1  # second: what is known of files is asked for again and again, as mos
 
 class Server:
     def __init__(self, data, flush):
-        self.data = {PROG: data, MAP: b"1000 10 never_read\n"}
+        self.data = {PROG: data, MAP: b""}
+        self.jit = 0
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         self.hanging = False
         self.flush = flush
@@ -35,7 +36,18 @@ class Server:
         if libc.mount(b"none", b"/tmp", b"fuse", 0, options.encode()):
             raise OSError(ctypes.get_errno(), "mount")
 
+    def make_map(self):
+        """A name for all of the code in anonymous memory, once there is some."""
+        with open(f"/proc/{self.jit}/maps") as f:
+            lines = [line.split() for line in f]
+        for fields in lines:
+            if lines[0][-1].endswith("_jit") and "x" in fields[1] and fields[4] == "0" and len(fields) == 5:
+                start, end = (int(n, 16) for n in fields[0].split("-"))
+                self.data[MAP] += f"{start:x} {end - start:x} from_the_map\n".encode()
+
     def attributes(self, node):
+        if node == MAP and self.jit and not self.data[MAP]:
+            self.make_map()
         size = len(self.data.get(node, b""))
         mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o755
         return struct.pack("<6Q3I7I", node, size, 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
@@ -63,6 +75,8 @@ class Server:
         elif opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", request, 40)
             self.answer(unique, self.data[node][offset:offset + size])
+            if node == MAP and offset == 0:
+                print("read", flush=True)
         elif opcode == RELEASE or (opcode == FLUSH and self.flush):
             self.answer(unique)
         else:
@@ -91,6 +105,7 @@ def main():
     with open(program, "rb") as f:
         server = Server(f.read(), "flush" in sys.argv[5:])
     children = run("/tmp/prog", "prog", seconds), run(jit_fd, "jit", "none", jit_seconds, "lost")
+    server.jit = children[1]
     print(*children, flush=True)
     while True:
         ready, _, _ = select.select([server.fd, 0], [], [])

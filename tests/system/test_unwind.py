@@ -14,6 +14,8 @@ import dump
 import support
 
 DEPTH = 60
+SECOND = 10**9
+OTHERS = ("unframed_moved", "unframed_anywhere")  # their addresses are reckoned otherwise
 FRAME = re.compile(r"\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
 
 
@@ -29,11 +31,11 @@ def chain_of(frames):
 
 
 class Unwind(support.Case):
-    def ours(self, samples, comm):
+    def ours(self, samples, program):
         """{chain up to bottom(): samples}; None: it is not on the stack."""
         found = collections.Counter()
         for s in samples:
-            if s.comm == comm:
+            if s.exe == program:
                 user = [(f.name, f.module) for f in s.frames if f.kind != "kernel"]
                 cut = user and s.frames[0].kind == "mark"
                 found["cut" if cut else chain_of(user)] += 1
@@ -91,13 +93,15 @@ class Unwind(support.Case):
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                          .wait(support.PATIENCE), 0)
         before = time.monotonic_ns()
-        storm = f'i=0; while [ $i -lt 40 ]; do {support.workload("unframed")} 0.05 20; i=$((i+1)); done'
+        programs = " ".join(support.workload(name) for name in ("unframed", *OTHERS))
+        storm = f'i=0; while [ $i -lt 20 ]; do for p in {programs}; do $p 0.05 20; done; i=$((i+1)); done'
         self.assertEqual(self.start("sh", "-c", storm).wait(support.PATIENCE), 0)
         status = r.status()
         self.assertEqual(r.stop(), 0, r.said())
         store = dump.Store(r.store)
-        first = min(s.time for s in store.samples if s.comm == "workload_unfram")
-        early, lives, short = (self.ours([s for s in store.samples if since <= s.time < until], "workload_unfram")
+        program = support.workload("unframed")
+        first = min(s.time for s in store.samples if s.exe == program)
+        early, lives, short = (self.ours([s for s in store.samples if since <= s.time < until], program)
                                for since, until in ((first, first + 1e9), (first + 1e9, before), (before, 2 ** 63)))
         one, all_one = self.share("one that lives, but for its first second", lives, DEPTH)
         many, all_many = self.share("a storm of short ones", short, 20)
@@ -106,6 +110,9 @@ class Unwind(support.Case):
         # with the other source for ever: these wait for a niced symboliser, and go without it after 400 ms.
         self.assertGreaterEqual(all_one / one, 0.99 if beside_perf else 0.9)
         self.assertGreaterEqual((all_young + all_many) / (young + many), 0.85)
+        for name in OTHERS:
+            found, whole = self.share(name, self.ours(store.samples, support.workload(name)), 20)
+            self.assertGreaterEqual(whole / found, 0.7, name)
         if beside_perf:
             # perf's own walk of the same process: the same chain, frame by frame, up to the root.
             theirs = {c for c in self.perfs(path) if self.known(c, DEPTH)}
@@ -121,6 +128,35 @@ class Unwind(support.Case):
         self.assertIn("unwound in the kernel", status["stacks"]["how"])
         self.assertLess(status["stacks"]["table_bytes"], status["stacks"]["max_bytes"])
 
+    def test_a_library_that_comes_late_is_covered_within_a_second(self):
+        """Of the first sample in it, by the samples' own times. Copies are few at this rate: until its table is there, most
+        of what is sampled is cut. Three times, since who makes the table is niced, and others run here, too."""
+        r = self.recorder("--source", "bpf", "-F", "997", "--max-cpu", "none").ready()
+        time.sleep(1)
+        late = []
+        for i in range(3):
+            name = "late_library_linked.so" if i else "late_library.so"
+            library = shutil.copy(support.workload(name), os.path.join(self.dir, f"late_{i}.so"))
+            late.append((self.load("late", "0.4", library, share=25), library))
+        for p, _ in late:
+            self.assertEqual(p.wait(support.PATIENCE), 0)
+        time.sleep(0.6)
+        ends = r.status()["stacks"]["ends"]
+        self.assertEqual(r.stop(), 0, r.said())
+        store, took, cut = dump.Store(r.store), [], 0
+        for _, library in late:
+            inside = sorted((s for s in store.samples if s.frames and s.frames[-1].module == library), key=lambda s: s.time)
+            self.assertGreater(len(inside), 150)
+            pending = [s for s in inside if s.frames[0].kind == "mark"]
+            cut += len(pending)
+            took.append((pending[-1].time if pending else inside[0].time) - inside[0].time)
+            # What is not cut is whole, from the first sample on.
+            self.assertEqual([s for s in inside if s.frames[0].kind != "mark" and not s.has("main")], [])
+            self.assertEqual([s for s in inside if s.names[-1] != "late_work"], [])
+        support.note("a table came after " + ", ".join(f"{t / 1e6:.0f} ms" for t in took) + f"; {cut} samples were cut")
+        self.assertLess(min(took), SECOND)
+        self.assertGreaterEqual(ends["pending"], cut)
+
     def test_copies(self):
         _, store = self.check("--source", "perf", "--unwind", "dwarf")
         self.assertEqual(store.facts["unwind"], "copies")
@@ -128,6 +164,7 @@ class Unwind(support.Case):
 
 if "bpf" not in support.sources():
     del Unwind.test_tables_in_the_kernel
+    del Unwind.test_a_library_that_comes_late_is_covered_within_a_second
 if shutil.which("perf") is None:
     support.not_run("stacks against perf's", "there is no perf")
     del Unwind

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Unwind tables of real files and of programs built here in many ways, against binutils' own
- * interpreter (`readelf -wF`): every byte of every function has the rule that it says.
+ * interpreter (`readelf -wF`): every byte of every function has the rule that it says, and the step finds it in the
+ * packed table, of one level or of two.
  */
+#include "model/unwind_step.h"
 #include "support_frames.h"
 #include "support_oracle.h"
 #include "symbol/frame_index.h"
+#include "symbol/table_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +22,51 @@
 
 #include <cmocka.h>
 
+struct cam_step_env {
+	struct cam_table_cache *tables;
+};
+
+static const struct cam_unwind_block *cam_step_block(struct cam_step_env *e, __u32 number)
+{
+	return cam_table_cache_block(e->tables, number);
+}
+
+/* Only rules are looked up here: no stack, no image. */
+static const struct cam_unwind_file *cam_step_file(struct cam_step_env *e, __u32 number)
+{
+	return cam_table_cache_find(e->tables, number);
+}
+
+static const struct cam_unwind_image *cam_step_image(struct cam_step_env *e)
+{
+	(void)e;
+	return NULL;
+}
+
+static const struct cam_unwind_chunk *cam_step_chunk(struct cam_step_env *e, __u32 k)
+{
+	(void)e;
+	(void)k;
+	return NULL;
+}
+
+static long cam_step_read(struct cam_step_env *e, void *to, __u32 bytes, __u64 address)
+{
+	(void)e;
+	(void)to;
+	(void)bytes;
+	(void)address;
+	return -1;
+}
+
+static int cam_step_after_call(struct cam_step_env *e, __u64 address)
+{
+	(void)e;
+	(void)address;
+	return 0;
+}
+
+#define PACKED	    1u /* the number of the file in the cache */
 #define MAX_COLUMNS 24u
 #define VALUE_BYTES 24u
 
@@ -39,6 +87,7 @@ struct range {
 struct comparing {
 	const char *path;
 	struct frames frames;
+	struct cam_step_env packed;
 	struct segment segments[8];
 	unsigned int n_segments;
 	char columns[MAX_COLUMNS][8];
@@ -119,6 +168,16 @@ static bool agrees(struct comparing *c, const struct words *w, const struct cam_
 	       rbp_agrees(w, r);
 }
 
+/* What the unwinder finds there is that row's rule. */
+static void check_packed(struct comparing *c, uint64_t offset, long row)
+{
+	struct cam_unwind_rule found;
+	const struct cam_unwind_file *f = cam_step_file(&c->packed, PACKED);
+	assert_true(cam_step_find(&c->packed, f, offset, &found));
+	const struct cam_unwind_rule *want = &c->frames.rules[c->frames.rows[row].rule];
+	assert_memory_equal(&found, want, sizeof(found));
+}
+
 /* [from, to) has this rule, all of it. */
 static void check_range(struct comparing *c, const struct words *w, uint64_t from, uint64_t to)
 {
@@ -139,7 +198,32 @@ static void check_range(struct comparing *c, const struct words *w, uint64_t fro
 			fail_msg("%s: another row within 0x%lx..0x%lx", c->path,
 				 (unsigned long)from, (unsigned long)to);
 	}
+	check_packed(c, at, first);
+	check_packed(c, at + (to - from) - 1, last);
 	c->checked++;
+}
+
+static int pass_over(void *arg, const struct cam_ehframe_piece *p)
+{
+	(void)arg;
+	(void)p;
+	return 0;
+}
+
+/* As the symboliser has it for stacks that it walks itself. */
+static void pack(struct comparing *c, unsigned int levels)
+{
+	struct cam_bytes b;
+	int fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(cam_bytes_of_file(&b, fd), 0);
+	c->packed.tables = cam_table_cache_new(32u << 20);
+	assert_non_null(c->packed.tables);
+	assert_int_equal(cam_table_cache_read(c->packed.tables, PACKED, &b, pass_over, NULL), 0);
+	close(fd);
+	const struct cam_unwind_file *f = cam_step_file(&c->packed, PACKED);
+	assert_non_null(f);
+	assert_int_equal(f->levels, levels);
 }
 
 static void end_entry(struct comparing *c)
@@ -251,12 +335,13 @@ static void check_gaps(struct comparing *c)
 }
 
 /* How many rows were compared. */
-static unsigned long compare(const char *path)
+static unsigned long compare_packed(const char *path, unsigned int levels)
 {
 	struct comparing c = {.path = path};
 	char command[512], line[1024];
 	read_segments(&c);
 	frames_of_path(path, &c.frames);
+	pack(&c, levels);
 	snprintf(command, sizeof(command), "readelf -wNF %s 2>/dev/null", path);
 	FILE *f = popen(command, "r");
 	assert_non_null(f);
@@ -272,9 +357,15 @@ static unsigned long compare(const char *path)
 		path, c.checked, c.expressions, c.elsewhere, c.frames.n_rows, c.frames.n_rules,
 		c.frames.pieces);
 	frames_free(&c.frames);
+	cam_table_cache_free(c.packed.tables);
 	free(c.cies);
 	free(c.fdes);
 	return c.checked;
+}
+
+static unsigned long compare(const char *path)
+{
+	return compare_packed(path, 1);
 }
 
 static void test_files_of_this_system(void **state)
@@ -284,6 +375,13 @@ static void test_files_of_this_system(void **state)
 	assert_true(compare("/lib64/ld-linux-x86-64.so.2") > 2000);
 	assert_true(compare("/usr/lib/x86_64-linux-gnu/libcrypto.so.3") > 50000);
 	assert_true(compare("/usr/bin/python3") > 20000);
+}
+
+/* The compiler that the BPF programs are made with. */
+static void test_a_table_of_two_levels(void **state)
+{
+	(void)state;
+	assert_true(compare_packed("/usr/lib/llvm-14/lib/libLLVM-14.so", 2) > 500000);
 }
 
 static void test_compilers_and_options(void **state)
@@ -468,6 +566,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_of_this_system),
+		cmocka_unit_test(test_a_table_of_two_levels),
 		cmocka_unit_test(test_compilers_and_options),
 		cmocka_unit_test(test_without_section_headers),
 		cmocka_unit_test(test_what_no_compiler_writes),

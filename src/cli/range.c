@@ -43,7 +43,8 @@ int cam_range_moment(const char *option, const char *text, int64_t *realtime_ns)
 
 bool cam_range_is_empty(const struct cam_range_options *o)
 {
-	return !o->bare && !o->at && !o->around && !o->from && !o->to && !o->last && !o->event;
+	return !o->bare && !o->at && !o->around && !o->from && !o->to && !o->last && !o->event &&
+	       !o->time;
 }
 
 int cam_range_set(const struct cam_range_options *o, struct cam_when *when)
@@ -59,6 +60,7 @@ int cam_range_set(const struct cam_range_options *o, struct cam_when *when)
 		{o->to, CAM_WHEN_TO},
 		{o->last, CAM_WHEN_LAST},
 		{o->event, CAM_WHEN_EVENT},
+		{o->time, CAM_WHEN_TIME},
 	};
 	char why[CAM_WHEN_WHY_BYTES];
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A stretch of time as a verb's options say it: --at T [--around 5s], --from T [--to T], --last 10m,
- * --event ID [--around 5s], or one argument (picking.h). What they mean is query/when.h's.
+ * --event ID [--around 5s], --time 10%/2, or one argument (picking.h). What they mean is query/when.h's.
  */
 #pragma once
 #include "cli/options.h"
@@ -10,7 +10,7 @@
 
 struct cam_range_options {
 	const char *bare; /* a time, a window's name or an event's, as an argument */
-	const char *at, *around, *from, *to, *last, *event;
+	const char *at, *around, *from, *to, *last, *event, *time;
 };
 
 #define CAM_RANGE_OPTIONS(o)                                                                  \
@@ -20,8 +20,10 @@ struct cam_range_options {
 		{"from", 0, CAM_OPTION_TEXT, &(o).from, "T", "from this time …"},             \
 		{"to", 0, CAM_OPTION_TEXT, &(o).to, "T", "… to this (default: now)"},         \
 		{"event", 0, CAM_OPTION_TEXT, &(o).event, "ID", "around this event"},         \
+		{"last", 0, CAM_OPTION_TEXT, &(o).last, "10m", "from that long ago to now"},  \
 	{                                                                                     \
-		"last", 0, CAM_OPTION_TEXT, &(o).last, "10m", "from that long ago to now"     \
+		"time", 0, CAM_OPTION_TEXT, &(o).time, "10%/2",                               \
+			"a part of it, as of perf: 10%-20%; A,B: seconds of its clock"        \
 	}
 
 /* Now and the local zone, as the C library knows them. */

@@ -39,6 +39,7 @@ static const struct key {
 	{"last", WHEN, CAM_WHEN_LAST},
 	{"event", WHEN, CAM_WHEN_EVENT},
 	{"window", WHEN, CAM_WHEN_WINDOW},
+	{"time", WHEN, CAM_WHEN_TIME},
 	{"pid", FILTER, CAM_FILTER_PID},
 	{"tid", FILTER, CAM_FILTER_TID},
 	{"uid", FILTER, CAM_FILTER_UID},

@@ -30,8 +30,8 @@
 /* A stamp just behind the last anchor, or before the first, is of that boot too. */
 #define SLACK_NS (3 * CAM_NS_PER_SEC)
 
-static const char *const names[CAM_WHEN_MAX] = {"at",	"around", "from",  "to",
-						"last", "event",  "window"};
+static const char *const names[CAM_WHEN_MAX] = {"at",	"around", "from",   "to",
+						"last", "event",  "window", "time"};
 
 struct asked {
 	const struct cam_when *when;
@@ -75,6 +75,69 @@ static int parse_length(struct cam_text s, uint64_t *ns)
 	return cam_duration_parse(s, ns) || !*ns || *ns > INT64_MAX / 4 ? -EINVAL : 0;
 }
 
+/* What perf takes for --time: a part in percent, or two times of the clock. */
+struct part {
+	bool percent;
+	double from, to;	 /* percent */
+	uint64_t from_ns, to_ns; /* else; 0, UINT64_MAX: left out */
+};
+
+/* Digits up to the character that ends them; false: there is something else. */
+static bool take_number(const char **p, char end, double *out)
+{
+	const char *behind = *p + strspn(*p, "0123456789.");
+	char *parsed;
+	*out = strtod(*p, &parsed);
+	if (parsed != behind || behind == *p || *behind != end)
+		return false;
+	*p = end ? behind + 1 : behind;
+	return true;
+}
+
+/* "123.456789" seconds, or nothing. */
+static bool take_stamp(const char **p, char end, uint64_t otherwise, uint64_t *ns)
+{
+	double seconds;
+	*ns = otherwise;
+	if (**p == end) {
+		*p += end ? 1 : 0;
+		return true;
+	}
+	const char *from = *p;
+	if (!take_number(p, end, &seconds) || !(seconds < 9e9))
+		return false;
+	/* A double holds no nanoseconds of a machine that is up for months. */
+	char *dot;
+	*ns = strtoull(from, &dot, 10) * CAM_NS_PER_SEC;
+	uint64_t unit = CAM_NS_PER_SEC;
+	for (dot += *dot == '.'; *dot >= '0' && *dot <= '9' && unit > 1; dot++)
+		*ns += (uint64_t)(*dot - '0') * (unit /= 10);
+	return true;
+}
+
+static bool read_part(const char *text, struct part *out)
+{
+	double size, number;
+	const char *p = text;
+	*out = (struct part){.percent = strchr(text, '%')};
+	if (!out->percent)
+		return text[1] && take_stamp(&p, ',', 0, &out->from_ns) &&
+		       take_stamp(&p, 0, UINT64_MAX, &out->to_ns) && out->from_ns < out->to_ns;
+	if (!take_number(&p, '%', &size))
+		return false;
+	if (*p == '/' && p++) {
+		if (!take_number(&p, 0, &number) || number < 1 || number != (double)(int)number)
+			return false;
+		out->from = size * (number - 1);
+		out->to = size * number;
+	} else {
+		out->from = size;
+		if (*p++ != '-' || !take_number(&p, '%', &out->to) || *p)
+			return false;
+	}
+	return out->from < out->to && out->to <= 100;
+}
+
 /* Whether a value has the form of its key. */
 static int check_form(const struct cam_when *w, enum cam_when_key key, struct cam_text value,
 		      char *why, size_t why_bytes)
@@ -106,6 +169,18 @@ static int check_form(const struct cam_when *w, enum cam_when_key key, struct ca
 		if (!value.n)
 			snprintf(why, why_bytes, "a window's name is missing");
 		return value.n ? 0 : -EINVAL;
+	case CAM_WHEN_TIME: {
+		char text[CAM_WHEN_MAX_BYTES + 1] = "";
+		struct part part;
+		memcpy(text, value.p, value.n);
+		err = read_part(text, &part) ? 0 : -EINVAL;
+		if (err)
+			snprintf(why, why_bytes,
+				 "'%.*s' is no part of the time; try 10%%/2 (the second tenth), "
+				 "10%%-20%% or 123.4,125 (seconds of its clock): one part",
+				 n, value.p);
+		return err;
+	}
 	case CAM_WHEN_MAX:
 		break;
 	}
@@ -134,15 +209,15 @@ int cam_when_set(struct cam_when *w, enum cam_when_key key, struct cam_text valu
 
 int cam_when_check(const struct cam_when *w, char *why, size_t why_bytes)
 {
-	static const enum cam_when_key ways[] = {CAM_WHEN_AT, CAM_WHEN_FROM, CAM_WHEN_LAST,
-						 CAM_WHEN_EVENT, CAM_WHEN_WINDOW};
+	static const enum cam_when_key ways[] = {CAM_WHEN_AT,	 CAM_WHEN_FROM,	  CAM_WHEN_LAST,
+						 CAM_WHEN_EVENT, CAM_WHEN_WINDOW, CAM_WHEN_TIME};
 	unsigned n = 0;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		n += w->text[ways[i]] != NULL;
 	if (n > 1)
 		snprintf(why, why_bytes,
-			 "one of a window's name, a time, --at, --from, --last and --event says "
-			 "when; here are %u",
+			 "one of a window's name, a time, --at, --from, --last, --event and --time "
+			 "says when; here are %u",
 			 n);
 	else if (w->text[CAM_WHEN_TO] && !w->text[CAM_WHEN_FROM])
 		snprintf(why, why_bytes, "--to needs --from");
@@ -160,7 +235,7 @@ static bool is_of_boot(const char *text)
 
 bool cam_when_needs_windows(const struct cam_when *w)
 {
-	return w->text[CAM_WHEN_EVENT] || w->text[CAM_WHEN_WINDOW] ||
+	return w->text[CAM_WHEN_EVENT] || w->text[CAM_WHEN_WINDOW] || w->text[CAM_WHEN_TIME] ||
 	       is_of_boot(w->text[CAM_WHEN_AT]) || is_of_boot(w->text[CAM_WHEN_FROM]) ||
 	       is_of_boot(w->text[CAM_WHEN_TO]);
 }
@@ -355,6 +430,84 @@ static int find_window(const struct asked *a, const char *text, struct moment *f
 	return say(a, -ENODATA, text, "is no window of these; see perfcam ls --names");
 }
 
+static void move(struct moment *m, int64_t by_ns)
+{
+	uint64_t back = (uint64_t)-by_ns;
+	if (m->of_boot && by_ns < 0)
+		m->clock_ns = m->clock_ns > back ? m->clock_ns - back : 0;
+	else if (m->of_boot)
+		m->clock_ns += (uint64_t)by_ns;
+	if (m->wall_ns != INT64_MIN && __builtin_add_overflow(m->wall_ns, by_ns, &m->wall_ns))
+		m->wall_ns = by_ns < 0 ? INT64_MIN + 1 : INT64_MAX;
+}
+
+static struct moment moment_of(const struct cam_window_info *w, uint64_t clock_ns)
+{
+	struct moment m = {true, w->boot_id, w->start_ns, w->realtime_ns};
+	move(&m, (int64_t)(clock_ns - w->start_ns));
+	return m;
+}
+
+/* The first and the last moment of all there is. */
+static int find_all(const struct asked *a, struct moment *first, struct moment *last)
+{
+	struct cam_source *s = a->source;
+	bool any = false;
+	for (size_t i = 0; s && i < s->ops->count(s); i++) {
+		const struct cam_window_info *w;
+		if (s->ops->info(s, i, &w) || w->clock == CAM_CLOCK_ABSENT ||
+		    w->end_ns <= w->start_ns)
+			continue;
+		struct moment from = moment_of(w, w->start_ns), to = moment_of(w, w->end_ns - 1);
+		bool one_boot = any && same_boot(&first->boot_id, &from.boot_id);
+		if (!any || (one_boot && from.clock_ns < first->clock_ns))
+			*first = from;
+		if (!any || !same_boot(&last->boot_id, &to.boot_id) || to.clock_ns > last->clock_ns)
+			*last = to;
+		any = true;
+	}
+	return any ? 0 : say(a, -ENODATA, a->when->text[CAM_WHEN_TIME], "of what has no times");
+}
+
+/* As perf rounds: a part ends before the next one begins, the last one holds the last sample. */
+static int64_t part_of(double percent, uint64_t total_ns)
+{
+	return percent >= 100 ? (int64_t)total_ns + 1
+			      : (int64_t)(percent / 100 * (double)total_ns + 0.5);
+}
+
+static int find_part(const struct asked *a, struct moment *from, struct moment *to)
+{
+	struct part part;
+	struct moment last;
+	int err = find_all(a, from, &last);
+	if (err || !read_part(a->when->text[CAM_WHEN_TIME], &part))
+		return err ? err : -EINVAL;
+	/* A large file is several windows of no boot in common: by the wall, then. */
+	bool one_boot = same_boot(&from->boot_id, &last.boot_id);
+	from->of_boot = last.of_boot = one_boot;
+	if (!part.percent) {
+		/* The clock is the newest window's. */
+		*from = *to = last;
+		if (part.from_ns > last.clock_ns)
+			return say(a, -ENODATA, a->when->text[CAM_WHEN_TIME],
+				   "begins behind all there is");
+		move(from, (int64_t)(part.from_ns - last.clock_ns));
+		if (part.to_ns < last.clock_ns)
+			move(to, -(int64_t)(last.clock_ns - part.to_ns));
+		move(to, 1);
+		return 0;
+	}
+	if (!one_boot && (from->wall_ns == INT64_MIN || last.wall_ns < from->wall_ns))
+		return say(a, -ENODATA, a->when->text[CAM_WHEN_TIME], "of what has no wall times");
+	uint64_t total_ns = one_boot ? last.clock_ns - from->clock_ns
+				     : (uint64_t)last.wall_ns - (uint64_t)from->wall_ns;
+	*to = *from;
+	move(from, part_of(part.from, total_ns));
+	move(to, part_of(part.to, total_ns));
+	return 0;
+}
+
 /* after: NULL, or where the range begins that this is to end. */
 static int find_moment(const struct asked *a, enum cam_when_key key, const struct moment *after,
 		       struct moment *m)
@@ -373,17 +526,6 @@ static int find_moment(const struct asked *a, enum cam_when_key key, const struc
 	return 0;
 }
 
-static void move(struct moment *m, int64_t by_ns)
-{
-	uint64_t back = (uint64_t)-by_ns;
-	if (m->of_boot && by_ns < 0)
-		m->clock_ns = m->clock_ns > back ? m->clock_ns - back : 0;
-	else if (m->of_boot)
-		m->clock_ns += (uint64_t)by_ns;
-	if (m->wall_ns != INT64_MIN && __builtin_add_overflow(m->wall_ns, by_ns, &m->wall_ns))
-		m->wall_ns = by_ns < 0 ? INT64_MIN + 1 : INT64_MAX;
-}
-
 static int64_t length_of(const char *text, int64_t otherwise)
 {
 	uint64_t ns;
@@ -396,6 +538,8 @@ static int find_ends(const struct asked *a, struct moment *from, struct moment *
 	int err;
 	if (text[CAM_WHEN_WINDOW])
 		return find_window(a, text[CAM_WHEN_WINDOW], from, to);
+	if (text[CAM_WHEN_TIME])
+		return find_part(a, from, to);
 	if (text[CAM_WHEN_AT] || text[CAM_WHEN_EVENT]) {
 		int64_t half = length_of(text[CAM_WHEN_AROUND], AROUND_NS);
 		err = text[CAM_WHEN_AT] ? find_moment(a, CAM_WHEN_AT, NULL, from)

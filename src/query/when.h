@@ -7,6 +7,8 @@
  *	last 10m		up to now
  *	event ID [around 5s]	around an event: its id, or the first digits of it (event_id.h)
  *	window NAME		a window, by the name of its file
+ *	time 10%/2		a part of all there is, as perf writes it: 10%/2 is the second tenth, 10%-20% the same;
+ *				A,B: from A to B, seconds on the windows' own clock, either of them may be left out
  *
  * "Now" is the clock's; of files it is the end of the last of them (`of_files`), so that `-90s`, `last 10m`
  * and a clock without a date mean what is in the file, whenever it was made.
@@ -27,6 +29,7 @@ enum cam_when_key {
 	CAM_WHEN_LAST,
 	CAM_WHEN_EVENT,
 	CAM_WHEN_WINDOW,
+	CAM_WHEN_TIME,
 	CAM_WHEN_MAX,
 };
 

@@ -167,6 +167,20 @@ class Selection(Case):
                         "--to", "@1795000000", "--tid", "2")
         self.assertEqual(json.loads(top)["samples"], sum(b" 1/2 " in h for h in late))
 
+    def test_parts_as_perf_writes_them(self):
+        """perf's percentages and stamps: parts follow each other without a gap, the last one has the last sample."""
+        us = [5_000_000 + i * 370 for i in range(1001)]
+        text = "".join(f"p  1/1 [000] {t / 1e6:.6f}:  1000 cpu-clock: \n\t 10 f (/m)\n\n" for t in us).encode()
+        path = self.path("x.txt", text)
+        found = lambda part: [round(float(re.search(rb"(\d+\.\d{6}):", h)[1]) * 1e6) for h in self.heads("-i", path, "--time", part)]
+        for k in range(4):
+            self.assertEqual(found(f"25%/{k + 1}"), us[250 * k:250 * (k + 1) + (k == 3)])
+        self.assertEqual(found("10%-30%"), us[100:300])
+        self.assertEqual(found(f"{us[10] / 1e6:.6f},{us[20] / 1e6:.6f}"), us[10:21])
+        self.assertEqual(found(f"{us[990] / 1e6:.6f},"), us[990:])
+        self.bad("script", "-i", path, "--time", "10%/11", code=2, names="--time")
+        self.bad("script", "-i", path, "--time", "6,", names="begins behind all")
+
     def test_wrong_values_are_named(self):
         path = support.fixture_path("tmpl")
         for options, names in ((("--user", "no-such-user-xyz"), "no such user"),

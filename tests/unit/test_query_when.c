@@ -203,6 +203,48 @@ static void test_a_file_has_its_own_now(void **state)
 	source->ops->close(source);
 }
 
+/* perf's parts: of what begins at 1000 s and has its last sample at 1100 s. */
+static void test_parts_as_perf_writes_them(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *words;
+		int64_t from_ns, to_ns;
+	} cases[] = {
+		{"time 10%/2", 1010 * SEC, 1020 * SEC},
+		{"time 10%/10", 1090 * SEC, 1100 * SEC + 1}, /* the last one has the last sample */
+		{"time=10%-20%", 1010 * SEC, 1020 * SEC},
+		{"--time 0%-100%", 1000 * SEC, 1100 * SEC + 1},
+		{"time 12.5%/3", 1025 * SEC, 1037 * SEC + SEC / 2},
+		{"time 1010.123456789,1020", 1010 * SEC + 123456789, 1020 * SEC + 1},
+		{"time 1010,", 1010 * SEC, 1100 * SEC + 1},
+		{"time ,1010.5", 0, 1010 * SEC + SEC / 2 + 1},
+	};
+	struct fake_window *f = window_at(1000, 500000, 0, 1, "a.pcw");
+	f->w.info.end_ns++;
+	struct cam_source *source = fake_source_new(&f, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cam_selection s = settled(cases[i].words, source);
+		assert_int_equal(s.clock, CAM_SELECT_CLOCK);
+		assert_int_equal(s.from_ns, cases[i].from_ns);
+		assert_int_equal(s.to_ns, cases[i].to_ns);
+		cam_selection_free(&s);
+	}
+	struct cam_selection s = good("time 1200,");
+	assert_int_equal(cam_selection_settle(&s, source, why, sizeof(why)), -ENODATA);
+	assert_string_equal(why, "1200, begins behind all there is");
+	cam_selection_free(&s);
+	source->ops->close(source);
+	/* Windows of several boots: by the wall, from the first one to the last. */
+	source = two_boots();
+	s = settled("time 50%/1", source);
+	assert_int_equal(s.clock, CAM_SELECT_WALL);
+	assert_int_equal(s.from_ns, 500000 * SEC);
+	assert_int_equal(s.to_ns, (500000 + (700100 - 500000) / 2) * SEC);
+	cam_selection_free(&s);
+	source->ops->close(source);
+}
+
 static void test_events_by_id(void **state)
 {
 	(void)state;
@@ -287,6 +329,17 @@ static void test_what_is_no_selection(void **state)
 		{"at now last 5m", "here are 2"},
 		{"at now at now", "at: given twice"},
 		{"event xyz", "event: 'xyz' is not an event's id"},
+		{"time 10%", "time: '10%' is no part of the time; try 10%/2 (the second tenth)"},
+		{"time 10%/11", "is no part of the time"},
+		{"time 10%/0", "is no part of the time"},
+		{"time 10%/1.5", "is no part of the time"},
+		{"time 20%-10%", "is no part of the time"},
+		{"time 0%-10%,30%-40%", "one part"},
+		{"time 0x10,0x20", "is no part of the time"},
+		{"time 5,4", "is no part of the time"},
+		{"time ,", "is no part of the time"},
+		{"time ''", "is no part of the time"},
+		{"time 10%/2 last 5m", "here are 2"},
 		{"user-only kernel-only", "--user-only and --kernel-only exclude each other"},
 		{"idle no-idle", "--idle and --no-idle exclude each other"},
 		{"idle=maybe", "idle: takes no value"},
@@ -312,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_stamps_find_their_boot),
 		cmocka_unit_test(test_stamps_across_a_step),
 		cmocka_unit_test(test_a_file_has_its_own_now),
+		cmocka_unit_test(test_parts_as_perf_writes_them),
 		cmocka_unit_test(test_events_by_id),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_what_is_no_selection),

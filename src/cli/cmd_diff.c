@@ -23,14 +23,14 @@
 
 struct diff_arguments {
 	struct cam_filter_options filters;
-	struct cam_reshape_options
-		shape; /* of the picture; what stands below the root is the comm */
+	struct cam_reshape_options shape; /* what stands below the root of a picture is the comm */
 	const char *store, *out, *normalise, *by, *sort, *fail_above, *title;
 	unsigned limit, width;
 	bool flip, elided, folded, same_total, strip_hex, all, json;
 	/* Made of them. */
 	struct cam_diff_options query;
-	double most_growth; /* part of A's total; negative: any */
+	struct cam_reshape table; /* the shape, as far as a table can have it */
+	double most_growth;	  /* part of A's total; negative: any */
 };
 
 /* A or B: what it is called, where it comes from. */
@@ -94,19 +94,25 @@ static int check(struct diff_arguments *a, unsigned *sort)
 		return status;
 	a->query.scale = (enum cam_diff_scale)scale;
 	a->query.self = by == 0;
-	struct cam_reshape shape;
-	struct cam_flame_options unused = {0};
-	status = cam_reshaping_resolve(&a->shape, &shape, &unused);
-	bool shaped = cam_reshape_is_any(&shape);
-	cam_reshape_free(&shape);
+	struct cam_reshape *shape = &a->table;
+	struct cam_flame_options build = {0};
+	status = cam_reshaping_resolve(&a->shape, shape, &build);
 	if (status)
 		return status;
-	if ((a->flip || a->elided || a->title || a->width || shaped) && !a->out)
-		return cam_usage("--flip, --elided, --title, --width and which frames to show are "
-				 "of a picture: -o X.svg");
+	/* A table has no leaves to merge from, and no build-ids. */
+	bool drawn_group = shape->group == CAM_GROUP_LEAF_PACKAGE || build.builds;
+	bool drawn = drawn_group || shape->reverse;
+	if (drawn_group)
+		shape->group = CAM_GROUP_NONE;
+	shape->reverse = false;
+	a->query.shape = shape;
+	if ((a->flip || a->elided || a->title || a->width || drawn) && !a->out)
+		return cam_usage("--flip, --elided, --title, --width, --reverse, --group "
+				 "leaf-package and build-id are of a picture: -o X.svg");
 	if ((a->same_total || a->strip_hex) && !a->folded)
 		return cam_usage("-n and -s are of --folded; a table has --normalise");
-	if (a->folded && (a->json || a->fail_above || a->flip || a->elided))
+	if (a->folded && (a->json || a->fail_above || a->flip || a->elided || drawn ||
+			  cam_reshape_is_any(shape)))
 		return cam_usage("--folded prints stacks, and nothing else");
 	if (a->width && (a->width < 200 || a->width > 20000))
 		return cam_usage("--width takes 200 to 20000 pixels, not %u", a->width);
@@ -438,7 +444,7 @@ int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv)
 		CAM_OPTION_TITLE("Which samples:"),
 		CAM_FILTER_OPTIONS(a.filters, "idle CPUs, too", "without them (the default)",
 				   "only this event (default: the first one met; * is all)"),
-		CAM_OPTION_TITLE("Which frames of the picture:"),
+		CAM_OPTION_TITLE("Which frames, of table and picture (of this alone: --reverse):"),
 		CAM_RESHAPE_FRAME_OPTIONS(a.shape),
 		{0},
 	};
@@ -451,11 +457,10 @@ int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv)
 	if (n_rest != 2)
 		return cam_usage("diff compares two: files, or quoted selections "
 				 "(diff '--at 03:14' '--at 02:14')");
-	status = check(&a, &sort);
-	if (status)
-		return status;
 	struct side sides[2] = {{.name = argv[0]}, {.name = argv[1]}};
-	status = open_side(&a, &sides[0]);
+	status = check(&a, &sort);
+	if (!status)
+		status = open_side(&a, &sides[0]);
 	if (!status)
 		status = open_side(&a, &sides[1]);
 	if (!status)
@@ -465,5 +470,6 @@ int cam_cmd_diff(const struct cam_verb *verb, int argc, char **argv)
 			status = sides[i].x.read_status;
 		close_side(&sides[i]);
 	}
+	cam_reshape_free(&a.table);
 	return status;
 }

@@ -58,14 +58,15 @@ static int step(struct cam_call_tree *c, struct cam_groups *g, const struct cam_
 		uint32_t group_node, uint32_t stack, uint32_t frame, uint32_t *out)
 {
 	struct cam_frame_shape *shape = &c->shape;
-	int starts = *out == UNFOCUSED ? cam_frame_shape_starts(shape, g, &c->frames, frame) : 1;
+	int starts =
+		*out == UNFOCUSED ? cam_frame_shape_starts(shape, g->names, &c->frames, frame) : 1;
 	if (starts <= 0)
 		return starts;
 	*out = *out == UNFOCUSED ? group_node : *out;
-	int hidden = cam_frame_shape_hides(shape, g, &c->frames, t, stack, frame);
+	int hidden = cam_frame_shape_hides(shape, g->names, &c->frames, t, stack, frame);
 	if (hidden)
 		return hidden < 0 ? hidden : 0;
-	int err = cam_frame_shape_group(shape, g, &c->frames, frame, &frame);
+	int err = cam_frame_shape_group(shape, g->names, &c->frames, frame, &frame);
 	if (err || (cam_frame_shape_merges(shape) && cam_call_item(c, *out) == frame))
 		return err;
 	return child(c, *out, frame, out);
@@ -87,7 +88,7 @@ static int place(struct cam_call_tree *c, struct cam_groups *g, const struct cam
 	*out = stack ? c->placed[stack] : begin;
 	while (depth && !err) {
 		stack = path[--depth];
-		err = cam_frames_of(&c->frames, g, t, t->stacks.item[stack], &frame);
+		err = cam_frames_of(&c->frames, g->names, t, t->stacks.item[stack], &frame);
 		if (!err)
 			err = step(c, g, t, group_node, stack, frame, out);
 		c->placed[stack] = *out;
@@ -111,8 +112,8 @@ static int add_item(struct cam_call_tree *c, struct cam_groups *g, const struct 
 	}
 	/* Of the empty stack not even the innermost function is known; of others all may be hidden. */
 	if (!err && node == group_node) {
-		err = item->stack ? cam_frame_shape_hidden(g, &c->frames, &frame)
-				  : cam_frames_of(&c->frames, g, t, CAM_NONE, &frame);
+		err = item->stack ? cam_frame_shape_hidden(g->names, &c->frames, &frame)
+				  : cam_frames_of(&c->frames, g->names, t, CAM_NONE, &frame);
 		if (!err)
 			err = child(c, group_node, frame, &node);
 	}

@@ -20,7 +20,9 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "query/frame_cache.h"
+#include "query/frame_shape.h"
 #include "query/landing.h"
+#include "query/package.h"
 #include "query/walk.h"
 
 #include <errno.h>
@@ -57,6 +59,9 @@ struct build {
 	bool cpu_clock; /* that event is */
 	struct cam_sums sums;
 	struct cam_frame_cache cache;
+	/* Where a shape is asked for. */
+	struct cam_frames shaped; /* of both sides: symbol and dso */
+	struct cam_frame_shape shape;
 };
 
 static uint64_t ranges_of(const struct cam_walk_window *x, struct cam_range *all,
@@ -163,6 +168,67 @@ static int count_frame(struct build *b, uint32_t frame, uint32_t stretch, double
 	return err;
 }
 
+static int count_comm(struct build *b, struct cam_walk_window *x, const struct cam_sum *sum)
+{
+	struct cam_text comm = cam_string(x->tables, (struct cam_str_id){sum->comm});
+	uint32_t frame;
+	int err = cam_merge_frame(&b->merge, comm.n ? comm : CAM_TEXT("[unknown]"),
+				  CAM_FRAME_PROCESS, &frame);
+	return err ? err : count_frame(b, frame, sum->extra, (double)sum->samples);
+}
+
+/* What a frame has become, as one of the rows. */
+static int count_shape(struct build *b, const struct cam_sum *sum, uint32_t shaped, bool leaf)
+{
+	struct cam_tables *names = &b->merge.t;
+	char room[512];
+	uint32_t frame;
+	int err = cam_frame_shape_group(&b->shape, names, &b->shaped, shaped, &shaped);
+	if (err)
+		return err;
+	const struct cam_call_frame *f = &b->shaped.v[shaped];
+	struct cam_text label = cam_string(names, (struct cam_str_id){f->symbol});
+	err = cam_merge_frame(&b->merge, cam_package_tidy(label, room, sizeof(room)),
+			      (enum cam_frame_kind)f->kind, &frame);
+	if (!err)
+		err = count_frame(b, frame, sum->extra, (double)sum->samples);
+	if (!err && leaf)
+		b->frames[frame].sampled |= b->cpu_clock;
+	return err;
+}
+
+/* The same of what the shape leaves of a stack. Above a focus there is nothing, not even the comm. */
+static int count_shaped(struct build *b, struct cam_walk_window *x, const struct cam_sum *sum)
+{
+	const struct cam_tables *t = x->tables;
+	struct cam_tables *names = &b->merge.t;
+	bool counted = false, focused = b->o->shape->focus.n;
+	uint32_t from, frame;
+	int err = cam_frame_shape_find_start(&b->shape, names, &b->shaped, t, sum->stack, &from);
+	if (err || (focused && !from))
+		return err;
+	b->stamp++;
+	b->all.v[b->side][sum->extra] += (double)sum->samples;
+	for (uint32_t node = sum->stack; node && !err && !(b->o->self && counted);
+	     node = node == from ? 0 : t->stacks.parent[node]) {
+		err = cam_frames_of(&b->shaped, names, t, t->stacks.item[node], &frame);
+		int hidden =
+			err ? err
+			    : cam_frame_shape_hides(&b->shape, names, &b->shaped, t, node, frame);
+		if (hidden > 0)
+			continue;
+		err = hidden ? hidden : count_shape(b, sum, frame, !counted);
+		counted = true;
+	}
+	if (err || (b->o->self && counted))
+		return err;
+	if (!focused)
+		return count_comm(b, x, sum);
+	if (!counted)
+		err = cam_frame_shape_hidden(names, &b->shaped, &frame);
+	return err || counted ? err : count_shape(b, sum, frame, true);
+}
+
 /* One (stack, comm, stretch): the leaf, or every frame of it once. */
 static int count_sum(struct build *b, struct cam_walk_window *x, const struct cam_sum *sum)
 {
@@ -172,6 +238,8 @@ static int count_sum(struct build *b, struct cam_walk_window *x, const struct ca
 	int err = 0;
 	if (stack >= tree->n)
 		return -EBADMSG;
+	if (b->shape.shape)
+		return count_shaped(b, x, sum);
 	b->stamp++;
 	b->all.v[b->side][sum->extra] += n;
 	bool counted = false;
@@ -187,12 +255,7 @@ static int count_sum(struct build *b, struct cam_walk_window *x, const struct ca
 		counted = true;
 		stack = tree->parent[stack];
 	}
-	if (err || (b->o->self && counted))
-		return err;
-	struct cam_text comm = cam_string(x->tables, (struct cam_str_id){sum->comm});
-	err = cam_merge_frame(&b->merge, comm.n ? comm : CAM_TEXT("[unknown]"), CAM_FRAME_PROCESS,
-			      &frame);
-	return err ? err : count_frame(b, frame, sum->extra, n);
+	return err || (b->o->self && counted) ? err : count_comm(b, x, sum);
 }
 
 static int close_window(void *self, struct cam_walk_window *x, int err)
@@ -202,6 +265,8 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	const struct cam_range *ranges;
 	size_t n;
 	err = err ? err : cam_sums_sort(&b->sums);
+	if (!err && b->shape.shape)
+		err = cam_frames_begin(&b->shaped, x->tables);
 	for (size_t i = 0; i < b->sums.n && !err; i++) {
 		err = count_sum(b, x, &b->sums.v[i]);
 		b->clock_ns += (double)b->sums.v[i].weight;
@@ -211,6 +276,7 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	cam_sums_free(&b->sums);
 	b->sums = (struct cam_sums){0};
 	cam_frame_cache_free(&b->cache);
+	cam_frames_end(&b->shaped);
 	return err;
 }
 
@@ -229,6 +295,14 @@ static void find_rate(const struct build *b, struct cam_diff_side *side)
 		ns = b->clock_ns / b->clock_samples;
 	side->hz = ns > 0 ? 1e9 / ns : 0;
 	side->per_sample = ns / 1e9;
+}
+
+static double sum_of(const double *v)
+{
+	double sum = 0;
+	for (unsigned i = 0; i < CAM_DIFF_STRETCHES; i++)
+		sum += v[i];
+	return sum;
 }
 
 static int walk_side(struct build *b, const struct cam_diff_input *in, struct cam_diff_side *side)
@@ -263,18 +337,10 @@ static int walk_side(struct build *b, const struct cam_diff_input *in, struct ca
 	if (!err) {
 		find_rate(b, side);
 		side->stretches = b->stretches;
-		side->samples = (uint64_t)b->clock_samples;
+		side->samples = (uint64_t)sum_of(b->all.v[b->side]);
 	}
 	cam_walk_free(&walk);
-	return err ? err : b->clock_samples > 0 ? 0 : -ENODATA;
-}
-
-static double sum_of(const double *v)
-{
-	double sum = 0;
-	for (unsigned i = 0; i < CAM_DIFF_STRETCHES; i++)
-		sum += v[i];
-	return sum;
+	return err ? err : side->samples ? 0 : -ENODATA;
 }
 
 static struct cam_diff_series series_of(const struct build *b, const struct cam_diff *d,
@@ -395,7 +461,8 @@ static int control(struct cam_diff *d)
 int cam_diff_build(const struct cam_diff_input *before, const struct cam_diff_input *after,
 		   const struct cam_diff_options *o, struct cam_diff *out)
 {
-	struct build b = {.o = o};
+	struct build b = {.o = o, .shaped = {.by_symbol = true, .by_dso = true}};
+	cam_frame_shape_init(&b.shape, o->shape && cam_reshape_is_any(o->shape) ? o->shape : NULL);
 	*out = (struct cam_diff){.scale = o->scale, .self = o->self};
 	int err = cam_merge_init(&b.merge, o->max_bytes ? o->max_bytes : DEFAULT_MAX_BYTES);
 	if (!err)
@@ -413,6 +480,8 @@ int cam_diff_build(const struct cam_diff_input *before, const struct cam_diff_in
 	cam_sums_free(&b.sums);
 	cam_frame_cache_free(&b.cache);
 	cam_merge_free(&b.merge);
+	cam_frames_free(&b.shaped);
+	cam_frame_shape_free(&b.shape);
 	free(b.frames);
 	free(b.stamps);
 	if (err)

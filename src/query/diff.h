@@ -2,6 +2,7 @@
 /* Two selections → what changed between them. diff.c opens with how. */
 #pragma once
 #include "query/progress.h"
+#include "query/reshape.h"
 #include "query/select.h"
 #include "query/view_diff.h"
 
@@ -13,6 +14,8 @@ struct cam_diff_input {
 struct cam_diff_options {
 	enum cam_diff_scale scale;
 	bool self; /* else with callees */
+	const struct cam_reshape
+		*shape; /* frame_shape.h; NULL: all frames. A focus is also what is compared */
 	const struct cam_progress *progress;
 	size_t max_bytes; /* of what is merged; 0: 1 GiB */
 };

@@ -34,7 +34,7 @@ static bool is_kernel(const struct cam_tables *t, uint32_t stack)
 	return kind == CAM_FUNC_KERNEL;
 }
 
-static int ask(struct cam_frame_shape *s, const struct cam_groups *g,
+static int ask(struct cam_frame_shape *s, const struct cam_tables *names,
 	       const struct cam_frames *frames, const struct cam_select_expressions *e,
 	       uint32_t frame, uint8_t asked, uint8_t yes)
 {
@@ -47,7 +47,7 @@ static int ask(struct cam_frame_shape *s, const struct cam_groups *g,
 	uint8_t *v = &s->verdicts[frame];
 	if (!(*v & asked)) {
 		struct cam_str_id symbol = {frames->v[frame].symbol};
-		int found = cam_reshape_match(e, cam_string(g->names, symbol), &s->name);
+		int found = cam_reshape_match(e, cam_string(names, symbol), &s->name);
 		if (found < 0)
 			return found;
 		*v |= (uint8_t)(asked | (found ? yes : 0));
@@ -55,7 +55,7 @@ static int ask(struct cam_frame_shape *s, const struct cam_groups *g,
 	return *v & yes ? 1 : 0;
 }
 
-int cam_frame_shape_hides(struct cam_frame_shape *s, const struct cam_groups *g,
+int cam_frame_shape_hides(struct cam_frame_shape *s, const struct cam_tables *names,
 			  const struct cam_frames *frames, const struct cam_tables *t,
 			  uint32_t stack, uint32_t frame)
 {
@@ -63,37 +63,54 @@ int cam_frame_shape_hides(struct cam_frame_shape *s, const struct cam_groups *g,
 	if (shape && shape->frames && t->stacks.item[stack] < t->n_functions &&
 	    is_kernel(t, stack) != (shape->frames == CAM_FRAMES_KERNEL))
 		return 1;
-	return shape && shape->hide.n ? ask(s, g, frames, &shape->hide, frame, HIDE_ASKED, HIDDEN)
-				      : 0;
+	return shape && shape->hide.n
+		       ? ask(s, names, frames, &shape->hide, frame, HIDE_ASKED, HIDDEN)
+		       : 0;
 }
 
-int cam_frame_shape_starts(struct cam_frame_shape *s, const struct cam_groups *g,
+int cam_frame_shape_starts(struct cam_frame_shape *s, const struct cam_tables *names,
 			   const struct cam_frames *frames, uint32_t frame)
 {
 	return s->shape && s->shape->focus.n
-		       ? ask(s, g, frames, &s->shape->focus, frame, FOCUS_ASKED, FOCUSED)
+		       ? ask(s, names, frames, &s->shape->focus, frame, FOCUS_ASKED, FOCUSED)
 		       : 1;
 }
 
-static int make_group(struct cam_frame_shape *s, struct cam_groups *g, struct cam_frames *frames,
-		      uint32_t frame, uint32_t *out)
+int cam_frame_shape_find_start(struct cam_frame_shape *s, struct cam_tables *names,
+			       struct cam_frames *frames, const struct cam_tables *t,
+			       uint32_t stack, uint32_t *from)
+{
+	uint32_t frame;
+	*from = 0;
+	for (uint32_t node = stack; node; node = t->stacks.parent[node]) {
+		int err = cam_frames_of(frames, names, t, t->stacks.item[node], &frame);
+		int starts = err ? err : cam_frame_shape_starts(s, names, frames, frame);
+		if (starts < 0)
+			return starts;
+		*from = starts ? node : *from;
+	}
+	return 0;
+}
+
+static int make_group(struct cam_frame_shape *s, struct cam_tables *names,
+		      struct cam_frames *frames, uint32_t frame, uint32_t *out)
 {
 	struct cam_call_frame f = frames->v[frame];
-	struct cam_text package = {"", 0}, dso = cam_string(g->names, (struct cam_str_id){f.dso});
+	struct cam_text package = {"", 0}, dso = cam_string(names, (struct cam_str_id){f.dso});
 	struct cam_str_id id;
 	char room[1024];
 	if (s->shape->group == CAM_GROUP_PACKAGE && f.kind != CAM_FRAME_KERNEL)
-		package = cam_package_of(cam_string(g->names, (struct cam_str_id){f.symbol}));
+		package = cam_package_of(cam_string(names, (struct cam_str_id){f.symbol}));
 	package = package.n ? package : cam_package_file(dso);
 	/* A copy: what is interned may move the text that it is part of. */
 	size_t n = package.n < sizeof(room) ? package.n : sizeof(room);
 	memcpy(room, package.p, n);
-	int err = cam_string_intern(g->names, (struct cam_text){room, n}, &id);
+	int err = cam_string_intern(names, (struct cam_text){room, n}, &id);
 	f.symbol = err ? 0 : id.v;
 	return err ? err : cam_frames_intern(frames, &f, out);
 }
 
-int cam_frame_shape_group(struct cam_frame_shape *s, struct cam_groups *g,
+int cam_frame_shape_group(struct cam_frame_shape *s, struct cam_tables *names,
 			  struct cam_frames *frames, uint32_t frame, uint32_t *out)
 {
 	*out = frame;
@@ -107,17 +124,17 @@ int cam_frame_shape_group(struct cam_frame_shape *s, struct cam_groups *g,
 	if (s->cap_groups > had)
 		memset(s->groups + had, 0, (s->cap_groups - had) * sizeof(*s->groups));
 	if (!s->groups[frame]) {
-		err = make_group(s, g, frames, frame, out);
+		err = make_group(s, names, frames, frame, out);
 		s->groups[frame] = err ? 0 : *out + 1;
 	}
 	*out = err ? frame : s->groups[frame] - 1;
 	return err;
 }
 
-int cam_frame_shape_hidden(struct cam_groups *g, struct cam_frames *frames, uint32_t *out)
+int cam_frame_shape_hidden(struct cam_tables *names, struct cam_frames *frames, uint32_t *out)
 {
 	struct cam_str_id name;
-	int err = cam_string_intern(g->names, CAM_TEXT("[hidden]"), &name);
+	int err = cam_string_intern(names, CAM_TEXT("[hidden]"), &name);
 	const struct cam_call_frame frame = {
 		.symbol = name.v, .dso = name.v, .kind = CAM_FRAME_MARK};
 	return err ? err : cam_frames_intern(frames, &frame, out);

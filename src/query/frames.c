@@ -49,7 +49,7 @@ void cam_frames_end(struct cam_frames *f)
 	f->of = NULL;
 }
 
-static int make(struct cam_frames *f, struct cam_groups *g, const struct cam_tables *t,
+static int make(struct cam_frames *f, struct cam_tables *names, const struct cam_tables *t,
 		uint32_t function, uint32_t *out)
 {
 	static const struct cam_function unknown = {.kind = CAM_FUNC_USER};
@@ -64,25 +64,25 @@ static int make(struct cam_frames *f, struct cam_groups *g, const struct cam_tab
 			known ? cam_function_label(t, (struct cam_func_id){function}, room,
 						   sizeof(room))
 			      : CAM_TEXT("[unknown]");
-		err = cam_string_intern(g->names, label, &id);
+		err = cam_string_intern(names, label, &id);
 		frame.symbol = err ? 0 : id.v;
 		frame.kind = cam_groups_kind(of);
 	}
 	if (f->by_dso && !err) {
-		err = cam_string_intern(g->names, cam_groups_dso(t, of), &id);
+		err = cam_string_intern(names, cam_groups_dso(t, of), &id);
 		frame.dso = err ? 0 : id.v;
 	}
 	return err ? err : cam_frames_intern(f, &frame, out);
 }
 
-int cam_frames_of(struct cam_frames *f, struct cam_groups *g, const struct cam_tables *t,
+int cam_frames_of(struct cam_frames *f, struct cam_tables *names, const struct cam_tables *t,
 		  uint32_t function, uint32_t *out)
 {
 	if (function >= t->n_functions)
-		return make(f, g, t, function, out);
+		return make(f, names, t, function, out);
 	int err = 0;
 	if (!f->of[function]) {
-		err = make(f, g, t, function, out);
+		err = make(f, names, t, function, out);
 		f->of[function] = err ? 0 : *out + 1;
 	}
 	*out = f->of[function] - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Frames by content: a function of any window is the frame of its symbol, dso and kind, so that windows
- * whose ids have nothing in common merge. Texts are strings of the groups' names. One thread.
+ * whose ids have nothing in common merge. Texts are strings of the names that are given. One thread.
  */
 #pragma once
 #include "query/groups.h"
@@ -26,5 +26,5 @@ int cam_frames_intern(struct cam_frames *f, const struct cam_call_frame *frame, 
 int cam_frames_begin(struct cam_frames *f, const struct cam_tables *t);
 void cam_frames_end(struct cam_frames *f);
 /* The frame of a function; of one that is not there (CAM_NONE): "[unknown]". -ENOMEM, -E2BIG. */
-int cam_frames_of(struct cam_frames *f, struct cam_groups *g, const struct cam_tables *t,
+int cam_frames_of(struct cam_frames *f, struct cam_tables *names, const struct cam_tables *t,
 		  uint32_t function, uint32_t *out);

@@ -101,7 +101,7 @@ static bool in_kernel(const struct cam_tables *t, uint32_t stack)
 /* The frame of a row: as the shape has it, and without what is no key. */
 static int row_frame(struct build *b, struct cam_groups *g, uint32_t frame, uint32_t *out)
 {
-	int err = cam_frame_shape_group(&b->shape, g, &b->frames, frame, out);
+	int err = cam_frame_shape_group(&b->shape, g->names, &b->frames, frame, out);
 	if (err)
 		return err;
 	struct cam_call_frame f = b->frames.v[*out];
@@ -130,29 +130,14 @@ static int tally(struct build *b, uint32_t frame, const struct cam_group_item *i
 	return 0;
 }
 
-/* The frame where the stack starts: the outermost that is in focus. *from: the node, 0: there is none. */
-static int find_start(struct build *b, struct cam_groups *g, const struct cam_tables *t,
-		      uint32_t stack, uint32_t *from)
-{
-	uint32_t frame;
-	*from = 0;
-	for (uint32_t node = stack; node; node = t->stacks.parent[node]) {
-		int err = cam_frames_of(&b->frames, g, t, t->stacks.item[node], &frame);
-		int starts = err ? err : cam_frame_shape_starts(&b->shape, g, &b->frames, frame);
-		if (starts < 0)
-			return starts;
-		*from = starts ? node : *from;
-	}
-	return 0;
-}
-
 /* The same with a shape: frames left out, and self where the innermost that is left is. */
 static int add_shaped(struct build *b, struct cam_groups *g, const struct cam_tables *t,
 		      const struct cam_group_item *item, bool kernel)
 {
 	uint32_t frame, from;
 	bool leaf = true;
-	int err = find_start(b, g, t, item->stack, &from);
+	int err =
+		cam_frame_shape_find_start(&b->shape, g->names, &b->frames, t, item->stack, &from);
 	if (!err && !from && b->shape.shape->focus.n) {
 		g->all.samples -= item->m.samples;
 		g->all.weight -= item->m.weight;
@@ -162,9 +147,10 @@ static int add_shaped(struct build *b, struct cam_groups *g, const struct cam_ta
 	}
 	b->stamp++;
 	for (uint32_t node = item->stack; node && !err; node = t->stacks.parent[node]) {
-		err = cam_frames_of(&b->frames, g, t, t->stacks.item[node], &frame);
-		int hidden =
-			err ? err : cam_frame_shape_hides(&b->shape, g, &b->frames, t, node, frame);
+		err = cam_frames_of(&b->frames, g->names, t, t->stacks.item[node], &frame);
+		int hidden = err ? err
+				 : cam_frame_shape_hides(&b->shape, g->names, &b->frames, t, node,
+							 frame);
 		if (hidden < 0)
 			return hidden;
 		if (!hidden) {
@@ -178,8 +164,8 @@ static int add_shaped(struct build *b, struct cam_groups *g, const struct cam_ta
 	}
 	if (err || !leaf)
 		return err;
-	err = item->stack ? cam_frame_shape_hidden(g, &b->frames, &frame)
-			  : cam_frames_of(&b->frames, g, t, CAM_NONE, &frame);
+	err = item->stack ? cam_frame_shape_hidden(g->names, &b->frames, &frame)
+			  : cam_frames_of(&b->frames, g->names, t, CAM_NONE, &frame);
 	if (!err)
 		err = row_frame(b, g, frame, &frame);
 	return err ? err : tally(b, frame, item, true, kernel);
@@ -194,7 +180,7 @@ static int add_frames(struct build *b, struct cam_groups *g, const struct cam_ta
 	b->stamp++;
 	for (uint32_t node = item->stack; (node || leaf) && !err; node = t->stacks.parent[node]) {
 		/* The empty stack has no frame: one that is not known. */
-		err = cam_frames_of(&b->frames, g, t, node ? t->stacks.item[node] : CAM_NONE,
+		err = cam_frames_of(&b->frames, g->names, t, node ? t->stacks.item[node] : CAM_NONE,
 				    &frame);
 		if (!err)
 			err = tally(b, frame, item, leaf, kernel);

@@ -212,8 +212,32 @@ class Diff(support.Case):
         self.assertLess(elided["total"], only / 1003009 * 1.05)
         self.good("diff", *both, "-o", self.path("d.html"))
 
+    def table(self, *args):
+        """Every row: samples before and after."""
+        found = self.diff("--all", "--normalise", "none", *args)
+        rows = {f["name"]: (f["amount"]["before"], f["amount"]["after"]) for f in found["functions"]}
+        return rows, (found["a"]["samples"], found["b"]["samples"])
+
+    def test_frames_of_the_table(self):
+        """What is hidden is its caller's; only a focus changes the total; groups are files and packages."""
+        one = self.path("1.folded", b"x;run;keep 4\nx;run;gone;deep 6\nx;other 2\nx;a/b/C:::m 1\n")
+        two = self.path("2.folded", b"x;run;keep 5\nx;run;gone;deep 1\nx;other 2\nx;a/b/C:::n 1\n")
+        both, plain = (one, two), {"a/b/C:::m": (1, 0), "a/b/C:::n": (0, 1), "keep": (4, 5), "other": (2, 2)}
+        self.assertEqual(self.table(*both), ({**plain, "deep": (6, 1)}, (13, 9)))
+        self.assertEqual(self.table(*both, "--hide", "gone|deep"), ({**plain, "run": (6, 1)}, (13, 9)))
+        self.assertEqual(self.table(*both, "--hide", "run|keep|gone|deep"),
+                         ({**{k: v for k, v in plain.items() if k != "keep"}, "x": (10, 6)}, (13, 9)))
+        self.assertEqual(self.table(*both, "--focus", "gone", "--by", "total"), ({"gone": (6, 1), "deep": (6, 1)}, (6, 1)))
+        self.assertEqual(self.table(*both, "--focus", "gone", "--hide", "deep|gone"), ({"[hidden]": (6, 1)}, (6, 1)))
+        self.assertEqual(self.table(*both, "--group", "package")[0]["a/b"], (1, 1))
+        self.assertEqual(self.table(*both, "--frames", "kernel")[0], {"x": (13, 9)})
+        self.bad("diff", *both, "--focus", "nowhere", names="no samples")
+        self.bad("diff", *both, "--reverse", code=2, names="-o X.svg")
+        self.bad("diff", *both, "--group", "leaf-package", code=2, names="-o X.svg")
+        self.bad("diff", *both, "--folded", "--hide", "run", code=2, names="--folded")
+
     def test_frames_of_the_picture(self):
-        """Hidden in both sides, so their callers are compared; the table is of what there is."""
+        """Hidden in both sides, so their callers are compared."""
         one = self.path("1.folded", b"x;run;keep 4\nx;run;gone;deep 6\n")
         two = self.path("2.folded", b"x;run;keep 5\nx;run;gone;deep 1\n")
         path = self.path("d.svg")
@@ -222,7 +246,6 @@ class Diff(support.Case):
             svg = f.read()
         self.assertNotIn("<title>gone", svg)
         self.assertRegex(svg, r"<title>run\nuser\n6 samples.*\nbefore: 10 samples")
-        self.bad("diff", one, two, "--hide", "gone", code=2, names="-o X.svg")
         self.bad("diff", one, two, "-o", path, "--group", "age", code=2, names="age")
 
     def test_order_and_limits(self):

@@ -60,6 +60,14 @@ def wait_until(what, patience=PATIENCE):
     return value
 
 
+def let_run(pid, seconds, patience=PATIENCE):
+    """Until it has had so much of a CPU: on a busy host that takes a while. One that waits is let be."""
+    clock, until = ~pid << 3 | 2, time.monotonic() + patience  # clock_getcpuclockid(3), as the kernel has it
+    enough = time.clock_gettime(clock) + seconds
+    while time.clock_gettime(clock) < enough and time.monotonic() < until:
+        time.sleep(0.0005)
+
+
 class Recorder:
     """`perfcam record --store DIR …`, in the background."""
 

@@ -403,14 +403,6 @@ def wait_stopped(pid):
         time.sleep(0.001)
 
 
-def let_run(pid, seconds):
-    """Until it has had so much of a CPU: on a busy host that takes a while. One that waits is let be."""
-    clock, until = ~pid << 3 | 2, time.monotonic() + 0.5  # clock_getcpuclockid(3), as the kernel has it
-    enough = time.clock_gettime(clock) + seconds
-    while time.clock_gettime(clock) < enough and time.monotonic() < until:
-        time.sleep(0.0005)
-
-
 def answer(walker):
     """What walk_stopped says of the stop."""
     walker.stdin.write("\n")
@@ -428,7 +420,7 @@ def stop_often(case, pid, chance):
     found = []
     walker = case.start(WALK, str(pid), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for _ in range(STOPS):
-        let_run(pid, chance.uniform(0.0005, 0.004))
+        support.let_run(pid, chance.uniform(0.0005, 0.004), 0.5)
         os.kill(pid, signal.SIGSTOP)
         try:
             wait_stopped(pid)

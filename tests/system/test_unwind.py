@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import time
 
@@ -17,6 +18,18 @@ DEPTH = 60
 SECOND = 10**9
 OTHERS = ("unframed_moved", "unframed_anywhere")  # their addresses are reckoned otherwise
 FRAME = re.compile(r"\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
+
+
+def narrow(path):
+    """A program of 32 bits: it calls what follows, and stays there. No compiler for such is needed."""
+    code, base, head = b"\xe8\0\0\0\0\xeb\xfe", 0x8048000, 84
+    size = head + len(code)
+    with open(path, "wb") as f:
+        f.write(b"\x7fELF\1\1\1" + bytes(9))
+        f.write(struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + head, 52, 0, 0, 52, 32, 1, 0, 0, 0))
+        f.write(struct.pack("<IIIIIIII", 1, 0, base, base, size, size, 5, 4096) + code)
+    os.chmod(path, 0o755)
+    return path
 
 
 def chain_of(frames):
@@ -96,8 +109,12 @@ class Unwind(support.Case):
         programs = " ".join(support.workload(name) for name in ("unframed", *OTHERS))
         storm = f'i=0; while [ $i -lt 20 ]; do for p in {programs}; do $p 0.05 20; done; i=$((i+1)); done'
         self.assertEqual(self.start("sh", "-c", storm).wait(support.PATIENCE), 0)
+        thin = self.start(narrow(os.path.join(self.dir, "narrow")))
+        support.let_run(thin.pid, 0.3)
+        thin.kill()
         status = r.status()
         self.assertEqual(r.stop(), 0, r.said())
+        self.check_narrow(r.store, thin.pid)
         store = dump.Store(r.store)
         program = support.workload("unframed")
         first = min(s.time for s in store.samples if s.exe == program)
@@ -121,6 +138,14 @@ class Unwind(support.Case):
         self.check_workers(status, store, r.store, worker.pid)
         self.assertLess(status["processes"][0]["resident_bytes"], 64 << 20)
         return status, store
+
+    def check_narrow(self, store, pid):
+        """That it has 32 bits is the reason, of all its stacks."""
+        said = json.loads(support.perfcam("doctor", "--json", "--last", "1m", "--store", store).stdout)
+        row = next(p for p in said["stacks"]["processes"] if p["pid"] == pid)
+        support.note(f"32 bits: {row['user']} stacks, {row['incomplete']}")
+        self.assertGreater(row["user"], 5)
+        self.assertEqual((row["complete"], row["incomplete"]), (0, {"compat": row["user"]}))
 
     def test_tables_in_the_kernel(self):
         status, store = self.check("--source", "bpf", beside_perf=True)

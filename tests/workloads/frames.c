@@ -3,7 +3,7 @@
  * Frames of every kind that compilers make, for those who unwind: fixed, with alloca, realigned, with
  * both (the caller's stack pointer is then kept in memory), functions that do not return, a
  * callback under qsort, a signal handler, calls through the PLT, recursion of a known depth.
- * Built in many ways by tests/unit/test_symbol_ehframe.c, and run by test_symbol_unwind_live.c: it goes on
+ * Built in many ways by tests/unit/test_symbol_ehframe.c, and run by test_symbol_unwind.c: it goes on
  * until it is killed, or its standard input ends.
  */
 #include <alloca.h>

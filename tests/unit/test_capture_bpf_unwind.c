@@ -2,7 +2,7 @@
 /*
  * The unwinder in the kernel, on this kernel: a child recurses without frame pointers, notes what
  * the C library's own unwinder says of its stack, and spins; every sample must say the same.
- * Needs root.
+ * Needs root. With `watch PID` another program is watched, in both forms: tests/kernels does that.
  */
 #include "support_bpf.h"
 #include "support_sampling.h"
@@ -80,7 +80,7 @@ struct result {
 	pid_t pid;
 	uint32_t image;
 	struct walker *walker; /* of copies; NULL: they are not looked at */
-	size_t samples, complete, exact, deep, pending, copied, other_image;
+	size_t samples, complete, exact, deep, pending, copied, other_image, frames;
 };
 
 /* Does a stack end in what the child said, from descend() upwards? */
@@ -151,6 +151,7 @@ static void on_record(void *arg, const struct cam_raw *r)
 	const struct cam_raw_sample *s = &r->sample;
 	x->samples++;
 	x->complete += s->end == CAM_STACK_COMPLETE;
+	x->frames += s->n_user;
 	x->pending += s->end == CAM_STACK_PENDING;
 	x->deep += s->end == CAM_STACK_DEPTH && s->flags & CAM_RAW_TRUNCATED && s->n_user == 512;
 	x->copied += s->copy.stack_bytes > 0;
@@ -207,6 +208,36 @@ static void the_plain_loop_says_the_same(void **state)
 {
 	(void)state;
 	check_form(true, "plain loop");
+}
+
+/* A program that somebody else has started, and keeps at work: as it was told, nearly all are complete. */
+static pid_t watched;
+
+static void check_watched(bool no_bpf_loop, const char *form)
+{
+	const struct cam_perf_host host = {cam_kernel_host(), "/proc", "/sys", no_bpf_loop};
+	struct tell t = {0};
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 397}, &host);
+	assert_string_equal(c->unwinder->stats(c->unwinder).form, form);
+	uint32_t image = tell_process(&t, c->unwinder, watched, 0);
+	struct result x = run(c, watched, image, NULL);
+	print_message("# %s: %zu samples, %zu complete, %zu frames\n", form, x.samples, x.complete,
+		      x.frames);
+	assert_true(x.complete * 20 >= x.samples * 19);
+	assert_true(x.frames > 5 * x.samples); /* by frame pointers it would be 1 or 2 */
+	c->ops->close(c);
+}
+
+static void watched_in_the_kernel_s_loop(void **state)
+{
+	(void)state;
+	check_watched(false, "bpf_loop");
+}
+
+static void watched_in_the_plain_loop(void **state)
+{
+	(void)state;
+	check_watched(true, "plain loop");
 }
 
 static void run_anew(void *arg)
@@ -297,7 +328,17 @@ static void an_exec_voids_what_was_told(void **state)
 
 int main(int argc, char **argv)
 {
-	(void)argv;
+	const struct CMUnitTest of_others[] = {
+		cmocka_unit_test(watched_in_the_kernel_s_loop),
+		cmocka_unit_test(watched_in_the_plain_loop),
+	};
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		return 1;
+	if (argc == 3 && !strcmp(argv[1], "watch")) {
+		watched = (pid_t)strtol(argv[2], NULL, 10);
+		return cmocka_run_group_tests(of_others, NULL, NULL);
+	}
 	while (argc > 1)
 		spin_a(10);
 	const struct CMUnitTest tests[] = {
@@ -308,8 +349,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_stack_too_deep_says_so),
 		cmocka_unit_test(an_exec_voids_what_was_told),
 	};
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	void *warm[4];
 	backtrace(warm, 4); /* loads its library */
-	return told == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,9 +222,11 @@ int cam_live_raw(struct cam_live *l, const struct cam_raw *r)
 		cam_live_sample(l, r);
 		return 0;
 	case CAM_RAW_KSYMBOL:
-		cam_live_names_change(l, &r->ksymbol);
+		cam_live_names_change(l, &r->ksymbol, r->time_ns);
 		return 0;
 	case CAM_RAW_LOST:
+		if (r->lost.side_band)
+			cam_ksymbols_forget(&l->ksymbols);
 		cam_processes_raw(l->processes, r);
 		return cam_ledger_raw(l->ledger, r);
 	case CAM_RAW_MMAP:

@@ -13,7 +13,8 @@
  * Kernel code that comes and goes (BPF programs, trampolines, modules: KSYMBOL records) has other
  * names after each change. All addresses that ever changed are one range, *dynamic*; each change
  * begins another turn. In that range a location is (module, turn, address), the book notes names under
- * a number of that turn, and an answer to a question of an earlier turn is not used.
+ * a number of that turn, and an answer to a question of an earlier turn is not used. What a record itself says
+ * of a BPF program is taken before anybody is asked (ksymbols.h), by the time of the sample.
  *
  * Invariants
  *  1. A name is taken only from an answer whose ticket is under way and was about the same file.
@@ -187,6 +188,20 @@ void cam_live_names_find(struct cam_live *l, struct cam_live_window *w,
 	if (f->state == CAM_FILES_CHANGED ||
 	    (f->name_errors >= MAX_NAME_ERRORS && !may_ask(l, f))) {
 		l->stats.unnamed++;
+		return;
+	}
+	const struct cam_ksymbol *s =
+		cam_live_is_dynamic(l, f, address)
+			? cam_ksymbols_find(&l->ksymbols, address, l->placing_ns)
+			: NULL;
+	if (s) {
+		name = (struct cam_name){
+			.start = s->start,
+			.name = {s->name, s->name_bytes},
+			.module = CAM_TEXT("[bpf]"),
+			.source = CAM_NAME_KALLSYMS,
+		};
+		enter(w, loc, &name);
 		return;
 	}
 	uint32_t book = book_of(l, f, address);
@@ -424,7 +439,7 @@ void cam_live_names_ask(struct cam_live *l)
 	}
 }
 
-void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k)
+void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k, uint64_t time_ns)
 {
 	uint64_t to = k->address + k->bytes;
 	if (to <= k->address)
@@ -434,6 +449,7 @@ void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k)
 	if (to > l->dynamic_to)
 		l->dynamic_to = to;
 	l->turn++;
+	cam_ksymbols_note(&l->ksymbols, k, time_ns, l->turn);
 	/* What was asked about it before is not to be had any more. */
 	l->names_came = true;
 }

@@ -12,6 +12,7 @@
  */
 #pragma once
 #include "ingest/jit.h"
+#include "ingest/ksymbols.h"
 #include "ingest/ledger.h"
 #include "ingest/live_unwinding.h"
 #include "ingest/namebook.h"
@@ -132,6 +133,8 @@ struct cam_live {
 	bool names_came;
 	uint32_t turn;			   /* counts KSYMBOL records */
 	uint64_t dynamic_from, dynamic_to; /* all code that ever changed */
+	struct cam_ksymbols ksymbols;	   /* what is known of it without asking */
+	uint64_t placing_ns;		   /* of the sample whose frames are being placed */
 
 	struct cam_live_frame frames[CAM_LIVE_MAX_FRAMES];
 	struct cam_live_path paths[CAM_LIVE_MAX_FRAMES];
@@ -168,7 +171,7 @@ void cam_live_names_apply(struct cam_live *l);
 void cam_live_names_ask(struct cam_live *l);
 /* Lets the symboliser read on in a file that grows. */
 void cam_live_names_refresh(struct cam_live *l, struct cam_files_row *f);
-void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k);
+void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k, uint64_t time_ns);
 
 /* live_window.c */
 /* The one of that time; opens one if there is none. */

@@ -89,19 +89,22 @@ static int module_of(struct cam_live_window *w, struct cam_files_row *f, struct 
 }
 
 /* The kernel's row with the turn as its key. */
-static int dynamic_module(struct cam_live *l, struct cam_live_window *w, struct cam_module_id *out)
+static int dynamic_module(struct cam_live *l, struct cam_live_window *w, uint64_t address,
+			  struct cam_module_id *out)
 {
-	if (w->dynamic_turn != l->turn) {
+	/* What is known to have been there then is of its own turn, though others came since. */
+	const struct cam_ksymbol *s = cam_ksymbols_find(&l->ksymbols, address, l->placing_ns);
+	uint32_t turn = s ? s->turn : l->turn;
+	if (w->dynamic_turn != turn) {
 		char key[16];
-		uint32_t turn = l->turn;
 		size_t n = 0;
-		for (; turn; turn >>= 8)
-			key[n++] = (char)(turn & 255);
+		for (uint32_t rest = turn; rest; rest >>= 8)
+			key[n++] = (char)(rest & 255);
 		int err = intern_module(w, cam_files_kernel(l->files), (struct cam_text){key, n},
 					&w->dynamic);
 		if (err)
 			return err;
-		w->dynamic_turn = l->turn;
+		w->dynamic_turn = turn;
 	}
 	*out = w->dynamic;
 	return 0;
@@ -134,7 +137,7 @@ static int module_of_frame(struct cam_live *l, struct cam_live_window *w,
 	out->v = f->mark ? MARK_MODULE : UNKNOWN_MODULE;
 	if (!f->file)
 		return 0;
-	return cam_live_is_dynamic(l, f->file, f->address) ? dynamic_module(l, w, out)
+	return cam_live_is_dynamic(l, f->file, f->address) ? dynamic_module(l, w, f->address, out)
 							   : module_of(w, f->file, out);
 }
 

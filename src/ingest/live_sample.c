@@ -313,6 +313,7 @@ static int store(struct cam_live *l, struct cam_live_window *w, const struct cam
 		.etype = w->etype,
 	};
 	int err = make_task(w, who, r, &s.task);
+	l->placing_ns = r->time_ns;
 	if (!err)
 		err = cam_live_place(l, w, found->n, &s.place);
 	/* Where frame pointers are all there is, the window's fact says so of every stack. */

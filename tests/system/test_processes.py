@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who a sample belongs to when that is hard to tell: pids that are used again at once, libraries that come
 late, and when exactly a thing happened."""
+import collections
 import os
+import re
 import shutil
 import subprocess
 import time
 
+import bpf_program
 import dump
 import support
 
@@ -104,6 +107,28 @@ class Processes(support.Both):
             # In the end none is without; and the last look that found none was soon enough.
             self.assertEqual([s for s in library if not s.frames[-1].name], [], source)
             self.assertLess(not_yet[source] - min(s.time for s in named), 2e9, source)
+
+    def test_programs_of_the_kernel_that_come_and_go(self):
+        """Two BPF programs, one after the other, of the same size, so that the second is put where the first was."""
+        recorders = self.both("-F", "499", "--max-cpu", "none")
+        time.sleep(0.5)
+        spans, place = {}, 0
+        for name in ("first", "second"):
+            since = time.monotonic_ns()
+            place = bpf_program.run(name, 1.0, near=place)
+            spans[name] = (since, time.monotonic_ns())
+            support.note(f"{name} at {place:#x}")
+        time.sleep(1)
+        for source, store in self.finish(recorders).items():
+            mine = store.of_pid(os.getpid())
+            for name, (since, until) in spans.items():
+                leaves = collections.Counter(s.names[-1] for s in mine if since <= s.time < until and
+                                             s.frames and s.frames[-1].kind == "kernel")
+                own = sum(n for leaf, n in leaves.items() if re.fullmatch(f"bpf_prog_[0-9a-f]{{16}}_{name}", leaf))
+                support.note(f"{source}: {name}: {own} of {sum(leaves.values())}")
+                self.assertGreater(own, 50, (source, leaves))
+                self.assertLess(leaves[""], 0.2 * own, source)
+                self.assertEqual([leaf for leaf in leaves if leaf.startswith("bpf_prog_") and not leaf.endswith("_" + name)], [], source)
 
     def test_the_kernel_log_and_the_wall_clock_find_their_place(self):
         text = f"perfcam-test {os.getpid()} {time.monotonic_ns()}"

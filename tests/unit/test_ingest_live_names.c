@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names: of the right file, at the right time, or none. */
+#include "ingest/ksymbols.h"
 #include "support_live.h"
 
 #include <errno.h>
@@ -226,6 +227,81 @@ static void changed_kernel_code_has_its_new_name(void **state)
 	assert_string_equal(stage_stack(&s, 0, 2), "k.1_810000;k.2_c00010");
 	assert_string_equal(stage_stack(&s, 0, 3), "k.1_810000;k.3_c00010");
 	stage_free(&s);
+}
+
+static void say_ksymbol(struct stage *s, uint64_t time_ns, const char *name, bool removed)
+{
+	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = time_ns};
+	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000,
+					     .bytes = 0x100,
+					     .removed = removed,
+					     .name = cam_text_of(name)};
+	cam_live_raw(s->live, &k);
+}
+
+/* As the records say it: nobody could be asked in time. Each sample has who was there then, also one that comes late. */
+static void programs_that_come_and_go_have_the_names_they_came_with(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	stage_sample(&s, 3 * SEC, 10, 10, KERNEL(0x81000010));
+	stage_run(&s, 3 * SEC + 900 * MS);
+	size_t asked = s.asked[CAM_ERRAND_NAMES];
+	say_ksymbol(&s, 4 * SEC, "bpf_prog_1_first", false);
+	stage_sample(&s, 4 * SEC + 100 * MS, 10, 10, KERNEL(0xc0001010));
+	say_ksymbol(&s, 4 * SEC + 200 * MS, "bpf_prog_1_first", true);
+	say_ksymbol(&s, 4 * SEC + 300 * MS, "bpf_prog_2_second", false);
+	stage_sample(&s, 4 * SEC + 400 * MS, 10, 10, KERNEL(0xc0001010));
+	stage_sample(&s, 4 * SEC + 150 * MS, 10, 10, KERNEL(0xc0001010));
+	stage_sample(&s, 4 * SEC + 450 * MS, 10, 10, KERNEL(0xc0001020));
+	stage_run(&s, 5 * SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_NAMES], asked);
+	/* Another kind of code; and after a loss nobody knows. Then those are asked who know what is there now. */
+	say_ksymbol(&s, 5 * SEC, "ftrace_trampoline", false);
+	stage_sample(&s, 5 * SEC + 100 * MS, 10, 10, KERNEL(0xc0001010));
+	stage_run(&s, 6 * SEC);
+	say_ksymbol(&s, 6 * SEC, "bpf_prog_3_third", false);
+	struct cam_raw lost = {.type = CAM_RAW_LOST, .time_ns = 6 * SEC + 50 * MS};
+	lost.lost.records = 1;
+	lost.lost.side_band = true;
+	cam_live_raw(s.live, &lost);
+	stage_sample(&s, 6 * SEC + 100 * MS, 10, 10, KERNEL(0xc0001010));
+	stage_run(&s, 8 * SEC);
+	stage_close(&s);
+	static const char *const want[] = {
+		"bpf_prog_1_first",  "bpf_prog_2_second", "bpf_prog_1_first",
+		"bpf_prog_2_second", "k_c00010",	  "k_c00010",
+	};
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_string_equal(stage_stack(&s, 0, 2 + i), want[i]);
+	stage_free(&s);
+}
+
+/* A host with more programs than are kept: the newest that fit, and those that went make room. */
+static void many_programs_make_room(void **state)
+{
+	(void)state;
+	static struct cam_ksymbols k;
+	char name[32];
+	for (uint64_t i = 0; i < 2 * CAM_MAX_KSYMBOLS; i++) {
+		snprintf(name, sizeof(name), "bpf_prog_%u", (unsigned)i);
+		struct cam_raw_ksymbol r = {
+			.address = 0x1000 * i, .bytes = 0x10, .name = cam_text_of(name)};
+		cam_ksymbols_note(&k, &r, i + 1, (uint32_t)i);
+	}
+	assert_non_null(cam_ksymbols_find(&k, 0x1000, 1000));
+	assert_null(cam_ksymbols_find(&k, 0x1010, 1000));
+	assert_null(cam_ksymbols_find(&k, 0x1000, 1));
+	assert_null(cam_ksymbols_find(&k, 0x1000 * CAM_MAX_KSYMBOLS, 1000));
+	struct cam_raw_ksymbol gone = {.address = 0x1000, .bytes = 0x10, .removed = true};
+	cam_ksymbols_note(&k, &gone, 1000, 0);
+	struct cam_raw_ksymbol new = {.address = 0x1000 * CAM_MAX_KSYMBOLS,
+				      .bytes = 0x10,
+				      .name = CAM_TEXT("bpf_prog_x")};
+	cam_ksymbols_note(&k, &new, 1001, 77);
+	assert_int_equal(cam_ksymbols_find(&k, 0x1000 * CAM_MAX_KSYMBOLS, 1002)->turn, 77);
+	assert_null(cam_ksymbols_find(&k, 0x1000, 1002));
 }
 
 /* Asked before the change, answered after it: whose name would that be? */
@@ -499,6 +575,8 @@ int main(void)
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),
+		cmocka_unit_test(programs_that_come_and_go_have_the_names_they_came_with),
+		cmocka_unit_test(many_programs_make_room),
 		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
 		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),
 		cmocka_unit_test(a_file_without_readable_names_is_given_up),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine the cases share: booted once; recorders of both sources in it, and what they stored."""
 import os
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -122,7 +123,7 @@ done
 """, patience=4 * patience)
 
     def stop(self):
-        """{source: exit status}, and they are gone."""
+        """{source: exit status}, and they are gone; their stores are whole."""
         ended = {}
         for source in self.sources:
             store = f"{self.place}/{source}"
@@ -131,6 +132,11 @@ done
             status = f"{self.place}/{source}.status"
             ended[source] = int(self.vm.must(SHELL + f"await {status}; cat {status}"))
         self.here = self.vm.fetch(self.place, self.name)
+        for source in self.sources:
+            r = subprocess.run([os.environ["PERFCAM_BIN"], "verify", "--store", self.path(source)], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            if r.returncode:
+                raise AssertionError(f"{source}: {r.stdout}")
         return ended
 
     def said(self, source):

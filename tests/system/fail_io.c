@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* For LD_PRELOAD: a disk with errors. The first byte of the file $FAIL_IO, which the test writes, says when: '1' the next
- * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both. It is mapped at
- * the start, since helper processes may not open anything later. */
+ * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both; 'r' nothing can be
+ * written, made, renamed or removed: EROFS, as of a file system that its kernel has turned read-only. It is mapped at the
+ * start, since helper processes may not open anything later. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,10 +38,18 @@ static bool fails(char kind)
 	return true;
 }
 
+static bool is_read_only(void)
+{
+	if (!order || *order != 'r')
+		return false;
+	errno = EROFS;
+	return true;
+}
+
 /* The program's: files may be large, so its real name is pwrite64. */
 ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 {
-	return fails('w') ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at);
+	return is_read_only() || fails('w') ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at);
 }
 
 int fdatasync(int fd)
@@ -49,4 +60,32 @@ int fdatasync(int fd)
 int fsync(int fd)
 {
 	return fails('s') ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int ftruncate(int fd, off_t size)
+{
+	return is_read_only() ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	va_list more;
+	va_start(more, flags);
+	mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	if (flags & O_CREAT && is_read_only())
+		return -1;
+	return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	if (is_read_only())
+		return -1;
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
+int unlinkat(int dir, const char *path, int flags)
+{
+	return is_read_only() ? -1 : (int)syscall(SYS_unlinkat, dir, path, flags);
 }

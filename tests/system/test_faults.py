@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that answers EIO, once and for seconds; and stacks that never repeat, in a control group of the memory that the
+"""A disk that answers EIO, once and for seconds, or turns read-only; and stacks that never repeat, in a control group of the memory that the
 recorder says it takes at most. It goes on, what it sealed is whole, and what is missing is accounted for."""
 import os
 import subprocess
@@ -11,6 +11,7 @@ import support
 from dump import Store
 
 SECOND = 1_000_000_000
+HZ = 499
 MEMORY = "/sys/fs/cgroup/memory"
 
 
@@ -34,14 +35,51 @@ class Errors(support.Case):
 
     def begin(self):
         self.load("spin31")
-        return self.recorder("-F", "499", "--window", "1s", "--max-cpu", "none", env={
+        return self.recorder("-F", str(HZ), "--window", "1s", "--max-cpu", "none", env={
             "LD_PRELOAD": built("PERFCAM_FAIL_IO", "fail_io.so"), "FAIL_IO": self.orders}).ready()
 
     def finish(self, r):
         self.assertIsNone(r.p.poll(), r.said())
         self.assertEqual(r.stop(), 0, r.said())
         self.verify()
-        return Store(self.store)
+        dump = Store(self.store)
+        self.check_accounts(dump, HZ)
+        return dump
+
+    def fail_for_seconds(self, order, words):
+        """Fails until the recorder says so, and for a while; what is in the store afterwards, and when it failed."""
+        r = self.begin()
+        time.sleep(1.2)
+        from_ns = time.monotonic_ns()
+        self.order(order)
+        self.assertTrue(support.wait_until(lambda: words in r.said()), r.said())
+        time.sleep(1.5)
+        self.order("0")
+        self.assertTrue(support.wait_until(lambda: "writing again" in r.said(), 20), r.said())
+        back_ns = time.monotonic_ns()
+        time.sleep(1.5)
+        dump = self.finish(r)
+        self.assertGreater(sum(s.time < from_ns for s in dump.samples), 100)
+        self.assertGreater(sum(s.time > back_ns for s in dump.samples), 50)
+        self.check_cost(dump, from_ns, back_ns)
+
+    def check_cost(self, dump, from_ns, to_ns):
+        """Nothing is lost but by the disk; that is told of the time of the errors, and no more than was due in it. Each
+        second then has samples, or a row that says why not."""
+        losses = dump.losses()
+        support.note(f"{losses} in {(to_ns - from_ns) / SECOND:.1f} s, {len(dump.samples)} samples")
+        self.assertLessEqual(set(losses), {"disk_full"})
+        rows = [row for row in dump.ledger if row["cause"] == "disk_full" and row["samples"]]
+        # A block is of a second, and is written a second and a half after its first sample.
+        from_ns, to_ns = from_ns - 3 * SECOND, to_ns + SECOND
+        for row in rows:
+            self.assertTrue(from_ns < row["from"] and row["to"] < to_ns, (from_ns, to_ns, row))
+        cpus = len({c["cpu"] for c in dump.cells})
+        self.assertLessEqual(losses.get("disk_full", 0), HZ * cpus * (to_ns - from_ns) / SECOND)
+        seen = {s.time // SECOND for s in dump.samples}
+        for second in range(dump.windows[0]["start"] // SECOND + 1, dump.windows[-1]["end"] // SECOND):
+            self.assertTrue(second in seen or [row for row in rows if row["from"] // SECOND <= second <= row["to"] // SECOND],
+                            (second, rows))
 
     def test_an_error_now_and_then_costs_nothing(self):
         """Ten, at moments nobody chose: a failed sync is not tried again, the window is written anew."""
@@ -54,23 +92,21 @@ class Errors(support.Case):
         time.sleep(2)
         dump = self.finish(r)
         self.assertGreater(len(dump.samples), 500)
-        lost = {cause: n for cause, n in dump.losses().items() if cause != "disk_full"}
-        self.assertEqual(lost, {})
+        self.assertEqual(dump.losses(), {})
 
     def test_a_disk_whose_syncs_fail_for_seconds(self):
-        """Writes that fail are test_disk.py's; here all is written, and nothing is durable."""
-        r = self.begin()
-        time.sleep(1.5)
-        from_ns = time.monotonic_ns()
-        self.order("s")
-        self.assertTrue(support.wait_until(lambda: "Input/output error" in r.said()), r.said())
-        self.order("0")
-        to_ns = time.monotonic_ns()
-        self.assertTrue(support.wait_until(lambda: "writing again" in r.said(), 15), r.said())
-        time.sleep(1.5)
-        dump = self.finish(r)
-        self.assertGreater(sum(s.time < from_ns for s in dump.samples), 100)
-        self.assertGreater(sum(s.time > to_ns for s in dump.samples), 50)
+        """All is written, and nothing is durable."""
+        self.fail_for_seconds("s", "Input/output error")
+
+    def test_a_disk_whose_writes_fail_for_seconds(self):
+        self.fail_for_seconds("w", "Input/output error")
+
+    def test_a_disk_that_fails_altogether_for_seconds(self):
+        self.fail_for_seconds("a", "Input/output error")
+
+    def test_a_store_that_turns_read_only(self):
+        """As the kernel does it to a file system with errors: no remount can, while a journal is open."""
+        self.fail_for_seconds("r", "Read-only file system")
 
 
 class Cardinality(support.Case):

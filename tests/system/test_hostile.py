@@ -52,6 +52,8 @@ class Scene:
             self.stopped[source] = time.monotonic() - started
         fuse.stdin.close()  # and with it the programs, before all is read
         fuse.wait(support.PATIENCE)
+        for r in recorders.values():
+            case.verify(r.store)
         self.stores = {source: dump.Store(r.store) for source, r in recorders.items()}
         # By the files that are there, not by copies that perf made some other day.
         self.theirs = theirs.read(self.perf_data, "--buildid-dir", os.path.join(self.dir, "none"))

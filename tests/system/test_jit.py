@@ -311,6 +311,7 @@ class Jit(support.Both):
             self.assertEqual(p.wait(60), 0, enemies.get(p.pid))
         for source, r in recorders.items():
             self.assertEqual(r.stop(), 0, r.said())
+            self.verify(r.store)
             store = dump.Store(r.store)
             self.check_known(store, friend.pid, said, ("friend",))
             for pid, what in enemies.items():

@@ -20,17 +20,21 @@ LANES = 3  # so many recorders at once, each with a store of its own: most of th
 
 class Killed(support.Case):
     def kill_once(self, store, rng):
-        """When it was ready, and when killed."""
+        """When it was ready, when killed, and what was sealed by then."""
         r = self.recorder("-F", "199", "--window", "1s", store=store).ready(4 * support.PATIENCE)
         started = time.monotonic_ns()
         time.sleep(rng.uniform(0, 1.6))
         at = time.monotonic_ns()
         r.p.kill()
         r.p.wait()
-        return started, at
+        return started, at, self.sealed(store)
+
+    def sealed(self, store):
+        """{name: samples}"""
+        return {w["name"]: w["samples"] for w in self.windows(store) if w["sealed"]}
 
     def kill_often(self, kills):
-        """{store: (when it was ready, when killed) of each time}"""
+        """{store: what kill_once() says, of each time}"""
         seed = random.randrange(1 << 32)
         support.note(f"seed {seed}")
         moments, problems = {}, []
@@ -72,7 +76,7 @@ class Killed(support.Case):
         dump = Store(store)
         times = sorted(s.time for s in dump.samples)
         tails = []
-        for started, at in moments:
+        for started, at, _ in moments:
             n = bisect.bisect_right(times, at)
             before = times[n - 1] if n else 0
             tails.append((at - max(before, started)) / SECOND)
@@ -82,6 +86,11 @@ class Killed(support.Case):
             gap = [g for g in dump.gaps if g["from"] <= at < g["to"]]
             self.assertEqual([g["cause"] for g in gap], ["recorder_dead"], (at, dump.gaps))
             self.assertLess(at - max(gap[0]["from"], started), SECOND)
+        # What was sealed once is there, with every sample.
+        now = self.sealed(store)
+        for _, _, before in moments:
+            self.assertEqual(before, {name: now.get(name) for name in before})
+        self.assertTrue(moments[-1][2])
         for a, b in zip(dump.windows, dump.windows[1:]):
             self.assertLessEqual(a["end"], b["start"], (a, b, moments))
         # Each window can be found by the hour it was recorded in.

@@ -174,6 +174,9 @@ static void test_a_million(void **state)
 	double took = cpu_seconds() - before;
 	print_message("a million functions: %.0f ms of CPU, %zu MiB\n", took * 1e3,
 		      cam_jitcode_memory(code) >> 20);
+	/* It must come to an end within seconds also in a build with sanitizers, and never have more than its cache may. */
+	assert_true(took < 8);
+	assert_in_range(cam_jitcode_memory(code), 1 << 20, CAM_JIT_CACHE_BYTES);
 	assert_in_range(cam_jitcode_rows(code), 900000, 1000000);
 	assert_string_equal(name_in(code, 0x7f0000000000 + (999999ul * 7919 % 1000000) * 256 + 199),
 			    "LazyCompile:*fn999999 /srv/app/lib/file.js:4999");

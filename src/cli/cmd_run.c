@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `perfcam run`: two processes. The first becomes the recorder and keeps its privileges; the second
- * serves, without any. They share a socket for the recorder's status and nothing else. The server
- * ends with the recorder; the recorder does not end with the server.
+ * `perfcam run`: one process becomes the recorder and keeps its privileges; another serves, without any. They share
+ * a socket for the recorder's status and nothing else. The server ends with the recorder; the recorder does not end with
+ * the server, and a server that dies is started again (attendant.h).
  */
 #include "base/units.h"
+#include "cli/attendant.h"
 #include "cli/late_names.h"
 #include "cli/say.h"
 #include "cli/serving.h"
@@ -15,14 +16,8 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,56 +36,13 @@ static void say_what_next(void *serving)
 	fflush(stdout);
 }
 
-static void tell_ready(const struct cam_serving *s)
-{
-	if (write(s->ready_fd, "r", 1) != 1)
-		cam_failed("the recorder does not hear: %s", strerror(errno));
-	close(s->ready_fd);
-}
-
-/* Forks the server and waits until it answers: a URL is for printing only then. */
-static int split(struct cam_serving *s, pid_t *server, int *status_fd)
-{
-	int pair[2], ready[2];
-	char word;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return cam_failed("cannot split: %s", strerror(errno));
-	*status_fd = pair[0];
-	pid_t recorder = getpid();
-	*server = pipe2(ready, O_CLOEXEC) ? -1 : fork();
-	if (*server < 0) {
-		close(pair[1]);
-		return cam_failed("cannot split: %s", strerror(errno));
-	}
-	if (*server == 0) {
-		/* An interrupt at the terminal is the recorder's to pass on, by its end. */
-		setpgid(0, 0);
-		if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != recorder)
-			_exit(CAM_EXIT_FAILED);
-		close(pair[0]);
-		close(ready[0]);
-		s->status_fd = pair[1];
-		s->ready = tell_ready;
-		s->ready_fd = ready[1];
-		int status = cam_serving_run(s);
-		cam_serving_close(s);
-		_exit(status);
-	}
-	cam_server_leave(s->server);
-	close(pair[1]);
-	close(ready[1]);
-	bool serves = read(ready[0], &word, 1) == 1;
-	close(ready[0]);
-	return serves ? CAM_EXIT_OK : CAM_EXIT_FAILED; /* it said why */
-}
-
 static int run(struct cam_settings *settings, const struct cam_settings_given *given,
 	       uint64_t duration_ns, const char *debuginfod)
 {
 	struct cam_serving s;
 	struct cam_record_result result;
-	pid_t server = 0;
-	int status_fd = -1;
+	pid_t attendant = 0;
+	int servers_fd = -1;
 	time_t since = time(NULL);
 	/* The store must be there before it can be served. */
 	struct cam_io *io;
@@ -103,25 +55,23 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 	const struct cam_given own = {settings->store, settings->store, CAM_SERVER_STORE};
 	int status = cam_serving_open(&s, settings, &own, 1);
 	if (!status)
-		status = split(&s, &server, &status_fd);
+		status = cam_attendant_start(&s, &attendant, &servers_fd);
 	if (!status) {
 		const struct cam_record_request request = {
 			.settings = settings,
 			.given = given,
 			.duration_ns = duration_ns,
-			.server_pid = server,
-			.status_fd = status_fd,
+			.has_server = true,
+			.servers_fd = servers_fd,
 			.ready = say_what_next,
 			.ready_arg = &s,
 		};
 		status = cam_recorder_run(&request, &result) ? CAM_EXIT_FAILED : CAM_EXIT_OK;
 	}
-	if (server > 0) {
-		kill(server, SIGTERM);
-		waitpid(server, NULL, 0);
-	}
-	if (status_fd >= 0)
-		close(status_fd);
+	if (attendant > 0)
+		cam_attendant_stop(attendant);
+	if (servers_fd >= 0)
+		close(servers_fd);
 	cam_serving_close(&s);
 	return status ? status : cam_late_names_ask(settings->store, debuginfod, since);
 }

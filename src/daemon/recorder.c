@@ -10,6 +10,7 @@
  *  3. After SIGTERM: a last round, a cut, an end mark in the journal, its sync; then sealing as far as
  *     STOP_SEAL_NS allows. What is not sealed then, the next start seals.
  */
+#include "base/packet.h"
 #include "base/units.h"
 #include "daemon/log.h"
 #include "daemon/recorder_parts.h"
@@ -197,14 +198,50 @@ static void take_child(struct cam_recorder *r)
 	r->command_ended = r->stopping = true;
 }
 
+static int watch(struct cam_recorder *r, int fd)
+{
+	/* Of the drain thread's wake-ups only that they come matters: edges need no reading. */
+	struct epoll_event ev = {.events = fd == r->wake_fd ? EPOLLIN | EPOLLET : EPOLLIN,
+				 .data.fd = fd};
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static void part_from_server(struct cam_recorder *r)
+{
+	if (r->status_fd >= 0)
+		close(r->status_fd);
+	r->status_fd = -1;
+	r->server = 0;
+}
+
+/* A server was started; or there will be none any more. */
+static void take_server(struct cam_recorder *r)
+{
+	pid_t pid = 0;
+	int fd = -1;
+	ssize_t n = cam_packet_receive(r->request->servers_fd, &pid, sizeof(pid), &fd);
+	if (n == -EAGAIN)
+		return;
+	part_from_server(r);
+	if (n <= 0) {
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->request->servers_fd, NULL);
+		cam_recorder_mishap(r, "the server has ended; recording goes on");
+		return;
+	}
+	r->status_fd = fd;
+	r->server = pid;
+	if (fd >= 0 && watch(r, fd))
+		cam_recorder_mishap(r, "the server is not heard: %s", strerror(errno));
+}
+
 /* The server's question: "?", or one of door H. An answer that does not fit its socket is its loss. */
 static void take_question(struct cam_recorder *r)
 {
 	char word[CAM_CONTROL_TEXT_MAX + 64];
-	ssize_t n = recv(r->request->status_fd, word, sizeof(word), MSG_DONTWAIT);
+	ssize_t n = recv(r->status_fd, word, sizeof(word), MSG_DONTWAIT);
 	if (n == 0 || (n < 0 && errno != EAGAIN)) {
-		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->request->status_fd, NULL);
-		cam_recorder_mishap(r, "the server has ended; recording goes on");
+		cam_recorder_mishap(r, "the server died; recording goes on");
+		part_from_server(r);
 	}
 	if (n <= 0)
 		return;
@@ -214,17 +251,9 @@ static void take_question(struct cam_recorder *r)
 	else
 		cam_recorder_server_asks(r, (struct cam_text){word, (size_t)n}, &json);
 	if (!cam_buf_error(&json) &&
-	    send(r->request->status_fd, json.data, json.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	    send(r->status_fd, json.data, json.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		cam_recorder_mishap(r, "the server did not take its answer: %s", strerror(errno));
 	cam_buf_free(&json);
-}
-
-static int watch(struct cam_recorder *r, int fd)
-{
-	/* Of the drain thread's wake-ups only that they come matters: edges need no reading. */
-	struct epoll_event ev = {.events = fd == r->wake_fd ? EPOLLIN | EPOLLET : EPOLLIN,
-				 .data.fd = fd};
-	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
 static void take_event(struct cam_recorder *r, int fd)
@@ -235,8 +264,10 @@ static void take_event(struct cam_recorder *r, int fd)
 		take_signal(r);
 	} else if (fd == r->child_fd) {
 		take_child(r);
-	} else if (r->request->server_pid && fd == r->request->status_fd) {
+	} else if (fd == r->status_fd) {
 		take_question(r);
+	} else if (r->request->has_server && fd == r->request->servers_fd) {
+		take_server(r);
 	} else if (r->control && fd == cam_control_fd(r->control)) {
 		int err = cam_control_handle(r->control);
 		if (err) {
@@ -305,8 +336,8 @@ static int open_parts(struct cam_recorder *r)
 		err = cam_recorder_open_events(r);
 	if (!err && cam_clock_fd(r->clock) >= 0)
 		err = watch(r, cam_clock_fd(r->clock));
-	if (!err && r->request->server_pid)
-		err = watch(r, r->request->status_fd);
+	if (!err && r->request->has_server)
+		err = watch(r, r->request->servers_fd);
 	if (!err && !r->request->one_off) {
 		cam_recorder_open_control(r);
 		err = r->control ? watch(r, cam_control_fd(r->control)) : 0;
@@ -405,7 +436,7 @@ static void close_parts(struct cam_recorder *r)
 	cam_host_close(r->host);
 	cam_sched_clock_close(&r->sched_clock);
 	cam_notify_close(&r->notify);
-	int fds[] = {r->epoll_fd, r->wake_fd, r->signal_fd, r->child_fd};
+	int fds[] = {r->epoll_fd, r->wake_fd, r->signal_fd, r->child_fd, r->status_fd};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -464,7 +495,7 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 	*result = (struct cam_record_result){.command_status = -1};
 	r->request = request;
 	r->settings = request->settings;
-	r->epoll_fd = r->wake_fd = r->signal_fd = r->child_fd = -1;
+	r->epoll_fd = r->wake_fd = r->signal_fd = r->child_fd = r->status_fd = -1;
 	r->sched_clock.fd = -1;
 	cam_notify_open(&r->notify);
 	int go_fd = -1;

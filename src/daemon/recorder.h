@@ -23,9 +23,9 @@ struct cam_record_request {
 			 * recorder got, but not its end by duration; NULL */
 	bool one_off; /* a recording of its own: sealed wholly before it returns, no control socket,
 		       * no retention */
-	int server_pid; /* perfcam's server, for the accounts; 0: none */
-	int status_fd;	/* a SOCK_SEQPACKET socket: each packet is a question for the status; with
-			 * server_pid only */
+	bool has_server; /* perfcam's own, which may be another one each time */
+	int servers_fd; /* with has_server: a packet for each that was started, its pid (of the accounts), with a
+			  * SOCK_SEQPACKET socket whose packets are questions; closed when there will be none any more */
 	void (*ready)(void *arg); /* called once, when sampling has begun; NULL */
 	void *ready_arg;
 };

@@ -69,6 +69,8 @@ struct cam_recorder {
 	char host_name[256];
 
 	int epoll_fd, wake_fd, signal_fd, child_fd;
+	int status_fd; /* the server's questions; -1: there is none */
+	pid_t server;
 	pid_t child;
 	int child_status;
 	bool command_ended;

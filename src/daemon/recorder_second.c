@@ -92,7 +92,7 @@ static void measure_self(struct cam_recorder *r, uint64_t now_ns)
 		[CAM_METER_RECORDER] = getpid(),
 		[CAM_METER_OPENER] = crew.opener_pid,
 		[CAM_METER_SYMBOLISER] = crew.symboliser_pid,
-		[CAM_METER_SERVER] = r->request->server_pid,
+		[CAM_METER_SERVER] = r->server,
 		[CAM_METER_JOURNAL] = r->events.journal.helper.pid,
 		[CAM_METER_CAPSULE] = r->capsules.child,
 	};

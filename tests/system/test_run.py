@@ -5,13 +5,16 @@ import http.client
 import json
 import os
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
 import time
 
+import dump
 import support
 import served
 
@@ -50,13 +53,13 @@ class Run(support.Case):
         c.close()
         return answer.status, body
 
-    def server(self):
+    def server(self, patience=support.PATIENCE):
         def ask():
             r = support.perfcam("status", "--json", "--store", self.store, "--control",
                                 self.store + ".control")
             processes = json.loads(r.stdout)["processes"] if r.returncode == 0 else []
             return next((p["pid"] for p in processes if p["name"] == "server"), 0)
-        return support.wait_until(ask)
+        return support.wait_until(ask, patience)
 
     def test_it_answers_with_the_token_only(self):
         self.assertTrue(self.token, self.said())
@@ -103,23 +106,87 @@ class Run(support.Case):
         self.assertEqual(self.ask("/api/windows", host="evil.example")[0], 421)
         self.assertEqual(self.ask("/api/windows", method="POST")[0], 405)
 
-    def test_the_server_is_somebody_else_and_may_die(self):
-        pid = self.server()
-        self.assertTrue(pid)
+    def check_server(self, pid):
+        """It is somebody else, who may do nothing."""
+        self.assertTrue(pid, self.said())
         with open(f"/proc/{pid}/status") as f:
             status = f.read()
         uids = re.search(r"^Uid:\s+(.*)$", status, re.M).group(1).split()
         self.assertNotIn("0", uids)
         self.assertEqual(re.search(r"^CapEff:\s+(\w+)", status, re.M).group(1), "0" * 16)
-        os.kill(pid, signal.SIGKILL)
-        time.sleep(2)
+
+    def stop(self):
+        """What is in the store, of which nothing was lost."""
         self.assertIsNone(self.p.poll(), self.said())
-        before = sum(w["samples"] for w in self.windows())
-        time.sleep(1.5)
-        self.assertGreater(sum(w["samples"] for w in self.windows()), before)
         self.p.send_signal(signal.SIGTERM)
         self.assertEqual(self.p.wait(10), 0, self.said())
         self.verify()
+        store = dump.Store(self.store)
+        self.assertEqual(store.losses(), {})
+        return store
+
+    def test_the_server_is_somebody_else_and_may_die(self):
+        """Another one takes its place, at the same address and with the same token; the recorder loses nothing."""
+        pid = self.server()
+        self.check_server(pid)
+        os.kill(pid, signal.SIGKILL)
+        # Who connects in between waits.
+        status, body = self.ask("/api/status")
+        self.assertEqual((status, json.loads(body)["store"]), (200, self.store), self.said())
+        self.assertEqual(self.ask("/api/windows", token=False)[0], 401)
+        # Once a second it looks who is there.
+        self.check_server(support.wait_until(lambda: self.server() != pid and self.server()))
+        self.stop()
+
+    def test_a_server_that_dies_again_and_again_is_given_up(self):
+        def kill():
+            try:
+                os.kill(self.server(1) or 1 << 22, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it looks who is there once a second
+            return "it is not started again" in self.said()
+
+        self.assertTrue(support.wait_until(kill), self.said())
+        self.assertEqual(self.said().count("another one is started"), 5)
+        self.assertTrue(support.wait_until(lambda: "the server has ended; recording goes on" in self.said()))
+        with self.assertRaises(ConnectionRefusedError):
+            self.ask("/api/status")
+        before = sum(w["samples"] for w in self.windows())
+        self.assertTrue(support.wait_until(lambda: sum(w["samples"] for w in self.windows()) > before))
+        self.stop()
+
+    def test_a_flood_of_questions_costs_no_sample(self):
+        """200 connections that ask for the dearest there is, for three seconds."""
+        address = (self.host.rsplit(":", 1)[0], int(self.host.rsplit(":", 1)[1]))
+        question = (f"GET /api/flame?from=@0&token={self.token} HTTP/1.1\r\nHost: {self.host}\r\n\r\n").encode()
+        asked, answered, open_ones = 0, 0, []
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            while len(open_ones) < 200:
+                c = socket.socket()
+                c.setblocking(False)
+                c.connect_ex(address)
+                open_ones.append(c)
+            readable, writable, _ = select.select(open_ones, open_ones, [], 0.1)
+            for c in {*readable, *writable}:
+                try:
+                    if c in readable:
+                        got = c.recv(1 << 16)
+                        answered += got.startswith(b"HTTP/1.1 ")
+                        if not got:
+                            raise ConnectionError
+                    if c in writable:
+                        asked += c.send(question) == len(question)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    c.close()
+                    open_ones.remove(c)
+        for c in open_ones:
+            c.close()
+        support.note(f"{asked} asked, {answered} answered")
+        self.assertGreater(answered, 20)
+        self.assertGreater(len(self.stop().samples), 0)
 
     def test_a_killed_recorder_takes_its_server_along(self):
         pid = self.server()
@@ -128,7 +195,7 @@ class Run(support.Case):
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
 
     def test_only_the_server_listens(self):
-        """So the port is free once the server is gone; and a recorder holds no socket that the world can reach."""
+        """And who would start it again. So the port is free once those are gone; and a recorder holds no socket that the world can reach."""
         port = int(self.host.rsplit(":", 1)[1])
         with open("/proc/net/tcp", encoding="ascii") as f:
             (inode,) = [w[9] for w in map(str.split, f) if w[1].endswith(f":{port:04X}") and w[3] == "0A"]

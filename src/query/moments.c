@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The seconds with the highest scores (why_scan.h), at least 10 s apart: those that fewer than 3 % of moments of
- * 10 s reach, and those of 12 and more. Of each the samples around it are read, and say whose it was and what it did. No sample is read of any
+ * 10 s reach, and those of 12 and more; then what stopped; then cores that several processes were busier on, and paths through the
+ * kernel, where no process is told within 10 s of it. Of each the samples around it are read, and say whose it was and what it did. No sample is read of any
  * other moment but those that the history of functions needs.
  */
 #include "query/moments.h"
@@ -11,6 +12,7 @@
 #include "query/why_judge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +93,7 @@ static int whose(const struct cam_why_explaining *e, const struct cam_why_candid
 	return *name ? 0 : cam_why_owner(e, &w, name, &claimed);
 }
 
+/* 1: it is a finding; 0: a core that one process was busier on, which is that process's. */
 static int explain(struct build *b, struct cam_source *source, const struct cam_selection *s,
 		   const struct cam_why_candidate *c, struct cam_why_finding *f)
 {
@@ -119,34 +122,37 @@ static int explain(struct build *b, struct cam_source *source, const struct cam_
 				       .claimed = calloc(rows.n + 1, 1)};
 	if (!err)
 		err = e.claimed ? whose(&e, c, &name) : -ENOMEM;
-	if (!err)
+	bool its_own = c->entity != CAM_WHY_CORE || !name;
+	if (!err && its_own)
 		err = cam_why_describe(&e, c, name, f);
 	free(e.claimed);
 	cam_why_rows_free(&rows);
-	return err;
+	return err ? err : its_own;
 }
 
+/* enough: a score that is told, however many others there are. */
 static int find(struct build *b, struct cam_source *source, const struct cam_selection *s,
-		size_t limit, bool stopped)
+		const struct cam_why_best *of, size_t limit, double enough)
 {
-	const struct cam_why_best *of = stopped ? b->scan.stop : b->scan.surge;
 	struct cam_why *w = b->out;
+	bool stopped = of == b->scan.stop;
+	size_t most = w->n_findings + limit;
 	int err = 0;
-	while (!err && w->n_findings < limit) {
+	for (size_t tries = 2 * limit; tries && !err && w->n_findings < most; tries--) {
 		uint32_t at = next_peak(b, of);
 		if (at == CAM_WHY_NOWHERE)
 			break;
 		struct cam_why_candidate c = candidate_at(&of[at], at, stopped);
-		if (c.score < ENOUGH && !cam_why_judge_is_rare(&b->judge, &c))
+		if (c.score < enough && !cam_why_judge_is_rare(&b->judge, &c))
 			break;
 		c.episodes = other_times(b, of, at);
 		take(b, at);
 		struct cam_why_finding *f = &w->findings[w->n_findings];
-		err = explain(b, source, s, &c, f);
-		if (err == -EBADMSG || err == -EIO || err == -ENOENT) {
-			err = 0;
+		int found = explain(b, source, s, &c, f);
+		bool unreadable = found == -EBADMSG || found == -EIO || found == -ENOENT;
+		err = found < 0 && !unreadable ? found : 0;
+		if (found <= 0)
 			continue;
-		}
 		f->score = c.score;
 		f->p = cam_why_judge_p(&b->judge, &c);
 		f->significant = true;
@@ -160,10 +166,10 @@ static void finish_texts(struct build *b)
 	struct cam_why *w = b->out;
 	for (size_t i = 0; i < w->n_findings; i++) {
 		struct cam_why_finding *f = &w->findings[i];
-		struct cam_text *texts[2 + CAM_WHY_PATH] = {&f->process, &f->cgroup};
+		struct cam_text *texts[3 + CAM_WHY_PATH] = {&f->process, &f->cgroup, &f->entry};
 		for (size_t k = 0; k < f->n_path; k++)
-			texts[2 + k] = &f->path[k];
-		for (size_t k = 0; k < 2 + f->n_path; k++)
+			texts[3 + k] = &f->path[k];
+		for (size_t k = 0; k < 3 + f->n_path; k++)
 			*texts[k] =
 				cam_string(b->h.names, (struct cam_str_id){(uint32_t)texts[k]->n});
 	}
@@ -172,6 +178,11 @@ static void finish_texts(struct build *b)
 	w->seen = b->h.seen;
 	w->strings = b->h.strings;
 	b->h.strings = NULL;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+	return n < most ? n : most;
 }
 
 static int run(struct build *b, struct cam_source *source, const struct cam_selection *s,
@@ -194,9 +205,16 @@ static int run(struct build *b, struct cam_source *source, const struct cam_sele
 	if (!err)
 		err = b->taken && b->out->findings ? 0 : -ENOMEM;
 	if (!err)
-		err = find(b, source, s, o->limit, false);
+		err = find(b, source, s, b->scan.surge, o->limit, ENOUGH);
+	size_t all = o->limit + o->limit / 4 + 1;
 	if (!err)
-		err = find(b, source, s, b->out->n_findings + o->limit / 4 + 1, true);
+		err = find(b, source, s, b->scan.stop, o->limit / 4 + 1, ENOUGH);
+	if (!err)
+		err = find(b, source, s, b->scan.core,
+			   at_most(o->limit / 4, all - b->out->n_findings), INFINITY);
+	if (!err)
+		err = find(b, source, s, b->scan.path,
+			   at_most(o->limit / 4, all - b->out->n_findings), INFINITY);
 	if (err)
 		return err;
 	b->out->n_significant = b->out->n_findings;

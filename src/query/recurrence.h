@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Events → which processes are busy before them more often than chance has it. recurrence.c says how. */
+/* Events → which processes, functions and paths are busy before them more often than chance has it. recurrence.c says how. */
 #pragma once
 #include "query/progress.h"
 #include "query/select.h"

@@ -11,6 +11,8 @@ enum cam_why_kind {
 	CAM_WHY_MORE_PROCESS,  /* a process, or all of one name, ran more than ever before */
 	CAM_WHY_MORE_CGROUP,   /* several of one cgroup did */
 	CAM_WHY_MORE_FUNCTION, /* no process did, but a function was busier in many */
+	CAM_WHY_MORE_CORE,     /* nor did a function, but a core was busier with several */
+	CAM_WHY_MORE_PATH,     /* nor did a core, but one way through the kernel was gone more */
 	CAM_WHY_STOPPED,       /* one that is always there was not */
 	CAM_WHY_KIND_MAX,
 };
@@ -25,6 +27,8 @@ struct cam_why_finding {
 	struct cam_text path[CAM_WHY_PATH];
 	size_t n_path;
 	uint64_t path_samples;
+	struct cam_text entry; /* of a path through the kernel: where it begins; else empty */
+	uint32_t other_cores;  /* of a core: how many others were busier as well */
 	/* Where: the core with most of them. */
 	uint32_t cpu; /* CAM_CPU_NONE: not known */
 	uint64_t cpu_samples;

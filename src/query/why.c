@@ -6,7 +6,8 @@
  * (why_rows.h), and what scored there is grouped by whose it is: a function or cgroup whose surplus is one
  * process's is that process's finding, not one more. A finding is reported where fewer than 3 % of other
  * moments hold anything that scores as high (why_judge.h); what stopped is judged by itself, and comes after
- * what ran: the two scores have no common scale.
+ * what ran: the two scores have no common scale. Cores and paths through the kernel come last: where a process or a function is
+ * unusual, they are a part of what is said of it, and only what that leaves is told of them.
  *
  * Invariants: 1. One finding for each process name. 2. A sample is claimed by one finding: a function or
  * cgroup that is nothing unusual without what better ones have claimed is none. 3. What is not significant
@@ -39,6 +40,7 @@ struct group {
 	uint32_t name;			  /* a process's; 0: function or cgroup by itself */
 	double p;
 	bool rare, process_rare;
+	uint32_t other_cores; /* that were busier at the same time */
 };
 
 struct build {
@@ -91,6 +93,60 @@ static bool is_much(const struct cam_why_candidate *c)
 	return c->x - c->law.mean >= SHARED_LEAST || c->score >= SHARED_SCORE;
 }
 
+static bool is_place(const struct cam_why_candidate *c)
+{
+	return c->entity == CAM_WHY_CORE || c->entity == CAM_WHY_KERNEL_PATH;
+}
+
+static bool overlap(const struct cam_why_candidate *a, const struct cam_why_candidate *b)
+{
+	return a->at < b->at + b->length && b->at < a->at + a->length;
+}
+
+/* The core that is told, if this one was busier at the same time. */
+static struct group *same_time(struct build *b, const struct cam_why_candidate *c)
+{
+	for (size_t i = 0; i < b->n_groups; i++) {
+		struct group *g = &b->groups[i];
+		if (c->entity == CAM_WHY_CORE && g->lead.entity == CAM_WHY_CORE &&
+		    overlap(&g->lead, c))
+			return g;
+	}
+	return NULL;
+}
+
+/*
+ * When all processes have their groups: cores that several processes were busier on, paths through the kernel. One that is to
+ * 60 % one process's is not a core's; and no path's where that process is told.
+ */
+static int group_places(struct build *b)
+{
+	struct cam_why_scan *s = &b->scan;
+	unsigned looked_at = 0;
+	int err = 0;
+	for (size_t i = 0; i < s->n_candidates && looked_at < MAX_LOOKED_AT && !err; i++) {
+		const struct cam_why_candidate *c = &s->candidates[i];
+		struct cam_why_which w = which_of(c);
+		uint32_t name, claimed;
+		bool rare = cam_why_judge_is_rare(&b->judge, c) && is_much(c);
+		if (!is_place(c) || !rare)
+			continue;
+		looked_at++;
+		err = cam_why_owner(&b->e, &w, &name, &claimed);
+		err = err ? err : cam_why_go_on(b->o->progress, &b->h);
+		const struct group *whose = find_group(b, name, false);
+		if (name && (c->entity == CAM_WHY_CORE || (whose && whose->rare)))
+			continue;
+		struct group *told = same_time(b, c);
+		if (told)
+			told->other_cores++;
+		else
+			b->groups[b->n_groups++] = (struct group){
+				.lead = *c, .p = cam_why_judge_p(&b->judge, c), .rare = true};
+	}
+	return err;
+}
+
 /* Candidates come best first, so the first of a group leads it. */
 static int group_candidates(struct build *b)
 {
@@ -106,6 +162,8 @@ static int group_candidates(struct build *b)
 		const struct cam_why_candidate *c = &s->candidates[i];
 		struct cam_why_which w = which_of(c);
 		uint32_t name = 0, claimed;
+		if (is_place(c))
+			continue;
 		if (of_processes(c))
 			name = name_of(b, c);
 		else if (looked_at++ < MAX_LOOKED_AT)
@@ -129,7 +187,7 @@ static int group_candidates(struct build *b)
 			g->process_rare = rare;
 		}
 	}
-	return err;
+	return err ? err : group_places(b);
 }
 
 /* A process's own numbers are told, where they are telling; else those of its function. */
@@ -157,6 +215,7 @@ static int make_finding(struct build *b, const struct group *g, struct cam_why_f
 	f->score = g->lead.score;
 	f->p = g->p;
 	f->significant = g->rare;
+	f->other_cores = g->other_cores;
 	return err ? err : 1;
 }
 
@@ -166,14 +225,20 @@ static double telling(const struct group *g)
 	return g->name ? g->lead.score : g->lead.score / 2;
 }
 
+/* Surges, then stops, then cores and paths: their scores have no common scale. */
+static int order_of(const struct group *g)
+{
+	return is_place(&g->lead) ? 2 : g->lead.stopped ? 1 : 0;
+}
+
 /* Rare ones first; among both, surges before stops; then by score. Stops that are not rare say nothing. */
 static int by_telling(const void *x, const void *y)
 {
 	const struct group *a = x, *b = y;
 	if (a->rare != b->rare)
 		return a->rare ? -1 : 1;
-	if (a->lead.stopped != b->lead.stopped)
-		return a->lead.stopped ? 1 : -1;
+	if (order_of(a) != order_of(b))
+		return order_of(a) < order_of(b) ? -1 : 1;
 	return telling(a) > telling(b) ? -1 : telling(a) < telling(b);
 }
 
@@ -300,6 +365,7 @@ static void finish_texts(struct build *b)
 		struct cam_why_finding *f = &w->findings[i];
 		finish_text(b, &f->process);
 		finish_text(b, &f->cgroup);
+		finish_text(b, &f->entry);
 		for (size_t k = 0; k < f->n_path; k++)
 			finish_text(b, &f->path[k]);
 	}

@@ -7,6 +7,14 @@
 #include "query/walk.h"
 #include "query/why_history.h"
 
+/* Samples of a core in the second at hand. Those of its processes: of more than are kept here each counts little. */
+#define CAM_WHY_ON_CORE 8u
+struct cam_why_on_core {
+	uint32_t n, n_pids;
+	int32_t pids[CAM_WHY_ON_CORE];
+	uint32_t of_pid[CAM_WHY_ON_CORE];
+};
+
 struct cam_why_build {
 	struct cam_why_history *h;
 	const struct cam_why_history_options *o;
@@ -34,12 +42,21 @@ struct cam_why_build {
 		cap_function_mark;
 	uint32_t mark;
 	uint32_t at; /* the second; CAM_WHY_NOWHERE: none yet */
-	bool want_processes, want_functions;
+	bool want_processes, want_functions, want_cores;
+	bool no_cores; /* of some windows they are not known */
+	struct cam_why_on_core *cores;
+	size_t n_cores, cap_cores;
 	/* The name of the cell before, and the process that stands for it. */
 	struct cam_name_cell named;
 	uint32_t named_process;
 };
 
+/* One more cell. -ENOMEM; -E2BIG: there is no room. */
+int cam_why_add_cell(const struct cam_why_build *b, struct cam_why_cells *c, uint32_t of,
+		     uint32_t at, uint64_t n);
+/* A sample of a core in the second at hand; then all of that second. -ENOMEM, -E2BIG. */
+int cam_why_on_core(struct cam_why_build *b, uint32_t cpu, uint32_t task);
+int cam_why_end_cores(struct cam_why_build *b);
 /* Samples of a process in the second at hand (b->at). -ENOMEM; -E2BIG: there is no room for more cells. */
 int cam_why_add_process(struct cam_why_build *b, uint32_t process, uint64_t n);
 /* The window's samples by process and second, from its footer and its tasks. */

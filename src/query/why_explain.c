@@ -25,6 +25,11 @@ bool cam_why_takes(const struct cam_why_explaining *e, const struct cam_why_whic
 {
 	if (w->entity == CAM_WHY_FUNCTION)
 		return cam_why_row_has(e->rows, row, w->of);
+	if (w->entity == CAM_WHY_KERNEL_PATH)
+		return e->rows->stacks[row->stack].path == w->of;
+	if (w->entity == CAM_WHY_CORE)
+		return row->cpu == w->of &&
+		       (row->process == UINT32_MAX || e->h->processes[row->process].pid);
 	if (row->process == UINT32_MAX)
 		return false;
 	const struct cam_why_process *p = &e->h->processes[row->process];
@@ -360,14 +365,21 @@ static enum cam_why_kind kind_of(const struct cam_why_candidate *c, uint32_t nam
 		return CAM_WHY_STOPPED;
 	if (name)
 		return CAM_WHY_MORE_PROCESS;
-	return c->entity == CAM_WHY_CGROUP ? CAM_WHY_MORE_CGROUP : CAM_WHY_MORE_FUNCTION;
+	switch (c->entity) {
+	case CAM_WHY_CGROUP:
+		return CAM_WHY_MORE_CGROUP;
+	case CAM_WHY_CORE:
+		return CAM_WHY_MORE_CORE;
+	case CAM_WHY_KERNEL_PATH:
+		return CAM_WHY_MORE_PATH;
+	default:
+		return CAM_WHY_MORE_FUNCTION;
+	}
 }
 
-/* A function by itself heads its own path. */
-static void head_path(const struct cam_why_explaining *e, uint32_t function,
-		      struct cam_why_finding *f)
+/* A function by itself heads its own path, and so does where a path through the kernel ends. */
+static void head_path(uint32_t name, struct cam_why_finding *f)
 {
-	uint32_t name = e->h->functions[function].name;
 	if (f->n_path && f->path[0].n == name)
 		return;
 	size_t n = f->n_path < CAM_WHY_PATH ? f->n_path : CAM_WHY_PATH - 1;
@@ -403,6 +415,9 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 	bool shared = c->entity == CAM_WHY_FUNCTION || c->entity == CAM_WHY_CGROUP;
 	if (name && shared && !is_mostly(e, &w, name))
 		name = 0;
+	/* A path's numbers are not those of who goes it, be it only one. */
+	if (c->entity == CAM_WHY_KERNEL_PATH)
+		name = 0;
 	cam_why_axis_boot(&e->h->axis, c->at, &second);
 	*f = (struct cam_why_finding){
 		.kind = kind_of(c, name),
@@ -436,7 +451,11 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 	if (name)
 		f->process = (struct cam_text){NULL, name};
 	else if (c->entity == CAM_WHY_FUNCTION)
-		head_path(e, c->of, f);
+		head_path(e->h->functions[c->of].name, f);
+	if (c->entity == CAM_WHY_KERNEL_PATH) {
+		head_path(e->h->functions[c->of].leaf, f);
+		f->entry = (struct cam_text){NULL, e->h->functions[c->of].name};
+	}
 	if (c->entity == CAM_WHY_CGROUP)
 		f->cgroup = (struct cam_text){NULL, c->of};
 	return err;

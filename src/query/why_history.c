@@ -112,6 +112,44 @@ static bool is_plain(const struct cam_why_build *b)
 	return cam_selection_is_plain(b->o->asked) && !b->o->asked->cpus;
 }
 
+/* Whether a window holds one of the times, or the 10 s before it. */
+static bool holds_time(const struct cam_why_build *b, const struct cam_window_info *info)
+{
+	int64_t length = (int64_t)(info->end_ns - info->start_ns);
+	for (size_t i = 0; i < b->o->n_times && info->realtime_ns != INT64_MIN; i++) {
+		int64_t into = b->o->times[i] - info->realtime_ns;
+		if (into >= 0 && into < length + 10 * (int64_t)CAM_NS_PER_SEC)
+			return true;
+	}
+	return false;
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* Stacks of windows all over the time: first of those with the times that matter, then of others, far from each other. */
+static void plan_stacks(struct cam_why_build *b, struct cam_source *source)
+{
+	uint64_t samples = 0;
+	size_t n = b->n_windows, step = n * 5 / 8 + 1;
+	while (n && common_divisor(n, step) != 1)
+		step++;
+	for (int wanted = 1; wanted >= 0; wanted--) {
+		for (size_t k = 0, i = 0; k < n; k++, i = (i + step) % n) {
+			const struct cam_window_info *info;
+			if (!(b->plan[i] & PLAN_TAKE) || (b->plan[i] & PLAN_NAMES) ||
+			    source->ops->info(source, i, &info) ||
+			    holds_time(b, info) != (wanted == 1))
+				continue;
+			samples += info->samples;
+			b->plan[i] =
+				samples <= b->o->samples ? PLAN_TAKE | PLAN_FUNCTIONS : PLAN_TAKE;
+		}
+	}
+}
+
 /* Which windows to take, nearest first, as far as the axis and the samples allow. */
 static int plan_windows(struct cam_why_build *b, struct cam_source *source)
 {
@@ -147,6 +185,8 @@ static int plan_windows(struct cam_why_build *b, struct cam_source *source)
 				b->plan[i] |= PLAN_FUNCTIONS;
 		}
 	}
+	if (b->o->n_times)
+		plan_stacks(b, source);
 	return cam_why_axis_make(&b->h->axis);
 }
 
@@ -199,8 +239,8 @@ static bool make_way(struct cam_why_build *b, size_t index)
 	return true;
 }
 
-static int add_cell(const struct cam_why_build *b, struct cam_why_cells *c, uint32_t of,
-		    uint32_t at, uint64_t n)
+int cam_why_add_cell(const struct cam_why_build *b, struct cam_why_cells *c, uint32_t of,
+		     uint32_t at, uint64_t n)
 {
 	int err = cam_vec_reserve(&c->v, &c->cap, c->n + 1, sizeof(*c->v), b->o->room.cells);
 	if (!err)
@@ -223,7 +263,7 @@ int cam_why_add_process(struct cam_why_build *b, uint32_t process, uint64_t n)
 		p->first = b->at;
 	if (b->at > p->last)
 		p->last = b->at;
-	int err = add_cell(b, c, process, b->at, n);
+	int err = cam_why_add_cell(b, c, process, b->at, n);
 	if (!err)
 		p->newest = (uint32_t)c->n;
 	return err;
@@ -250,8 +290,8 @@ static int on_name_cell(void *arg, const struct cam_name_cell *c)
 		return err;
 	err = cam_why_add_process(b, b->named_process, c->samples);
 	return err ? err
-		   : add_cell(b, &b->h->busiest, b->h->processes[b->named_process].name, b->at,
-			      c->most);
+		   : cam_why_add_cell(b, &b->h->busiest, b->h->processes[b->named_process].name,
+				      b->at, c->most);
 }
 
 /* What was due and lost in each second. */
@@ -366,6 +406,8 @@ static int open_window(void *self, struct cam_walk_window *x)
 	b->had_functions = b->h->by_function.n;
 	b->want_functions = plan & PLAN_FUNCTIONS;
 	b->want_processes = !plain;
+	b->want_cores = plain && b->want_functions;
+	b->no_cores = b->no_cores || !plain;
 	b->tables = t;
 	b->at = CAM_WHY_NOWHERE;
 	note_window(b, x);
@@ -405,7 +447,18 @@ static int function_room(struct cam_why_build *b)
 	return 0;
 }
 
-static int add_frame(struct cam_why_build *b, uint32_t function, uint32_t n)
+static void count_function(struct cam_why_build *b, uint32_t f, uint32_t n)
+{
+	if (b->function_mark[f] == b->mark)
+		return;
+	b->function_mark[f] = b->mark;
+	if (!b->function_n[f])
+		b->functions[b->n_functions_met++] = f;
+	b->function_n[f] += n;
+}
+
+/* Counts a function, and says which it is. */
+static int add_frame(struct cam_why_build *b, uint32_t function, uint32_t n, uint32_t *out)
 {
 	uint32_t slot =
 		function < b->tables->n_functions ? function : (uint32_t)b->tables->n_functions;
@@ -419,31 +472,45 @@ static int add_frame(struct cam_why_build *b, uint32_t function, uint32_t n)
 			return err;
 		b->function_of[slot] = ++f;
 	}
-	f--;
-	if (b->function_mark[f] == b->mark)
-		return 0;
-	b->function_mark[f] = b->mark;
-	if (!b->function_n[f])
-		b->functions[b->n_functions_met++] = f;
-	b->function_n[f] += n;
+	*out = f - 1;
+	count_function(b, f - 1, n);
 	return 0;
+}
+
+/* All functions of a stack, and its path through the kernel. */
+static int add_frames(struct cam_why_build *b, uint32_t stack)
+{
+	const struct cam_tree *tree = &b->tables->stacks;
+	struct cam_why_way way = {0};
+	bool on = true;
+	uint32_t f, n = b->stack_n[stack];
+	int err = 0;
+	b->mark++;
+	for (uint32_t x = stack; x && x < tree->n && !err; x = tree->parent[x]) {
+		err = add_frame(b, tree->item[x], n, &f);
+		on = on && !err && cam_why_way_on(b->h->functions, f, &way);
+	}
+	if (!err)
+		err = cam_why_path_of(b->h, way, &f);
+	if (err || f == UINT32_MAX)
+		return err;
+	err = function_room(b);
+	if (!err)
+		count_function(b, f, n);
+	return err;
 }
 
 static int end_stacks(struct cam_why_build *b)
 {
-	const struct cam_tree *tree = &b->tables->stacks;
 	int err = 0;
 	for (size_t i = 0; i < b->n_stacks && !err; i++) {
-		uint32_t stack = b->stacks[i];
-		b->mark++;
-		for (uint32_t x = stack; x && x < tree->n && !err; x = tree->parent[x])
-			err = add_frame(b, tree->item[x], b->stack_n[stack]);
-		b->stack_n[stack] = 0;
+		err = add_frames(b, b->stacks[i]);
+		b->stack_n[b->stacks[i]] = 0;
 	}
 	for (size_t i = 0; i < b->n_functions_met; i++) {
 		uint32_t f = b->functions[i];
 		if (!err && b->at != CAM_WHY_NOWHERE)
-			err = add_cell(b, &b->h->by_function, f, b->at, b->function_n[f]);
+			err = cam_why_add_cell(b, &b->h->by_function, f, b->at, b->function_n[f]);
 		b->function_n[f] = 0;
 	}
 	b->n_functions_met = 0;
@@ -454,6 +521,8 @@ static int end_stacks(struct cam_why_build *b)
 static int end_second(struct cam_why_build *b)
 {
 	int err = b->want_functions ? end_stacks(b) : 0;
+	if (!err)
+		err = cam_why_end_cores(b);
 	for (size_t i = 0; i < b->n_tasks && !err; i++) {
 		uint32_t task = b->tasks[i], p = b->process_of[task];
 		if (!p) {
@@ -520,6 +589,8 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 			err = add_stack(b, batch->stack[k]);
 		if (!err && b->want_processes)
 			err = add_task(b, batch->task[k]);
+		if (!err && b->want_cores)
+			err = cam_why_on_core(b, batch->cpu[k], batch->task[k]);
 	}
 	return err;
 }
@@ -545,7 +616,7 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	free(b->task_n);
 	free(b->function_of);
 	b->process_of = b->task_n = b->function_of = NULL;
-	b->n_stacks = b->n_tasks = 0;
+	b->n_stacks = b->n_tasks = b->n_cores = 0;
 	/* What cannot be read was not observed. */
 	if (!err && b->tables == x->tables)
 		cam_why_axis_cover(&b->h->axis, &x->w->info);
@@ -585,7 +656,7 @@ static int walk_all(struct cam_why_build *b, struct cam_source *source)
 		.rows = on_rows,
 		.close = close_window,
 		.progress = b->o->progress,
-		.columns = CAM_COL_TIME | CAM_COL_TASK,
+		.columns = CAM_COL_TIME | CAM_COL_TASK | CAM_COL_CPU,
 		.wall = true,
 		.no_tasks = true,
 		.no_losses = b->o->no_losses,
@@ -626,6 +697,9 @@ static int run(struct cam_why_build *b, struct cam_source *source)
 	/* Other tools' files do not say how often they sample: their fullest second does. */
 	if (!b->h->period_ns && b->busiest)
 		b->h->period_ns = CAM_NS_PER_SEC / b->busiest;
+	for (size_t i = 0; i < b->h->by_core.n && !b->no_cores; i++)
+		if (b->h->by_core.v[i].of >= b->h->n_cores)
+			b->h->n_cores = b->h->by_core.v[i].of + 1;
 	cam_why_axis_settle(&b->h->axis);
 	if (!b->o->keep_near)
 		spread_asked(&b->h->axis);
@@ -654,6 +728,7 @@ int cam_why_history_build(struct cam_source *source, const struct cam_why_histor
 	free(b.function_n);
 	free(b.function_mark);
 	free(b.functions);
+	free(b.cores);
 	return err;
 }
 
@@ -670,6 +745,8 @@ void cam_why_history_free(struct cam_why_history *h)
 	free(h->by_process.v);
 	free(h->by_function.v);
 	free(h->busiest.v);
+	free(h->by_core.v);
+	free(h->of_one.v);
 	free(h->strings);
 	*h = (struct cam_why_history){0};
 }

@@ -8,7 +8,8 @@
  * need stacks: those of the windows nearest to what is asked about are read, up to a number of samples. A
  * process is known by pid and start time; its name is its main thread's, numbers of kernel threads left out
  * (kworker/3:1 is kworker); processes that had less than 10 samples in a window are one there: alone none of them
- * can matter. A function counts once in a stack, however often it is in it.
+ * can matter. A function counts once in a stack, however often it is in it. A path of the kernel is told by its two ends: where the
+ * kernel was last entered (the system call, the interrupt) and where the sample was taken.
  */
 #pragma once
 #include "query/progress.h"
@@ -28,10 +29,38 @@ struct cam_why_process {
 	bool named;	       /* by its main thread */
 };
 
-struct cam_why_function {
-	uint32_t name; /* a string */
-	bool kernel;
+/* What a function of the kernel says of the way to it. */
+enum cam_why_role {
+	CAM_WHY_TELLS,
+	CAM_WHY_PASSES, /* nothing: all go through it */
+	CAM_WHY_ENTERS, /* the kernel was entered here: what called it was interrupted */
 };
+
+/* A function, or a path through the kernel: from where it was entered to where it was sampled. */
+struct cam_why_function {
+	uint32_t name; /* a string; of a path: where it begins */
+	uint32_t leaf; /* a string: where a path ends; 0: it is a function */
+	bool kernel;
+	uint8_t role; /* enum cam_why_role */
+};
+
+/* A path while a stack is walked, leaf first. Both + 1; 0: none yet. */
+struct cam_why_way {
+	uint32_t entry, leaf;
+};
+
+/* One function farther from the leaf; false: there the path ends, or ended already. */
+static inline bool cam_why_way_on(const struct cam_why_function *functions, uint32_t f,
+				  struct cam_why_way *way)
+{
+	if (!functions[f].kernel || functions[f].role == CAM_WHY_ENTERS)
+		return false;
+	if (functions[f].role == CAM_WHY_TELLS) {
+		way->entry = f + 1;
+		way->leaf = way->leaf ? way->leaf : f + 1;
+	}
+	return true;
+}
 
 /* Samples of a process or function in a second. Several of one second add up. */
 struct cam_why_cell {
@@ -67,6 +96,9 @@ struct cam_why_history {
 	struct cam_why_cells by_process, by_function;
 	/* By name, where pids are not known: the most that one process had. */
 	struct cam_why_cells busiest;
+	/* By core: samples of it; and, cell by cell, those of the process that had most of them. */
+	struct cam_why_cells by_core, of_one;
+	uint32_t n_cores; /* the largest number + 1; 0: they are not known */
 	uint32_t cpus;
 	uint64_t period_ns; /* of samples; 0: not known */
 	struct cam_why_room room;
@@ -80,7 +112,10 @@ struct cam_why_history_options {
 	const struct cam_selection *asked;    /* settled; its filters hold for the history, too */
 	const struct cam_selection *baseline; /* settled; NULL: everything */
 	uint64_t samples;		      /* to read for functions, at most */
-	bool keep_near;			      /* what is asked about is history as well */
+	/* Stacks of the windows that hold these times (wall clock) are read first, then others here and there; NULL: the nearest. */
+	const int64_t *times;
+	size_t n_times;
+	bool keep_near; /* what is asked about is history as well */
 	bool by_name; /* seconds of which only names are known are wanted, too: not all are CAM_WHY_PIDS */
 	bool no_losses; /* nobody asks what h->seen says was lost */
 	struct cam_why_room room;
@@ -109,6 +144,8 @@ int cam_why_rest_named(struct cam_why_history *h, struct cam_text name, bool is_
 		       struct cam_text cgroup, uint32_t *out);
 int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
 			uint32_t *out);
+/* The path from one function to another, as one of the functions; UINT32_MAX: that is none. */
+int cam_why_path_of(struct cam_why_history *h, struct cam_why_way way, uint32_t *out);
 /* "kworker" of "kworker/u8:3": what a kernel thread's name says beside its number. */
 struct cam_text cam_why_name(struct cam_text comm);
 /* Sorted by `of`: where the cells of each begin, n + 1 numbers that the caller frees. -ENOMEM. */

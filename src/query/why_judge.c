@@ -21,6 +21,8 @@ struct bar {
 #define SURGE_ENOUGH 12.0
 static const struct bar stop_bar = {CAM_WHY_RARE_STOP, 4.0,
 				    SURGE_ENOUGH}; /* 4: 1 in 10,000, by its law */
+/* Nothing is told of a place that is more common than that, trouble that recurs or not. */
+static const struct bar place_bar = {CAM_WHY_RARE_PLACE, SURGE_LEAST, INFINITY};
 /* Of pauses the law is close to the truth, so that 8 is enough however many others there are. */
 static const struct bar pause_bar = {CAM_WHY_RARE_STOP, 3.5, 8.0};
 /* Moments to compare with: where only names are known less can be unusual, so that they would make more seem rare. */
@@ -89,6 +91,10 @@ int cam_why_judge_make(const struct cam_why_axis *a, const struct cam_why_scan *
 		err = fill(&j->functions, a, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, width,
 			   s->by_function, NULL);
 	if (!err)
+		err = fill(&j->cores, a, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, width, s->by_core, NULL);
+	if (!err)
+		err = fill(&j->paths, a, CAM_WHY_SEEN | CAM_WHY_FUNCTIONS, width, s->by_path, NULL);
+	if (!err)
 		err = fill(&j->stops, a, ALL_KNOWN, width, s->stopped, NULL);
 	float *const paused[CAM_WHY_LENGTHS] = {s->paused};
 	if (!err)
@@ -100,6 +106,8 @@ void cam_why_judge_free(struct cam_why_judge *j)
 {
 	free(j->surges.best);
 	free(j->functions.best);
+	free(j->cores.best);
+	free(j->paths.best);
 	free(j->stops.best);
 	free(j->pauses.best);
 	*j = (struct cam_why_judge){0};
@@ -120,18 +128,25 @@ static double share_above(const struct cam_why_null *null, double score)
 	return share > least ? share : least;
 }
 
+static bool is_place(const struct cam_why_candidate *c)
+{
+	return c->entity == CAM_WHY_CORE || c->entity == CAM_WHY_KERNEL_PATH;
+}
+
 static const struct cam_why_null *null_of(const struct cam_why_judge *j,
 					  const struct cam_why_candidate *c)
 {
 	if (c->stopped)
 		return c->pause_ns ? &j->pauses : &j->stops;
+	if (is_place(c))
+		return c->entity == CAM_WHY_CORE ? &j->cores : &j->paths;
 	return j->split && c->entity == CAM_WHY_FUNCTION ? &j->functions : &j->surges;
 }
 
 double cam_why_judge_p(const struct cam_why_judge *j, const struct cam_why_candidate *c)
 {
 	double p = share_above(null_of(j, c), c->score);
-	return fmin(1, j->split && !c->stopped ? 2 * p : p);
+	return fmin(1, j->split && !c->stopped && !is_place(c) ? 2 * p : p);
 }
 
 static double quantile(const struct cam_why_null *null, double share)
@@ -163,7 +178,7 @@ static struct bar surge_bar(const struct cam_why_judge *j)
 	return (struct bar){j->split ? CAM_WHY_RARE / 2 : CAM_WHY_RARE, SURGE_LEAST, SURGE_ENOUGH};
 }
 
-static double stop_threshold(const struct cam_why_null *null, const struct bar *bar)
+static double least_threshold(const struct cam_why_null *null, const struct bar *bar)
 {
 	return fmax(bar->least, threshold_of(null, bar));
 }
@@ -171,7 +186,7 @@ static double stop_threshold(const struct cam_why_null *null, const struct bar *
 double cam_why_judge_threshold(const struct cam_why_judge *j, bool stop)
 {
 	struct bar surges = surge_bar(j);
-	return stop ? stop_threshold(&j->stops, &stop_bar) : threshold_of(&j->surges, &surges);
+	return stop ? least_threshold(&j->stops, &stop_bar) : threshold_of(&j->surges, &surges);
 }
 
 double cam_why_judge_below(const struct cam_why_judge *j)
@@ -194,6 +209,8 @@ bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_c
 	struct bar surges = surge_bar(j);
 	if (c->stopped)
 		return c->score >
-		       stop_threshold(null_of(j, c), c->pause_ns ? &pause_bar : &stop_bar);
+		       least_threshold(null_of(j, c), c->pause_ns ? &pause_bar : &stop_bar);
+	if (is_place(c))
+		return c->score > least_threshold(null_of(j, c), &place_bar);
 	return c->score > threshold_of(null_of(j, c), &surges);
 }

@@ -5,14 +5,16 @@
  * called unusual only as often as the threshold says.
  *
  * Where stacks were read for a part of the history only, functions are judged by that part and all else by the
- * whole, and each chance counts twice.
+ * whole, and each chance counts twice. Cores and paths through the kernel are judged each by themselves, so that no process is
+ * harder to find for their sake, and more strictly: what they add to the false alarms is one in a hundred at most.
  */
 #pragma once
 #include "query/view_why.h"
 #include "query/why_scan.h"
 
-#define CAM_WHY_RARE	  0.03 /* of moments: what is more common is not reported */
-#define CAM_WHY_RARE_STOP 0.01
+#define CAM_WHY_RARE	   0.03 /* of moments: what is more common is not reported */
+#define CAM_WHY_RARE_STOP  0.01
+#define CAM_WHY_RARE_PLACE 0.005 /* a core; and a path through the kernel */
 
 struct cam_why_null {
 	float *best; /* of each moment, descending; they overlap */
@@ -21,7 +23,7 @@ struct cam_why_null {
 };
 
 struct cam_why_judge {
-	struct cam_why_null surges, functions, stops, pauses;
+	struct cam_why_null surges, functions, cores, paths, stops, pauses;
 	bool split; /* surges are without functions */
 };
 

@@ -108,7 +108,52 @@ int cam_why_rest_named(struct cam_why_history *h, struct cam_text called, bool i
 static bool same_function(const void *rows, uint32_t id, const void *key)
 {
 	const struct cam_why_function *a = (const struct cam_why_function *)rows + id, *b = key;
-	return a->name == b->name && a->kernel == b->kernel;
+	return a->name == b->name && a->leaf == b->leaf && a->kernel == b->kernel;
+}
+
+static uint8_t role_of(struct cam_text name)
+{
+	static const char *const enters[] = {"asm_", "entry_", "ret_from_fork", "el0", "el1"};
+	static const char *const passes[] = {"do_syscall_64",  "x64_sys_call", "syscall_",
+					     "invoke_syscall", "do_el0_svc",   "["};
+	for (size_t i = 0; i < sizeof(enters) / sizeof(enters[0]); i++)
+		if (cam_text_starts(name, cam_text_of(enters[i])))
+			return CAM_WHY_ENTERS;
+	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
+		if (cam_text_starts(name, cam_text_of(passes[i])))
+			return CAM_WHY_PASSES;
+	return CAM_WHY_TELLS;
+}
+
+static int find_function(struct cam_why_history *h, const struct cam_why_function *key,
+			 uint32_t *out)
+{
+	uint64_t hash = cam_hash_u64(key->name, (uint64_t)key->leaf << 1 | key->kernel);
+	*out = cam_index_find(&h->function_index, hash, same_function, h->functions, key);
+	if (*out != CAM_INDEX_NONE)
+		return 0;
+	int err = cam_vec_reserve(&h->functions, &h->cap_functions, h->n_functions + 1,
+				  sizeof(*h->functions), h->room.things);
+	if (!err)
+		err = cam_index_reserve(&h->function_index);
+	if (err)
+		return err;
+	*out = (uint32_t)h->n_functions++;
+	h->functions[*out] = *key;
+	cam_index_add(&h->function_index, hash, *out);
+	return 0;
+}
+
+int cam_why_path_of(struct cam_why_history *h, struct cam_why_way way, uint32_t *out)
+{
+	*out = UINT32_MAX;
+	/* A path of one function is that function. */
+	if (way.entry == way.leaf)
+		return 0;
+	struct cam_why_function key = {.name = h->functions[way.entry - 1].name,
+				       .leaf = h->functions[way.leaf - 1].name,
+				       .kernel = true};
+	return find_function(h, &key, out);
 }
 
 int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, uint32_t function,
@@ -124,21 +169,6 @@ int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, u
 	}
 	int err = cam_string_intern(h->names, label, &name);
 	key.name = name.v;
-	uint64_t hash = cam_hash_u64(key.name, key.kernel);
-	uint32_t at =
-		err ? 0
-		    : cam_index_find(&h->function_index, hash, same_function, h->functions, &key);
-	if (!err && at == CAM_INDEX_NONE) {
-		err = cam_vec_reserve(&h->functions, &h->cap_functions, h->n_functions + 1,
-				      sizeof(*h->functions), h->room.things);
-		if (!err)
-			err = cam_index_reserve(&h->function_index);
-		if (err)
-			return err;
-		at = (uint32_t)h->n_functions++;
-		h->functions[at] = key;
-		cam_index_add(&h->function_index, hash, at);
-	}
-	*out = at;
-	return err;
+	key.role = key.kernel ? role_of(label) : CAM_WHY_TELLS;
+	return err ? err : find_function(h, &key, out);
 }

@@ -7,7 +7,7 @@
 #define MAX_TASKS      1000000u
 #define MAX_THINGS     (1u << 22)
 #define MAX_ROWS       (1u << 23)
-#define SECOND_BYTES   160u /* with its scores */
+#define SECOND_BYTES   240u /* with its scores */
 #define THING_BYTES    64u
 
 struct cam_why_room cam_why_room_of(uint64_t max_bytes)
@@ -22,7 +22,7 @@ struct cam_why_room cam_why_room_of(uint64_t max_bytes)
 	struct cam_why_room part = {.cells = max_bytes / 8 / sizeof(struct cam_why_cell),
 				    .things = max_bytes / 16 / THING_BYTES,
 				    .rows = max_bytes / 4 / sizeof(struct cam_why_row),
-				    .seconds = max_bytes / 8 / SECOND_BYTES,
+				    .seconds = max_bytes / 6 / SECOND_BYTES,
 				    .name_bytes = max_bytes / 8,
 				    .tasks = MAX_TASKS};
 	return max_bytes && part.cells < all.cells ? part : all;
@@ -42,6 +42,8 @@ void cam_why_forget(struct cam_why_history *h)
 	drop_cells(&h->axis, &h->by_process);
 	drop_cells(&h->axis, &h->by_function);
 	drop_cells(&h->axis, &h->busiest);
+	drop_cells(&h->axis, &h->by_core);
+	drop_cells(&h->axis, &h->of_one);
 	for (uint32_t t = 0; t < h->axis.n; t++) {
 		if (!(h->axis.flags[t] & CAM_WHY_GONE))
 			continue;

@@ -109,6 +109,8 @@ static int make_stack(struct reading *g, uint32_t stack, uint32_t *out)
 	if (err)
 		return err;
 	struct cam_why_stack made = {.from = (uint32_t)r->n_frames};
+	struct cam_why_way way = {0};
+	bool on = true;
 	for (uint32_t x = stack; x && x < tree->n && !err; x = tree->parent[x]) {
 		uint32_t f =
 			tree->item[x] < t->n_functions ? tree->item[x] : (uint32_t)t->n_functions;
@@ -121,7 +123,10 @@ static int make_stack(struct reading *g, uint32_t stack, uint32_t *out)
 					      sizeof(*r->frames), g->h->room.rows * FRAMES_OF_ROW);
 		if (!err)
 			r->frames[r->n_frames++] = g->function_of[f] - 1;
+		on = on && !err && cam_why_way_on(g->h->functions, g->function_of[f] - 1, &way);
 	}
+	if (!err)
+		err = cam_why_path_of(g->h, way, &made.path);
 	made.n = (uint32_t)r->n_frames - made.from;
 	*out = (uint32_t)r->n_stacks;
 	r->stacks[r->n_stacks++] = made;

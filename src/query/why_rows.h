@@ -17,6 +17,7 @@ struct cam_why_row {
 /* A stack: functions of the history, leaf first, in frames[from … from + n). */
 struct cam_why_stack {
 	uint32_t from, n;
+	uint32_t path; /* through the kernel: of the history's functions; UINT32_MAX: none */
 };
 
 /* Time that a thread could have run and did not. */

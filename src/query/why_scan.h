@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every second of a history scored: how unusual was the most unusual process, name, cgroup or function in it?
+ * Every second of a history scored: how unusual was the most unusual process, name, cgroup, function, core or kernel path in it?
  * That is done for all seconds alike, the one asked about among them, so that a score can be judged by
  * how many other moments reach it. why_scan.c opens with how.
  */
@@ -15,13 +15,16 @@ enum cam_why_entity {
 	CAM_WHY_PROCESS,
 	CAM_WHY_CGROUP,
 	CAM_WHY_FUNCTION,
+	CAM_WHY_CORE,	     /* where several processes ran more */
+	CAM_WHY_KERNEL_PATH, /* of the history's functions */
 	CAM_WHY_ENTITY_MAX,
 };
 
 /* The best of an entity within the seconds asked about. */
 struct cam_why_candidate {
 	enum cam_why_entity entity;
-	uint32_t of; /* a name or cgroup: its string; else a process, a function */
+	uint32_t
+		of; /* a name or cgroup: its string; a core: its number; else a process, a function */
 	bool stopped;
 	double score;
 	uint32_t at;	 /* its first second */
@@ -46,9 +49,10 @@ struct cam_why_best {
 struct cam_why_scan {
 	/* By length - 1 and second: the best of all sums that begin there. */
 	float *by_process[CAM_WHY_LENGTHS], *by_function[CAM_WHY_LENGTHS],
-		*stopped[CAM_WHY_LENGTHS];
-	float *paused;			   /* by second: the most unusual pause */
-	struct cam_why_best *surge, *stop; /* by second */
+		*by_core[CAM_WHY_LENGTHS], *by_path[CAM_WHY_LENGTHS], *stopped[CAM_WHY_LENGTHS];
+	float *paused; /* by second: the most unusual pause */
+	/* By second; surge: without cores and paths. */
+	struct cam_why_best *surge, *stop, *core, *path;
 	struct cam_why_candidate *candidates;
 	size_t n_candidates, cap_candidates;
 };

@@ -74,6 +74,10 @@ static void put_path(struct cam_json *j, const struct cam_why_finding *f)
 		cam_json_text(j, NULL, f->path[i]);
 	cam_json_close(j, ']');
 	cam_json_u64(j, "function_samples", f->path_samples);
+	if (f->entry.n)
+		cam_json_text(j, "entry", f->entry);
+	else
+		cam_json_null(j, "entry");
 }
 
 static void put_finding(struct cam_json *j, const struct cam_why *w, size_t i,
@@ -98,6 +102,7 @@ static void put_finding(struct cam_json *j, const struct cam_why *w, size_t i,
 	put_cpu(j, f->cpu);
 	cam_json_u64(j, "cpu_samples", f->cpu_samples);
 	cam_json_u64(j, "run_ns", f->run_ns);
+	cam_json_u64(j, "other_cores", f->other_cores);
 	cam_json_u64(j, "kernel_samples", f->kernel_samples);
 	cam_json_u64(j, "explained_samples", f->explained);
 	put_known(j, "share", f->share);

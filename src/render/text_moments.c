@@ -13,7 +13,8 @@ static void put_what(const struct cam_why_finding *f, struct cam_out *out)
 		cam_out_str(out, "stopped: ");
 	if (f->kind == CAM_WHY_MORE_CGROUP)
 		cam_label_put(out, f->cgroup, 60, CAM_LABEL_PLAIN);
-	else if (f->kind == CAM_WHY_MORE_FUNCTION)
+	else if (f->kind == CAM_WHY_MORE_FUNCTION || f->kind == CAM_WHY_MORE_CORE ||
+		 (f->kind == CAM_WHY_MORE_PATH && !f->process.n))
 		cam_out_str(out, "many processes");
 	else
 		cam_label_put(out, f->process.n ? f->process : CAM_TEXT("[unknown]"), 40,
@@ -23,6 +24,10 @@ static void put_what(const struct cam_why_finding *f, struct cam_out *out)
 	if (f->n_path) {
 		cam_out_str(out, " in ");
 		cam_label_put(out, f->path[0], 60, CAM_LABEL_PLAIN);
+	}
+	if (f->entry.n) {
+		cam_out_str(out, " ← … ← ");
+		cam_label_put(out, f->entry, 40, CAM_LABEL_PLAIN);
 	}
 }
 

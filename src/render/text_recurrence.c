@@ -11,12 +11,25 @@
 
 #define MAX_SENTENCE (64u << 10)
 
-void cam_text_recurrence_sentence(const struct cam_recurrence *r,
-				  const struct cam_recurrence_row *row, struct cam_out *out)
+/* "the function f", "the kernel path f ← … ← g". */
+static void put_function(const struct cam_recurrence_row *row, struct cam_out *out)
 {
-	cam_out_printf(out, "Before %u of %" PRIu64 " events ", row->before, r->used);
-	cam_label_put(out, row->process.n ? row->process : CAM_TEXT("[unknown]"), 64,
-		      CAM_LABEL_PLAIN);
+	cam_out_str(out, row->entry.n ? "the kernel path " : "the function ");
+	cam_label_put(out, row->function, 80, CAM_LABEL_PLAIN);
+	if (row->entry.n) {
+		cam_out_str(out, " ← … ← ");
+		cam_label_put(out, row->entry, 80, CAM_LABEL_PLAIN);
+	}
+}
+
+void cam_text_recurrence_sentence(const struct cam_recurrence_row *row, struct cam_out *out)
+{
+	cam_out_printf(out, "Before %u of %u events ", row->before, row->of);
+	if (row->kind == CAM_BEFORE_PROCESS)
+		cam_label_put(out, row->process.n ? row->process : CAM_TEXT("[unknown]"), 64,
+			      CAM_LABEL_PLAIN);
+	else
+		put_function(row, out);
 	cam_out_printf(
 		out,
 		" was busier than it is in %.0f %% of its time: %.1f samples in the %u s before, "
@@ -28,6 +41,10 @@ void cam_text_recurrence_sentence(const struct cam_recurrence *r,
 		cam_out_printf(out, "%d s after", row->lag_s);
 	else
 		cam_out_str(out, "in the same second");
+	if (row->kind == CAM_BEFORE_PROCESS && row->function.n) {
+		cam_out_str(out, "; so was ");
+		put_function(row, out);
+	}
 	cam_out_printf(out, ". By chance: p = %.2g.", row->p);
 }
 
@@ -44,26 +61,42 @@ int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *ou
 		cam_out_str(out, "Nothing precedes them more often than chance has it.\n");
 	for (size_t i = 0; i < r->n_rows; i++) {
 		cam_out_printf(out, "\n%zu. ", i + 1);
-		cam_text_recurrence_sentence(r, &r->rows[i], out);
+		cam_text_recurrence_sentence(&r->rows[i], out);
 		cam_out_printf(out, "\n   most of all before:  perfcam why ev-%012" PRIx64 "\n",
 			       r->rows[i].event);
 	}
-	cam_out_printf(out, "\n%" PRIu64 " processes by name were tried, over %s of history.\n",
+	cam_out_printf(out, "\n%" PRIu64 " processes by name were tried, over %s of history",
 		       r->tried, cam_figure_duration(r->history_s * CAM_NS_PER_SEC).s);
+	cam_out_printf(out, "; %" PRIu64 " functions and kernel paths, over %s.\n",
+		       r->tried_functions, cam_figure_duration(r->functions_s * CAM_NS_PER_SEC).s);
 	return out->error;
+}
+
+static void put_text(struct cam_json *j, const char *key, struct cam_text text)
+{
+	if (text.n)
+		cam_json_text(j, key, text);
+	else
+		cam_json_null(j, key);
 }
 
 static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i)
 {
+	static const struct cam_text kinds[] = {[CAM_BEFORE_PROCESS] = CAM_TEXT("process"),
+						[CAM_BEFORE_FUNCTION] = CAM_TEXT("function"),
+						[CAM_BEFORE_PATH] = CAM_TEXT("kernel path")};
 	const struct cam_recurrence_row *row = &r->rows[i];
 	struct cam_buf buf = CAM_BUF(MAX_SENTENCE);
 	struct cam_out out;
 	char id[32];
 	cam_json_open(j, NULL, '{');
 	cam_json_u64(j, "rank", i + 1);
-	cam_json_text(j, "process", row->process);
+	cam_json_text(j, "kind", kinds[row->kind]);
+	put_text(j, "process", row->process);
+	put_text(j, "function", row->function);
+	put_text(j, "entry", row->entry);
 	cam_json_u64(j, "before", row->before);
-	cam_json_u64(j, "of", r->used);
+	cam_json_u64(j, "of", row->of);
 	cam_json_double(j, "usually", row->usually);
 	cam_json_double(j, "p", row->p);
 	cam_json_double(j, "samples", row->mean);
@@ -76,7 +109,7 @@ static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i
 		cam_json_double(j, NULL, row->profile[k]);
 	cam_json_close(j, ']');
 	cam_out_to_buf(&out, &buf);
-	cam_text_recurrence_sentence(r, row, &out);
+	cam_text_recurrence_sentence(row, &out);
 	int err = cam_out_finish(&out);
 	if (err && !j->out->error)
 		j->out->error = err;
@@ -90,7 +123,9 @@ void cam_json_recurrence(struct cam_json *j, const struct cam_recurrence *r)
 	cam_json_u64(j, "events", r->events);
 	cam_json_u64(j, "used", r->used);
 	cam_json_u64(j, "tried", r->tried);
+	cam_json_u64(j, "tried_functions", r->tried_functions);
 	cam_json_u64(j, "history_seconds", r->history_s);
+	cam_json_u64(j, "function_seconds", r->functions_s);
 	cam_json_i64(j, "profile_from_s", -(int64_t)CAM_RECURRENCE_BEFORE_S);
 	cam_json_open(j, "precedes", '[');
 	for (size_t i = 0; i < r->n_rows; i++)

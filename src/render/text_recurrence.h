@@ -5,8 +5,7 @@
 #include "query/view_recurrence.h"
 
 /* Without an end of line. */
-void cam_text_recurrence_sentence(const struct cam_recurrence *r,
-				  const struct cam_recurrence_row *row, struct cam_out *out);
+void cam_text_recurrence_sentence(const struct cam_recurrence_row *row, struct cam_out *out);
 /* The stream's error, or 0. */
 int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *out);
 /* The members of an object that the caller opens and closes. */

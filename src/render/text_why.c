@@ -17,10 +17,9 @@
 const char *cam_why_kind_key(enum cam_why_kind kind)
 {
 	static const char *const keys[CAM_WHY_KIND_MAX] = {
-		[CAM_WHY_MORE_PROCESS] = "process",
-		[CAM_WHY_MORE_CGROUP] = "cgroup",
-		[CAM_WHY_MORE_FUNCTION] = "function",
-		[CAM_WHY_STOPPED] = "stopped",
+		[CAM_WHY_MORE_PROCESS] = "process",   [CAM_WHY_MORE_CGROUP] = "cgroup",
+		[CAM_WHY_MORE_FUNCTION] = "function", [CAM_WHY_MORE_CORE] = "core",
+		[CAM_WHY_MORE_PATH] = "kernel path",  [CAM_WHY_STOPPED] = "stopped",
 	};
 	return keys[kind];
 }
@@ -59,7 +58,17 @@ static void put_time(struct cam_out *out, const struct cam_text_why_options *o, 
 
 static void put_head(const struct cam_why_finding *f, struct cam_out *out)
 {
-	if (f->kind == CAM_WHY_MORE_FUNCTION) {
+	if (f->kind == CAM_WHY_MORE_CORE) {
+		cam_out_printf(out, "CPU %u, with %u process%s,", f->cpu, f->processes,
+			       f->processes == 1 ? "" : "es");
+	} else if (f->kind == CAM_WHY_MORE_PATH) {
+		cam_out_str(out, "the kernel path ");
+		put_name(out, f->path[0], FUNCTION_COLUMNS);
+		cam_out_str(out, " ← … ← ");
+		put_name(out, f->entry, FUNCTION_COLUMNS);
+		cam_out_printf(out, ", in %u process%s,", f->processes,
+			       f->processes == 1 ? "" : "es");
+	} else if (f->kind == CAM_WHY_MORE_FUNCTION) {
 		put_name(out, f->n_path ? f->path[0] : CAM_TEXT(""), FUNCTION_COLUMNS);
 		cam_out_printf(out, ", in %u process%s,", f->processes,
 			       f->processes == 1 ? "" : "es");
@@ -75,9 +84,15 @@ static void put_head(const struct cam_why_finding *f, struct cam_out *out)
 	}
 }
 
-static void put_amount(const struct cam_why_finding *f, struct cam_out *out)
+static void put_amount(const struct cam_why *w, const struct cam_why_finding *f,
+		       struct cam_out *out)
 {
-	if (f->share >= 0) {
+	if (f->share >= 0 && f->kind == CAM_WHY_MORE_CORE) {
+		put_share(out, f->share * w->cpus);
+		cam_out_str(out, " of its time, usually ");
+		put_share(out, f->baseline * w->cpus);
+		cam_out_printf(out, " (%" PRIu64 " samples against ", f->samples);
+	} else if (f->share >= 0) {
 		put_share(out, f->share);
 		cam_out_str(out, " of the machine, usually ");
 		put_share(out, f->baseline);
@@ -89,8 +104,22 @@ static void put_amount(const struct cam_why_finding *f, struct cam_out *out)
 	cam_out_str(out, " expected)");
 }
 
+/* Who had most of a core, or went a path most. */
+static void put_most(const struct cam_why_finding *f, struct cam_out *out)
+{
+	if (f->other_cores)
+		cam_out_printf(out, "; so were %u other CPU%s", f->other_cores,
+			       f->other_cores > 1 ? "s" : "");
+	if ((f->kind == CAM_WHY_MORE_CORE || f->kind == CAM_WHY_MORE_PATH) && f->process.n) {
+		cam_out_str(out, "; most of it ");
+		put_name(out, f->process, NAME_COLUMNS);
+	}
+}
+
 static void put_core(const struct cam_why_finding *f, struct cam_out *out)
 {
+	if (f->kind == CAM_WHY_MORE_CORE)
+		return;
 	if (f->cpu == CAM_CPU_NONE || !f->explained || f->cpu_samples * 10 < f->explained * 6)
 		return;
 	cam_out_str(out, "; ");
@@ -106,7 +135,7 @@ static void put_core(const struct cam_why_finding *f, struct cam_out *out)
 
 static void put_path(const struct cam_why_finding *f, struct cam_out *out)
 {
-	bool function = f->kind == CAM_WHY_MORE_FUNCTION;
+	bool function = f->kind == CAM_WHY_MORE_FUNCTION || f->kind == CAM_WHY_MORE_PATH;
 	if (!f->n_path || !f->explained)
 		return;
 	if (function && f->n_path < 2)
@@ -166,11 +195,12 @@ void cam_text_why_sentence(const struct cam_why *w, const struct cam_why_finding
 		cam_out_str(out, ".");
 		return;
 	}
-	cam_out_str(out, " used ");
-	put_amount(f, out);
+	cam_out_str(out, f->kind == CAM_WHY_MORE_CORE ? " was busy " : " used ");
+	put_amount(w, f, out);
 	cam_out_printf(out, " in %" PRIu64 " s from ", f->length_ns / (uint64_t)CAM_NS_PER_SEC);
 	put_time(out, o, f->wall_ns, f->clock_ns);
 	put_core(f, out);
+	put_most(f, out);
 	if (f->explained && f->kernel_samples * 2 >= f->explained) {
 		cam_out_str(out, "; ");
 		put_share(out, (double)f->kernel_samples / (double)f->explained);
@@ -227,7 +257,9 @@ void cam_text_why_command(const struct cam_why_finding *f, const struct cam_text
 	put_moment(out, "--to", f->wall_ns + (int64_t)f->span_ns + margin);
 	if (f->kind == CAM_WHY_MORE_CGROUP)
 		put_word(out, "--cgroup", f->cgroup, "");
-	else if (f->kind == CAM_WHY_MORE_FUNCTION && f->n_path)
+	else if (f->kind == CAM_WHY_MORE_CORE)
+		cam_out_printf(out, " --cpu %u", f->cpu);
+	else if ((f->kind == CAM_WHY_MORE_FUNCTION || f->kind == CAM_WHY_MORE_PATH) && f->n_path)
 		put_word(out, "--match", f->path[0], "");
 	else if (f->pid != CAM_PID_NONE)
 		cam_out_printf(out, " --pid %d", f->pid);
@@ -327,8 +359,8 @@ static void put_nothing(const struct cam_why *w, const struct cam_text_why_optio
 	}
 	cam_out_str(out, "Nothing unusual.\n");
 	if (!w->n_findings) {
-		cam_out_str(out,
-			    "No process, cgroup or function had 10 samples more than usual.\n");
+		cam_out_str(out, "No process, cgroup or function had 10 samples more than usual, "
+				 "and no core or kernel path stands out.\n");
 		return;
 	}
 	const struct cam_why_finding *f = &w->findings[0];

@@ -101,7 +101,7 @@ class Why(Case):
         self.assertIn("etl", [f["process"] for f in out["findings"]], f"seed {self.drawn}")
         for n, f in enumerate(out["findings"] + out["closest"], 1):
             self.assertEqual(f["rank"], n)
-            self.assertIn(f["kind"], ("process", "cgroup", "function", "stopped"))
+            self.assertIn(f["kind"], ("process", "cgroup", "function", "core", "kernel path", "stopped"))
             for key, kinds in (("process", (str, type(None))), ("function", (str, type(None))), ("cpu", (int, type(None))),
                                ("share", (int, float)), ("baseline", (int, float)), ("ratio", (int, float)),
                                ("p", (int, float)), ("samples", int),
@@ -137,6 +137,66 @@ class Why(Case):
         first = self.first_of(load, 151)
         self.assertEqual((first["kind"], first["process"]), ("function", None), f"seed {self.drawn}")
         self.assertIn(first["function"], ("shrink_lruvec", "try_to_free_pages", "__alloc_pages"))
+
+    def test_a_core_that_many_processes_are_busier_on(self):
+        """None of them does much, or anything that it never does: the core says it."""
+        load = why_synth.Load(self.seed(), 420, cpus=16, services=why_synth.SERVICES + tuple(
+            (b"worker%02d" % i, 1, 8, 0.5, 3) for i in range(30)))
+        texts = [load.text(why_synth.stack(b"worker%02d" % i, k, k % 2 == 0)) for i in range(30) for k in range(3)]
+        load.samples = [s for s in load.samples if s[1] != 5]
+        for k in range(170):
+            i = k % 30
+            load.samples.append((why_synth.START_US + 200_200_000 + k * why_synth.PERIOD_US, 5, b"worker%02d" % i,
+                                 1000 + 100 * (len(why_synth.SERVICES) + i), load.rng.choice(texts[3 * i:3 * i + 3])))
+        store = self.store_of(load)
+        out = self.why(store, 201)
+        cores = [f for f in out["findings"] if f["kind"] == "core"]
+        self.assertEqual([(f["cpu"], f["process"], f["pid"]) for f in cores], [(5, None, None)], f"seed {self.drawn}")
+        first = cores[0]
+        self.assertGreater(first["processes"], 20)
+        self.assertGreater(first["samples"], 90)
+        self.assertLess(first["expected"], 20)
+        self.assertRegex(first["sentence"], r"^CPU 5, with \d\d processes, was busy \d\d+ % of its time, usually ")
+        self.assertIn(" --cpu 5", first["command"])
+        self.assertEqual(out["findings"][-1], first, "who did something comes first")
+        moments = json.loads(self.good("moments", "--store", store, "--json"))["moments"]
+        self.assertIn(("core", 5), [(m["kind"], m["cpu"]) for m in moments if 199 <= m["clock_ns"] / 1e9 - 1000 < 203],
+                      f"seed {self.drawn}")
+
+    def test_a_core_of_one_process_is_no_finding_of_its_own(self):
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        load.burst(b"etl", 40000, 200.1, 2.5, load.text(why_synth.stack(b"etl", 0, False)), cpu=5)
+        out = self.why(self.store_of(load), 201)
+        self.assertEqual((out["findings"][0]["process"], out["findings"][0]["cpu"]), ("etl", 5), f"seed {self.drawn}")
+        self.assertNotIn("core", [f["kind"] for f in out["findings"]], f"seed {self.drawn}")
+
+    def test_a_path_through_the_kernel(self):
+        """Where it begins and where it ends are both usual; one from the other is not."""
+        ends = (b"native_queued_spin_lock_slowpath", b"_raw_spin_lock"), (b"ep_send_events", b"do_epoll_wait")
+        entries = (b"do_futex", b"__x64_sys_futex"), (b"ep_poll", b"__x64_sys_epoll_wait")
+        tail = (b"do_syscall_64", b"entry_SYSCALL_64_after_hwframe")
+        load = why_synth.Load(self.seed(), 420, cpus=16)
+        names = ((b"nginx", 1000), (b"postgres", 1100), (b"java", 1300), (b"node", 1400))
+        usual = [load.text(why_synth.frames_of(ends[i] + entries[i] + tail)) for i in (0, 1)]
+        for s in range(420):
+            # Both come in bursts, together: so that neither says anything.
+            for text in usual:
+                for _ in range(load.poisson(load.rng.gammavariate(2, 50))):
+                    name, pid = load.rng.choice(names)
+                    load.samples.append((why_synth.START_US + int((s + load.rng.random()) * 1e6),
+                                         load.rng.randrange(16), name, pid, text))
+        crossed = load.text(why_synth.frames_of(ends[0] + entries[1] + tail))
+        for k in range(90):
+            name, pid = names[k % 4]
+            load.samples.append((why_synth.START_US + int(200.1e6 + k * 9000), load.rng.randrange(16), name, pid, crossed))
+        out = self.why(self.store_of(load), 201)
+        paths = [f for f in out["findings"] if f["kind"] == "kernel path"]
+        self.assertEqual([(f["function"], f["entry"], f["process"]) for f in paths],
+                         [("native_queued_spin_lock_slowpath", "__x64_sys_epoll_wait", None)], f"seed {self.drawn}: {out['findings']}")
+        self.assertEqual(paths[0]["samples"], 90)
+        self.assertLess(paths[0]["expected"], 1)
+        self.assertRegex(paths[0]["sentence"], "^the kernel path native_queued_spin_lock_slowpath ← … ← __x64_sys_epoll_wait, "
+                         "in 4 processes, used .*; called by _raw_spin_lock ← ep_poll")
 
     def test_unobserved_time_is_no_history(self):
         """Half a minute without a sample: nobody stopped, and it is said."""
@@ -268,7 +328,10 @@ class Why(Case):
         self.assertLess(first["p"], 1e-4)
         self.assertIn(first["lag_s"], (-3, -2, -1))
         self.assertEqual(len(first["profile"]), 150)
-        self.assertRegex(first["sentence"], "^Before 1[12] of 12 events kubelet was busier")
+        self.assertRegex(first["sentence"], "^Before 1[12] of 12 events kubelet was busier.*; so was the (function|kernel path) [a-z_]+")
+        # What it did then goes with it; what others do as well is no row of its own.
+        self.assertEqual((first["kind"], first["function"] in [p.decode() for p in PATH]), ("process", True), f"seed {self.drawn}: {first}")
+        self.assertEqual([r for r in out["precedes"] if r["kind"] != "process" and r["function"] in ("vfs_read", "ksys_read")], [])
         other = json.loads(self.good("why", "--event-match", "lunch", "--store", store, "--json"))
         self.assertNotIn("kubelet", [r["process"] for r in other["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")
         for k in range(12):
@@ -279,6 +342,33 @@ class Why(Case):
         self.good("why", "--event-match", "no such", "--store", store, code=1)
         self.good("why", "--event-match", "a(", "--store", store, code=2)
         self.good("why", "--event-match", "a", why_synth.boot(5), "--store", store, code=2)
+
+    def test_a_function_of_many_processes_precedes_an_event(self):
+        """Each time other processes, and none of them does more than ever: the way through the kernel is the same."""
+        load = why_synth.Load(self.seed(), 700, cpus=16)
+        chain = (b"shrink_lruvec", b"try_to_free_pages", b"__alloc_pages", b"do_anonymous_page", b"exc_page_fault", b"asm_exc_page_fault")
+        text = load.text(why_synth.frames_of(chain))
+        names = [(name, 1000 + 100 * i) for i, (name, _, rate, _, _) in enumerate(why_synth.SERVICES) if rate >= 8]
+        times = [40 + 65 * i + load.rng.uniform(0, 30) for i in range(10)]
+        for at in times:
+            for k in range(60):
+                name, pid = names[k % len(names)]
+                load.burst(name, pid, at - 3 + k * 0.02, 0.01, text)
+        store = self.store_of(load)
+        begin = json.loads(self.good("ls", "--store", store, "--json"))[0]["realtime_ns"] / 1e9
+        for at in times:
+            self.good("mark", "eth9: Tx timeout", "--at", f"@{begin + at:.3f}", "--store", store)
+        out = json.loads(self.good("why", "--event-match", "Tx time", "--store", store, "--json"))
+        rows = [r for r in out["precedes"] if r["kind"] != "process"]
+        self.assertTrue(rows, f"seed {self.drawn}: {out['tried_functions']}")
+        self.assertIn(rows[0]["function"], [f.decode() for f in chain], f"seed {self.drawn}")
+        self.assertGreaterEqual((rows[0]["before"], rows[0]["of"]), (9, 10))
+        self.assertLess(rows[0]["p"], 1e-3)
+        self.assertIsNone(rows[0]["process"])
+        self.assertLessEqual(len([r for r in rows if r["function"].encode() in chain]), 2, "one chain is told once")
+        text = self.good("why", "--event-match", "Tx time", "--store", store).decode()
+        self.assertRegex(text, r"Before (9|10) of 10 events the (function|kernel path) [a-z_]+.* was busier than it is in \d+ % of its time")
+        self.assertRegex(text, r"\d+ functions and kernel paths, over ")
 
     def test_a_damaged_moment_is_said(self):
         store = self.store_of(why_synth.Load(self.seed(), 230, cpus=8))

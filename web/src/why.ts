@@ -5,7 +5,7 @@ import { duration, percent, ratio } from "./format";
 import { processes, type Tree } from "./tree";
 
 interface Finding {
-	kind: "process" | "cgroup" | "function" | "stopped";
+	kind: "process" | "cgroup" | "function" | "core" | "kernel path" | "stopped";
 	significant: boolean;
 	process: string;
 	pid: number | null;
@@ -57,10 +57,13 @@ export interface Unusual {
 	words: string;
 }
 
+/* Who a finding is of: a process, a group of them, a core, a function. */
+const whoOf = (f: Finding): string => (f.kind === "core" ? `CPU ${f.cpu}` : f.process || f.cgroup || f.path[0] || "");
+
 export function readMoments(j: { moments: Finding[] }): Unusual[] {
 	return j.moments.filter((f) => f.time_ns !== null).map((f) => {
-		const from = f.time_ns! / 1e6, who = f.process || f.cgroup || f.path[0] || "";
-		const where = f.cpu !== null && f.cpu_samples * 2 > f.explained_samples ? ` on CPU ${f.cpu}` : "";
+		const from = f.time_ns! / 1e6, who = whoOf(f);
+		const where = f.kind !== "core" && f.cpu !== null && f.cpu_samples * 2 > f.explained_samples ? ` on CPU ${f.cpu}` : "";
 		return { from, to: from + f.length_ns / 1e6, words: f.kind === "stopped" ? `${who} stopped` : `${who}${where}${f.path[0] && f.path[0] !== who ? ", " + f.path[0] : ""}` };
 	});
 }
@@ -98,19 +101,19 @@ export function headline(w: Why): (Node | string)[] | null {
 	const f = w.findings[0];
 	if (!f)
 		return null;
-	const who = f.process || f.cgroup || f.path[0] || "something";
+	const who = whoOf(f) || "something";
 	const leaf = f.path[0] && f.path[0] !== who ? [" in ", el("span", { class: "mono" }, f.path[0])] : [];
 	if (f.kind === "stopped")
 		return [el("span", { class: "less" }, who), ` stopped: ${Math.round(f.expected)} samples were usual`];
 	const name = el("span", { class: "more" }, who);
 	/* One core to itself for most of its samples: that is what an average hides. */
-	if (f.cpu !== null && f.run_ns >= 0.3e9 && f.cpu_samples * 2 > f.explained_samples)
+	if (f.kind !== "core" && f.cpu !== null && f.run_ns >= 0.3e9 && f.cpu_samples * 2 > f.explained_samples)
 		return [name, ` held CPU ${f.cpu} for ${duration(f.run_ns / 1e6)}`, ...leaf];
 	return [name, f.ratio && f.ratio < 1e4 ? ` ran ${times(f.ratio)} its usual` : " ran as it never does", ...leaf];
 }
 
 function findingSentence(f: Finding, number: number): Sentence {
-	const who = f.process || f.cgroup || f.path[0] || "";
+	const who = whoOf(f);
 	const from = f.time_ns ? f.time_ns / 1e6 : NaN;
 	const place: Place = { number, cpu: f.cpu_samples * 2 > f.explained_samples ? f.cpu : null, from, to: from + f.length_ns / 1e6, process: f.process, functions: f.path,
 		words: f.kind === "stopped" ? who : `${who} ${f.ratio && f.ratio < 1e4 ? times(f.ratio) : "new"}` };

@@ -29,6 +29,10 @@
 struct told {
 	int n; /* written last */
 	void *frames[MAX_DEPTH];
+	/* Where code made at run time is on the way down: its frame, and who called its caller. */
+	const void *made;
+	int n_outer;
+	void *outer[MAX_DEPTH];
 };
 
 static struct told *told;
@@ -76,11 +80,32 @@ static void go_down(void *arg)
 	descend(*(unsigned long *)arg);
 }
 
+/* push rbp; mov rbp, rsp; call rsi; pop rbp; ret: no file says how to get on from here. */
+static const uint8_t made_code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3};
+#define MADE_BACK  6
+#define MADE_DEPTH 26
+
+static void go_through_made_code(void *arg)
+{
+	typedef void made_fn(unsigned long depth, void (*next)(unsigned long));
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		_exit(1);
+	memcpy(page, made_code, sizeof(made_code));
+	told->made = (const char *)page + MADE_BACK;
+	told->n_outer = backtrace(told->outer, MAX_DEPTH);
+	made_fn *made;
+	memcpy(&made, &page, sizeof(made));
+	made(*(unsigned long *)arg, descend);
+	__asm__ volatile(""); /* no tail call: this frame stays */
+}
+
 struct result {
 	pid_t pid;
 	uint32_t image;
 	struct walker *walker; /* of copies; NULL: they are not looked at */
-	size_t samples, complete, exact, deep, pending, copied, other_image, frames;
+	size_t samples, complete, exact, deep, pending, copied, other_image, frames, guessed;
 };
 
 /* Does a stack end in what the child said, from descend() upwards? */
@@ -95,6 +120,24 @@ static bool agrees(const uint64_t *user, uint32_t n_user)
 	const uint64_t *tail = user + (n_user - n);
 	for (uint32_t i = 0; i < n; i++)
 		if (tail[i] != (uint64_t)(uintptr_t)told->frames[from + (int)i])
+			return false;
+	return true;
+}
+
+/* All of descend(), what was made, its caller, and the callers of that. */
+static bool agrees_through_made(const uint64_t *user, uint32_t n_user, unsigned long depth)
+{
+	uint32_t at = 0;
+	while (at < n_user && user[at] != (uint64_t)(uintptr_t)told->made)
+		at++;
+	uint32_t n_outer = (uint32_t)told->n_outer - 1;
+	if (at < depth || n_user != at + 2 + n_outer)
+		return false;
+	for (uint32_t i = 1; i < depth; i++)
+		if (user[at - i] != (uint64_t)(uintptr_t)descend_back)
+			return false;
+	for (uint32_t i = 0; i < n_outer; i++)
+		if (user[at + 2 + i] != (uint64_t)(uintptr_t)told->outer[1 + i])
 			return false;
 	return true;
 }
@@ -152,21 +195,33 @@ static void on_record(void *arg, const struct cam_raw *r)
 	x->samples++;
 	x->complete += s->end == CAM_STACK_COMPLETE;
 	x->frames += s->n_user;
+	x->guessed += (s->flags & CAM_RAW_GUESSED) != 0;
 	x->pending += s->end == CAM_STACK_PENDING;
 	x->deep += s->end == CAM_STACK_DEPTH && s->flags & CAM_RAW_TRUNCATED && s->n_user == 512;
 	x->copied += s->copy.stack_bytes > 0;
-	x->exact += x->walker ? copy_agrees(x->walker, &s->copy) : agrees(s->user, s->n_user);
+	if (x->walker)
+		x->exact += copy_agrees(x->walker, &s->copy);
+	else if (told->made)
+		x->exact += agrees_through_made(s->user, s->n_user, MADE_DEPTH);
+	else
+		x->exact += agrees(s->user, s->n_user);
 	x->other_image += s->image != x->image;
 }
 
-static pid_t start_child(unsigned long *depth)
+static pid_t start_child_by(void (*fn)(void *arg), unsigned long *depth)
 {
+	told->made = NULL;
 	__atomic_store_n(&told->n, 0, __ATOMIC_RELEASE);
-	pid_t pid = child_on(0, go_down, depth);
+	pid_t pid = child_on(0, fn, depth);
 	for (int i = 0; i < 10000 && !__atomic_load_n(&told->n, __ATOMIC_ACQUIRE); i++)
 		usleep(1000);
 	assert_true(told->n > 3);
 	return pid;
+}
+
+static pid_t start_child(unsigned long *depth)
+{
+	return start_child_by(go_down, depth);
 }
 
 static struct result run(struct cam_capture *c, pid_t pid, uint32_t image, struct walker *walker)
@@ -193,6 +248,7 @@ static void check_form(bool no_bpf_loop, const char *form)
 	struct result x = run(c, pid, image, NULL);
 	assert_int_equal(x.complete, x.samples);
 	assert_int_equal(x.exact, x.samples);
+	assert_int_equal(x.guessed, 0);
 	assert_int_equal(x.other_image, 0);
 	end_child(pid);
 	c->ops->close(c);
@@ -208,6 +264,23 @@ static void the_plain_loop_says_the_same(void **state)
 {
 	(void)state;
 	check_form(true, "plain loop");
+}
+
+/* From tables to a frame pointer and back to tables, frame by frame; and it is said. */
+static void through_code_that_no_file_describes(void **state)
+{
+	(void)state;
+	unsigned long depth = MADE_DEPTH;
+	struct tell t = {0};
+	pid_t pid = start_child_by(go_through_made_code, &depth);
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 397}, NULL);
+	uint32_t image = tell_process(&t, c->unwinder, pid, 0);
+	struct result x = run(c, pid, image, NULL);
+	assert_int_equal(x.complete, x.samples);
+	assert_int_equal(x.exact, x.samples);
+	assert_int_equal(x.guessed, x.samples);
+	end_child(pid);
+	c->ops->close(c);
 }
 
 /* A program that somebody else has started, and keeps at work: as it was told, nearly all are complete. */
@@ -344,6 +417,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_stack_is_what_the_c_library_says),
 		cmocka_unit_test(the_plain_loop_says_the_same),
+		cmocka_unit_test(through_code_that_no_file_describes),
 		cmocka_unit_test(an_unknown_process_is_copied),
 		cmocka_unit_test(the_plain_source_copies_too),
 		cmocka_unit_test(a_stack_too_deep_says_so),

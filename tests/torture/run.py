@@ -177,7 +177,7 @@ def attempt(fixtures, scenario, number, reference, kind=None, first=0, last=0):
 
 
 def plan(calls, most, rng):
-    """[(kind, first, last)]: each place once and from there on, then others by chance."""
+    """[(kind, first, last)]: each place once and from there on, however many there are; then others by chance, `most` in all."""
     places, chosen = {}, []
     for kind, order, place in calls:
         places.setdefault(place, (kind, order))
@@ -190,7 +190,7 @@ def plan(calls, most, rng):
         rng.shuffle(others)
         for kind, order in others[:most - len(chosen)]:
             chosen.append((kind, order, rng.choice((order, FOR_EVER))))
-    return chosen[:most]
+    return chosen
 
 
 class Torture:
@@ -207,7 +207,7 @@ class Torture:
         return attempt(self.fixtures, args[0], number, *args[1:])
 
     def scenario(self, scenario, most, workers=2, seconds=None):
-        """(calls, places, runs, [what was found]); seconds: what is not begun by then is left out, but for one."""
+        """(calls, places, runs, [what was found]); seconds: most runs in all, and what is not begun by then is left out, but for one."""
         until = time.monotonic() + seconds if seconds else None
         reference, wrong = self.attempt(scenario, None)
         if wrong or reference.report["exit"]:
@@ -215,6 +215,8 @@ class Torture:
         calls = reference.calls()
         os.unlink(reference.page)
         chosen, found, runs = plan(calls, most, self.rng), [], 0
+        if seconds:
+            chosen = chosen[:most]
 
         def one(what):
             if until and what is not chosen[0] and time.monotonic() > until:

@@ -256,13 +256,12 @@ class Jit(support.Both):
         guessed = sum(row.get("detail") == "guessed" for row in rows)
         support.note(f"{source}: {guessed} of {len(rows)} are guessed, {len(said[True])} whole ones have code made at run time")
         by_tables = source == "bpf"
-        self.assertEqual({d for d in said[True]}, {"guessed"} if by_tables else {None})
-        self.assertEqual({d for d in said[False]} - {None}, set())
+        self.assertLessEqual(set(said[True]), {"guessed"} if by_tables else {None})
+        self.assertLessEqual(set(said[False]), {None})
         doctor = json.loads(support.perfcam("doctor", "--json", "--last", "10m", "--store", path).stdout)["stacks"]
         row = next(p for p in doctor["processes"] if p["pid"] == pid)
         self.assertEqual(row["samples"], len(rows))
-        if by_tables:
-            self.assertEqual(row["guessed"], guessed)
+        self.assertEqual(guessed, row["guessed"] if by_tables else 0)
         self.assertGreater(row["guessed"], 0.5 * len(rows))
         self.assertLess(doctor["guessed"], doctor["samples"])
 

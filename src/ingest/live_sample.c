@@ -317,7 +317,7 @@ static int store(struct cam_live *l, struct cam_live_window *w, const struct cam
 	if (!err)
 		err = cam_live_place(l, w, found->n, &s.place);
 	/* Where frame pointers are all there is, the window's fact says so of every stack. */
-	if (!err && r->sample.flags & CAM_RAW_GUESSED && found->end != CAM_STACK_UNKNOWN)
+	if (!err && r->sample.flags & CAM_RAW_GUESSED && r->sample.end != CAM_STACK_UNKNOWN)
 		err = cam_string_intern(&w->w.tables, CAM_TEXT(CAM_DETAIL_GUESSED), &s.detail);
 	return err ? err : cam_live_window_put(l, w, &s);
 }

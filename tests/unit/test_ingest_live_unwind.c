@@ -438,7 +438,7 @@ static void guessed_stacks_are_marked(void **state)
 		{.end = CAM_STACK_COMPLETE, .flags = CAM_RAW_USER_MODE},
 		{.end = CAM_STACK_COMPLETE, .flags = CAM_RAW_USER_MODE | CAM_RAW_GUESSED},
 		{.end = CAM_STACK_BAD_RETURN, .flags = CAM_RAW_USER_MODE | CAM_RAW_GUESSED},
-		/* Frame pointers alone: the window says it. */
+		/* Frame pointers alone, wherever they end: the window says it. */
 		{.end = CAM_STACK_UNKNOWN, .flags = CAM_RAW_USER_MODE | CAM_RAW_GUESSED},
 	};
 	stage_open(&s, NULL);
@@ -446,7 +446,10 @@ static void guessed_stacks_are_marked(void **state)
 	stage_tick(&s, 1 * SEC);
 	for (uint64_t i = 0; i < 200; i++) {
 		uint64_t at = 2 * SEC + i * 100 * MS;
-		stage_sample_walked(&s, at, 10, 10, USER(0x1010), walks[i % 4]);
+		if (i % 4 == 3)
+			stage_sample_walked(&s, at, 10, 10, USER(0x1010, 0xdead0011), walks[3]);
+		else
+			stage_sample_walked(&s, at, 10, 10, USER(0x1010), walks[i % 4]);
 		stage_run(&s, at + 50 * MS);
 	}
 	stage_run(&s, 26 * SEC);

@@ -43,6 +43,9 @@ class Live(unittest.TestCase):
         self.recorder.communicate(timeout=30)
 
     def test_it_goes_with_the_time(self):
+        # How long the page takes is asked, not how long others keep it from the CPU: browser and test come before them.
+        self.addCleanup(os.sched_setscheduler, 0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         with chrome.Browser() as browser:
             until = time.monotonic() + 90
             page = browser.open(self.url, width=1440, height=900, scheme="dark")
@@ -76,13 +79,14 @@ class Live(unittest.TestCase):
             wait("[...document.querySelectorAll('.events .row')].some(r => r.innerText.includes('a <b>mark</b> of the test'))")
             # From the mark to the page; the best of some, since others work on this machine, too, and a browser without a GPU.
             took = []
-            for i in range(4):
-                began = time.monotonic()
+            while len(took) < 4 or (min(took) >= 1 and len(took) < 24):
+                i, began = len(took), time.monotonic()
+                until = began + 30
                 self.assertEqual(tap.perfcam("mark", f"number {i}", "--store", self.store).returncode, 0)
                 wait(f"[...document.querySelectorAll('.events .row')].some(r => r.innerText.includes('number {i}'))")
                 took.append(time.monotonic() - began)
             print("# events were on the page after " + ", ".join(f"{s:.2f}" for s in took) + " s", flush=True)
-            self.assertLess(min(took), 4)
+            self.assertLess(min(took), 1)
             wait("document.querySelector('.events .row').click() ?? true")
             pin = "[...document.querySelectorAll('.acts button')].find(b => b.innerText === 'Pin')"
             wait(pin + " !== undefined")

@@ -126,7 +126,7 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 			cam_crew_kernel_changed(r->crew, raw.ksymbol.address,
 						raw.ksymbol.address + raw.ksymbol.bytes);
 		else if (raw.type == CAM_RAW_SAMPLE)
-			cam_busiest_count(&r->busiest, raw.pid);
+			cam_busiest_count(&r->busiest, raw.tid);
 		else if (r->events.watch)
 			cam_recorder_watch(r, &raw);
 		int err = cam_live_raw(r->live, &raw);

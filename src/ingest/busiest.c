@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-void cam_busiest_count(struct cam_busiest *b, int32_t pid)
+void cam_busiest_count(struct cam_busiest *b, int32_t tid)
 {
-	if (pid <= 0)
+	if (tid <= 0)
 		return;
-	/* A busy process is met often: a few places after its own are enough to find one. */
+	/* A busy thread is met often: a few places after its own are enough to find one. */
 	for (uint32_t i = 0; i < 8; i++) {
-		uint32_t at = ((uint32_t)pid * 2654435761u + i) % CAM_BUSIEST_SLOTS;
-		if (b->slots[at].pid == pid || !b->slots[at].pid) {
-			b->slots[at].pid = pid;
+		uint32_t at = ((uint32_t)tid * 2654435761u + i) % CAM_BUSIEST_SLOTS;
+		if (b->slots[at].tid == tid || !b->slots[at].tid) {
+			b->slots[at].tid = tid;
 			b->slots[at].samples++;
 			return;
 		}
 	}
 }
 
-size_t cam_busiest_take(struct cam_busiest *b, int32_t *pids, size_t max)
+size_t cam_busiest_take(struct cam_busiest *b, int32_t *tids, size_t max)
 {
 	size_t n = 0;
 	while (n < max) {
@@ -29,7 +29,7 @@ size_t cam_busiest_take(struct cam_busiest *b, int32_t *pids, size_t max)
 		}
 		if (!b->slots[best].samples)
 			break;
-		pids[n++] = b->slots[best].pid;
+		tids[n++] = b->slots[best].tid;
 		b->slots[best].samples = 0;
 	}
 	memset(b, 0, sizeof(*b));

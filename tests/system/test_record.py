@@ -61,6 +61,26 @@ class Record(support.Both):
             self.assertGreaterEqual(max(v or 0 for v in host["runnable"]), 1)
             self.assertTrue(host["waited"])
 
+    def test_the_threads_that_wait_are_watched_not_their_leader(self):
+        """Three threads share a CPU while their leader sleeps: who waited is one of them, by its own name."""
+        load = self.start("taskset", "-c", "0", support.workload("threads"), "60", stdout=subprocess.PIPE, text=True)
+        names = dict(reversed(load.stdout.readline().split()) for _ in range(3))
+        self.assertNotIn(str(load.pid), names)
+        r = self.recorder("-F", "199").ready()
+
+        def waited():
+            # Until the first second is written there is nothing to draw.
+            out = json.loads(support.perfcam("heatmap", "--json", "--store", self.store).stdout or "{}")
+            found = {str(w["tid"]): w["comm"] for w in out.get("host", {}).get("waited", ())}
+            return found if set(found) & set(names) else None
+
+        found = support.wait_until(waited)
+        self.assertTrue(found, (names, r.said()))
+        self.assertNotIn(str(load.pid), found)
+        for tid in set(found) & set(names):
+            self.assertEqual(found[tid], names[tid])
+        self.assertEqual(r.stop(), 0, r.said())
+
     def check_profile(self, source):
         pid, stores = self.record_spin()
         stacks, windows = stores[source]

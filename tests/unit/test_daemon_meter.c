@@ -190,17 +190,17 @@ static void the_busiest_come_first(void **state)
 {
 	(void)state;
 	struct cam_busiest b = {0};
-	for (int32_t pid = 1; pid <= 100; pid++) {
-		for (int32_t i = 0; i < pid; i++)
-			cam_busiest_count(&b, pid * 7);
+	for (int32_t tid = 1; tid <= 100; tid++) {
+		for (int32_t i = 0; i < tid; i++)
+			cam_busiest_count(&b, tid * 7);
 	}
 	cam_busiest_count(&b, 0);
-	int32_t pids[4];
-	assert_int_equal(cam_busiest_take(&b, pids, 4), 4);
-	assert_int_equal(pids[0], 700);
-	assert_int_equal(pids[1], 693);
-	assert_int_equal(pids[3], 679);
-	assert_int_equal(cam_busiest_take(&b, pids, 4), 0);
+	int32_t tids[4];
+	assert_int_equal(cam_busiest_take(&b, tids, 4), 4);
+	assert_int_equal(tids[0], 700);
+	assert_int_equal(tids[1], 693);
+	assert_int_equal(tids[3], 679);
+	assert_int_equal(cam_busiest_take(&b, tids, 4), 0);
 }
 
 static bool holds(const int32_t *list, size_t n, int32_t what)

@@ -39,7 +39,8 @@ struct cam_capture_options {
 	const int32_t *tids; /* only these threads and their children (unprivileged: no CPU-wide
 			      * event is allowed then); NULL: everything */
 	size_t n_tids;
-	bool user_only;		     /* kernel stacks are not allowed */
+	bool user_only; /* kernel stacks are not allowed */
+	bool no_idle;	/* not the idle task: in a pid namespace others have its pid, too */
 	enum cam_unwind_mode unwind; /* AUTO: BPF where the source is, else FP */
 	size_t max_ring_bytes;	     /* all rings together, as mapped; 0: 24 MiB */
 	size_t ring_bytes;	     /* tests: one CPU's sample ring; 0: chosen */

@@ -7,7 +7,7 @@
  * opened with (97 would be 97 ns, 100,000 samples a second). cycles need the frequency: the
  * kernel adapts the period to the clock speed.
  *
- * exclude_idle is not used: see perf_source.c.
+ * exclude_idle is used in a pid namespace only: see perf_source.c.
  */
 #include "capture/perf_event.h"
 
@@ -45,6 +45,7 @@ static void fill(struct cam_perf_event *e, const char *proc_root,
 		.sample_id_all = 1,
 		.exclude_hv = 1,
 		.exclude_guest = 1, /* a guest's addresses are not ours to name */
+		.exclude_idle = o->no_idle,
 		.exclude_callchain_kernel = o->user_only,
 		.sample_max_stack = (uint16_t)max_stack,
 		.use_clockid = 1,

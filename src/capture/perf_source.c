@@ -15,7 +15,8 @@
  * first CPU also gives a sample of the idle task for each; the second one's timer expires and gives
  * none. Hence idle time is taken from /proc/stat, and no sample means nothing by itself.)
  * exclude_idle saves none of it (101 to 112): the timer fires and the sample is thrown away, so it
- * is not used, and idle samples stay countable. Backing off would need to know when the CPU
+ * is not used, and idle samples stay countable; but in a pid namespace, where everybody outside has the
+ * idle task's pid. Backing off would need to know when the CPU
  * wakes up, a tracepoint in the path of every idle exit, for a cost that perf record has too;
  * cycles do not tick on a halted CPU.
  *

@@ -77,7 +77,8 @@ static void judge_sampling(struct cam_probe *p)
 		     "CAP_PERFMON is missing and kernel.perf_event_paranoid is %lld.",
 		     (long long)p->paranoid);
 	if (!p->initial_pid_ns)
-		find(p, "Processes outside of it have pid 0 here and are counted as idle.",
+		find(p,
+		     "Processes outside of it have no pid here: their samples are counted as filtered.",
 		     "Run perfcam in the host's pid namespace (docker: --pid=host).",
 		     "This is not the host's pid namespace.");
 }

@@ -41,6 +41,7 @@ struct cam_recorder {
 	struct cam_settings *settings;
 	struct cam_capture *capture;
 	bool capture_of_threads; /* not of CPUs */
+	bool inside_pid_ns;	 /* not the host's: pid 0 is anybody outside */
 	int32_t *scope_pids;
 	struct cam_queue *queue;
 	struct cam_drain *drain;

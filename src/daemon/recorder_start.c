@@ -302,6 +302,7 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 	};
 	struct cam_probe probe;
 	cam_probe_host(&(struct cam_probe_options){"/proc", "/sys", s->hz}, &probe);
+	o.no_idle = r->inside_pid_ns = !probe.initial_pid_ns;
 	int err = check_unwind(s);
 	if (!err)
 		err = check_pids(s);
@@ -544,6 +545,7 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.host = cam_text_of(r->host_name),
 		.scope = make_scope(r, pids),
 		.keep_places = r->settings->addresses,
+		.inside_pid_ns = r->inside_pid_ns,
 		.java_maps = r->settings->java_maps,
 		.max_table_bytes = CAM_TABLE_BYTES,
 		.max_process_bytes = CAM_PROCESS_BYTES,

@@ -33,7 +33,9 @@ struct cam_live_options {
 	bool of_threads;  /* events of threads, not of CPUs (see ledger.h) */
 	bool bpf;	  /* the source is BPF, with a control event beside it */
 	bool keep_places; /* --addresses */
-	bool java_maps;	  /* JVMs may be asked for their perf maps, once a window */
+	/* Not the host's pid namespace, and the idle task is not sampled: pid 0 is anybody outside. */
+	bool inside_pid_ns;
+	bool java_maps; /* JVMs may be asked for their perf maps, once a window */
 	/* Budgets. */
 	size_t max_table_bytes;	  /* of one open window; reached: it is cut early */
 	size_t max_process_bytes; /* the table of processes and their mappings */

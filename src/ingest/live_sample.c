@@ -510,6 +510,10 @@ void cam_live_sample(struct cam_live *l, const struct cam_raw *in)
 {
 	struct cam_raw r = *in;
 	cam_live_window_settle(l, r.time_ns);
+	if (r.pid == 0 && l->options.inside_pid_ns) {
+		filter(l, &r);
+		return;
+	}
 	if (r.pid == 0) {
 		l->stats.idle++;
 		cam_ledger_sample(l->ledger, r.cpu, r.time_ns, CAM_LEDGER_IDLE);

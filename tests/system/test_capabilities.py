@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """As nobody, with six capabilities, with five of them, with none: what is lost is said once at the
-start, and the rest works. And in a time namespace of its own."""
+start, and the rest works. And in a time or pid namespace of its own."""
 import os
 import subprocess
 import time
@@ -18,6 +18,14 @@ def nobody(capabilities):
     return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps",
             "-all" + ("," + wanted if capabilities else ""), "--ambient-caps", wanted,
             "--bounding-set", "-all" + ("," + wanted if capabilities else ""), "--"]
+
+
+def thread_of(pid, name):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
+            if f.read().strip() == name:
+                return int(tid)
+    raise AssertionError(f"{pid} has no thread {name}")
 
 
 class Capabilities(support.Case):
@@ -59,6 +67,7 @@ class Capabilities(support.Case):
             with self.subTest(nice=nice):
                 r = self.recorder(store=os.path.join(self.place, f"nice{nice}"), wrap=wrap).ready()
                 self.assertEqual(os.getpriority(os.PRIO_PROCESS, r.pid), nice)
+                self.assertEqual(os.getpriority(os.PRIO_PROCESS, thread_of(r.pid, "perfcam-drain")), nice)
                 self.assertEqual(r.stop(), 0, r.said())
 
     def test_each_that_is_missing_is_said_and_the_rest_works(self):
@@ -119,6 +128,20 @@ class Capabilities(support.Case):
         samples = Store(self.store).samples
         self.assertEqual({s.pid for s in samples}, {spin.pid})
         self.assertGreater(self.named(samples), 50, r.said())
+
+    def test_in_a_pid_namespace_nobody_outside_is_idle(self):
+        """A load outside keeps a CPU busy: by its samples, which have no pid here, it was not idle."""
+        self.start("taskset", "-c", "0", support.workload("spin31"), "60")
+        r = self.recorder("-F", "199", "-C", "0", "-d", "2s", wrap=["unshare", "-p", "-f", "--mount-proc", "--"])
+        self.assertEqual(r.p.wait(support.PATIENCE), 0, r.said())
+        self.assertIn("no pid here: their samples are counted as filtered", r.said())
+        ledger = {}
+        for w in self.windows():
+            for cause, n in w["ledger"].items():
+                ledger[cause] = ledger.get(cause, 0) + n
+        support.note(f"in a pid namespace, beside a load outside: {ledger}")
+        self.assertGreater(ledger.get("filtered", 0), 50, ledger)
+        self.assertLess(ledger.get("idle", 0), ledger["filtered"] / 2, ledger)
 
     def test_in_a_time_namespace(self):
         self.load("spin31", share=60)

@@ -380,6 +380,16 @@ static void privileges(void **state)
 	const struct perf_event_attr *a = &fake_kernel_event(&f->kernel, 0, false)->attr;
 	assert_false(a->exclude_kernel);
 	assert_true(a->exclude_callchain_kernel);
+	assert_false(a->exclude_idle);
+}
+
+/* There the idle task's pid is that of others, too. */
+static void the_idle_task_may_be_left_out(void **state)
+{
+	struct fixture *f = *state;
+	f->options.no_idle = true;
+	assert_int_equal(start(f), 0);
+	assert_true(fake_kernel_event(&f->kernel, 0, false)->attr.exclude_idle);
 }
 
 static void nonsense(void **state)
@@ -401,10 +411,19 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(opens_all),	 T(chooses_event),     T(follows_the_kernels_rate),
-		T(follows_cpus), T(follows_a_blink),   T(a_busy_cpu_that_blinked_is_missed_at_once),
-		T(some_cpus),	 T(sizes_for_present), T(locked_memory),
-		T(budget),	 T(privileges),	       T(nonsense),
+		T(opens_all),
+		T(chooses_event),
+		T(follows_the_kernels_rate),
+		T(follows_cpus),
+		T(follows_a_blink),
+		T(a_busy_cpu_that_blinked_is_missed_at_once),
+		T(some_cpus),
+		T(sizes_for_present),
+		T(locked_memory),
+		T(budget),
+		T(privileges),
+		T(nonsense),
+		T(the_idle_task_may_be_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,9 @@ static void others(void **state)
 	put_pid_ns(*state, "pid:[4026532001]");
 	p = probe(*state);
 	assert_false(p.initial_pid_ns);
-	assert_non_null(about(&p, "pid namespace"));
+	const struct cam_probe_finding *outside = about(&p, "pid namespace");
+	assert_non_null(outside);
+	assert_null(strstr(outside->cost, "idle"));
 	put_pid_ns(*state, "pid:[4026531836]");
 
 	/* Root of a user namespace has every capability, for what is the namespace's. */

@@ -174,6 +174,28 @@ static void by_all_of_them(void **state)
 	assert_stored(&s, stored, 1);
 }
 
+/* In a pid namespace whoever is outside has pid 0: not idle, and of no process that could be named. */
+static void nobody_outside_a_pid_namespace_is_idle(void **state)
+{
+	(void)state;
+	struct stage s;
+	struct cam_live_options o;
+	stage_options(&o);
+	o.inside_pid_ns = true;
+	stage_open(&s, &o);
+	world_process(&s, 10, "app", "/bin/app");
+	world_map(&s, 10, 0x1000, 0x3000, 5, "/bin/app");
+	stage_tick(&s, 1 * SEC);
+	for (uint64_t ms = 1; ms <= 7; ms++)
+		sample(&s, ms, 0);
+	sample(&s, 8, 10);
+	stage_run(&s, 3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).filtered, 7);
+	assert_int_equal(cam_live_stats(s.live).idle, 0);
+	static const int32_t stored[] = {10};
+	assert_stored(&s, stored, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_user_is_confirmed),
 		cmocka_unit_test(by_cgroup),
 		cmocka_unit_test(by_all_of_them),
+		cmocka_unit_test(nobody_outside_a_pid_namespace_is_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

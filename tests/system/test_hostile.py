@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that somebody has made to harm: on a FUSE mount whose server stops answering, written over while
 they are used, another's build-id with other contents. What it costs is their own names, never another's, and
-never a sample. One recording of each source, looked at by each test."""
+never a sample. One recording of each source, looked at by each test; and files whose descriptions are damaged."""
+import collections
 import os
+import random
 import re
 import select
 import shutil
+import struct
 import subprocess
+import sys
 import time
 
 import dump
@@ -317,6 +321,62 @@ class Held(support.Case):
         self.assertEqual(r.stop(), 0, r.said())
         self.assertEqual(dump.Store(self.store).losses(), {})
         self.verify()
+
+
+RUNNER = """
+import ctypes, sys
+for path in sys.argv[1:]:
+    ctypes.CDLL(path).late_work(ctypes.c_uint64(40_000_000))
+sys.stdin.read()
+"""
+# What the dynamic loader does not look at: the rest has to run.
+UNUSED = re.compile(r"\]\s+\.(?:symtab|strtab|shstrtab|eh_frame|eh_frame_hdr|note\S*|comment|debug_\w+)\s+\S+\s+\S+\s+(\S+)\s+(\S+)")
+
+
+class Damaged(support.Case):
+    def damage(self, data, sections, seed):
+        """The same code, and bytes of what describes it changed: of all sections and their headers, of one, of the headers."""
+        chance, data = random.Random(seed), bytearray(data)
+        headers = struct.unpack_from("<Q", data, 40)[0]
+        places = sections + [(headers, len(data) - headers)]
+        for at, size in (places, [chance.choice(places)], places[-1:])[seed % 3]:
+            for _ in range(max(1, size // chance.choice((8, 64, 512)))):
+                data[at + chance.randrange(size)] = chance.choice((0, 1, 0x7f, 0x80, 0xff, chance.randrange(256)))
+        return data
+
+    def test_files_that_no_compiler_made_cost_their_own_names(self):
+        """The parsers themselves are fuzzed; here the process that they are in, and the recorder, hear of such files."""
+        good = os.path.join(self.dir, "good.so")
+        source = os.path.join(os.path.dirname(__file__), "..", "workloads", "late_library.c")
+        subprocess.run(["gcc", "-g", "-O2", "-w", "-shared", "-fPIC", "-o", good, source], check=True, timeout=60)
+        text = subprocess.run(["readelf", "-SW", good], check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+        sections = [(int(at, 16), int(size, 16)) for at, size in UNUSED.findall(text)]
+        self.assertGreater(len(sections), 8)
+        bad = []
+        for seed in range(30):
+            bad.append(os.path.join(self.dir, f"bad_{seed}.so"))
+            with open(bad[-1], "wb") as f:
+                f.write(self.damage(read(good), sections, seed))
+        r = self.recorder("-F", "997", "--max-cpu", "none").ready()
+        p = self.start(sys.executable, "-c", RUNNER, *bad, good, stdin=subprocess.PIPE)
+
+        def is_named():
+            """The last one of all has its names: nobody was in its way."""
+            return any(s.has("late_work") and s.has("burn_for") for s in dump.Store(r.store).of_pid(p.pid)
+                       if s.frames and s.frames[-1].module == good)
+
+        self.assertTrue(support.wait_until(is_named))
+        p.stdin.close()
+        self.assertEqual(p.wait(support.PATIENCE), 0)
+        status = r.status()
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        store = dump.Store(r.store)
+        mine = [s for s in store.of_pid(p.pid) if s.frames]
+        where = collections.Counter(s.frames[-1].module for s in mine)
+        support.note(f"{sum(where[path] for path in bad)} samples in {len(bad)} damaged files; names: {status['names']}")
+        self.assertEqual([path for path in bad if not where[path]], [])
+        self.assertEqual({cause for cause in store.losses() if cause != "blocked"}, set())
 
 
 support.main()

@@ -88,6 +88,7 @@ struct comparing {
 	const char *path;
 	struct frames frames;
 	struct cam_step_env packed;
+	unsigned int every; /* so many functions one is compared */
 	struct segment segments[8];
 	unsigned int n_segments;
 	char columns[MAX_COLUMNS][8];
@@ -296,6 +297,7 @@ static void take_line(struct comparing *c, char *line)
 	if (sscanf(line, "%lx %*x %*x FDE cie=%lx pc=%lx..%lx", &place, &cie, &start, &end) == 4) {
 		end_entry(c);
 		start_fde(c, cie, start, end);
+		c->in_fde &= c->n_fdes % c->every == 0;
 	} else if (sscanf(line, "%lx %*x %*x CIE \"%15[^\"]", &place, letters) >= 1 &&
 		   strstr(line, " CIE ")) {
 		end_entry(c);
@@ -335,9 +337,9 @@ static void check_gaps(struct comparing *c)
 }
 
 /* How many rows were compared. */
-static unsigned long compare_packed(const char *path, unsigned int levels)
+static unsigned long compare_packed(const char *path, unsigned int levels, unsigned int every)
 {
-	struct comparing c = {.path = path};
+	struct comparing c = {.path = path, .every = every};
 	char command[512], line[1024];
 	read_segments(&c);
 	frames_of_path(path, &c.frames);
@@ -345,8 +347,13 @@ static unsigned long compare_packed(const char *path, unsigned int levels)
 	snprintf(command, sizeof(command), "readelf -wNF %s 2>/dev/null", path);
 	FILE *f = popen(command, "r");
 	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		take_line(&c, line);
+	while (fgets(line, sizeof(line), f)) {
+		/* Most lines of a large file are rows of what is not compared. */
+		if (c.in_fde || c.in_cie || strchr(line, '='))
+			take_line(&c, line);
+		else if (strstr(line, " CIE ") || strstr(line, "Contents of"))
+			take_line(&c, line);
+	}
 	pclose(f);
 	end_entry(&c);
 	assert_true(c.n_fdes);
@@ -365,7 +372,7 @@ static unsigned long compare_packed(const char *path, unsigned int levels)
 
 static unsigned long compare(const char *path)
 {
-	return compare_packed(path, 1);
+	return compare_packed(path, 1, 1);
 }
 
 static void test_files_of_this_system(void **state)
@@ -377,11 +384,11 @@ static void test_files_of_this_system(void **state)
 	assert_true(compare("/usr/bin/python3") > 20000);
 }
 
-/* The compiler that the BPF programs are made with. */
+/* The compiler that the BPF programs are made with: every 16th function, of 860,000 rows. */
 static void test_a_table_of_two_levels(void **state)
 {
 	(void)state;
-	assert_true(compare_packed("/usr/lib/llvm-14/lib/libLLVM-14.so", 2) > 500000);
+	assert_true(compare_packed("/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", 2, 16) > 30000);
 }
 
 static void test_compilers_and_options(void **state)

@@ -7,7 +7,7 @@
 #   make test-long  the tests that take more than a minute each
 #   make test-kernels  the recorder on Debian's own kernel, in a virtual machine without KVM
 #   make lint       style, static checks, layers, sizes
-#   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench)
+#   make bench      speed and memory (PEERS=DIR: against the scripts in DIR; see tools/bench), and ten minutes of incidents
 #   make incidents  records known incidents and counts how often `perfcam why` is right (as root, an hour)
 #   make fuzz       each fuzzer for SECONDS (30)
 #   make torture    every call that may fail is made to, in every verb (as root; TORTURE: part of a scenario's name)
@@ -58,13 +58,14 @@ lint:
 	@tools/run-tests --lint
 
 # Each says of its own claims whether they hold; all are run, and the table comes last.
-BENCH_PARTS = bench bench-record bench-peers bench-replay bench-views bench-page bench-growth
+BENCH_PARTS = bench bench-record bench-peers bench-replay bench-views bench-page bench-growth bench-incidents
 BENCH_WORKLOADS = builds kitchen gaps sleepers
 bench: export BENCH_ROWS = $(CURDIR)/$(BUILD)/bench-rows
+bench: export BENCH_INCIDENTS = $(CURDIR)/$(BUILD)/bench-incidents.json
 bench: all
 	@tools/setup test programs
-	@rm -f $(BENCH_ROWS)
-	@ninja -C $(BUILD) tests/system/dump_store tests/bench/replay tests/bench/rebase \
+	@rm -f $(BENCH_ROWS) $(BENCH_INCIDENTS)
+	@ninja -C $(BUILD) tests/system/dump_store tests/bench/replay tests/bench/rebase tests/incidents/culprit \
 		$(BENCH_WORKLOADS:%=tests/workloads/workload_%)
 	@failed=0; for part in $(BENCH_PARTS); do tools/$$part || failed=1; done; \
 		tools/bench-table $(BENCH_ROWS) && exit $$failed

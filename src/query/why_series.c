@@ -182,6 +182,10 @@ int cam_why_score_surges(struct cam_why_scanning *s, struct cam_why_series *k, u
 			/* Without itself the rest has at most this mean. */
 			if (x < law.mean * 0.5 + CAM_WHY_FLOOR)
 				continue;
+			/* Of a core, which is seldom far from its mean: whether it can matter at all. */
+			if (k->of_one && (x < law.mean + CAM_WHY_FLOOR / 2.0 ||
+					  !is_shared(k, t, length, x, law)))
+				continue;
 			struct cam_why_law own =
 				cam_why_law_without(s, k, length, from, t + length + CAM_WHY_GUARD);
 			score = own.dispersion > 0 ? cam_why_surge(x, own) : 0;

@@ -138,7 +138,7 @@ func main() { done := make(chan int); go work(1, done); <-done }
 # What perf walks by frame pointers.
 BY_POINTER = ("musl", "go", "go_stripped")
 # Where Go goes on on another stack (its collector does, the more the less the host has time for it), nothing says so.
-COMPLETE_OF = {"go": 0.8, "go_stripped": 0.8}
+COMPLETE_OF = {"go": 0.7, "go_stripped": 0.7}
 PYTHON = """
 import re, json
 def walk(n): return json.dumps({str(i): [i] * 3 for i in range(50)}) if n == 0 else walk(n - 1)

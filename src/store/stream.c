@@ -211,6 +211,19 @@ int cam_stream_open_shared(struct cam_stream_in *s, struct cam_rd *r,
 	return coder == CAM_CODER_RANS ? open_words(s, r) : -EBADMSG;
 }
 
+int cam_stream_pass(struct cam_rd *r, unsigned contexts)
+{
+	struct cam_stream_in s = {0};
+	struct cam_rans_freq freq;
+	uint8_t coder = cam_rd_u8(r);
+	if (coder == CAM_CODER_STORED)
+		return open_stored(&s, r);
+	int err = coder == CAM_CODER_RANS ? 0 : -EBADMSG;
+	for (unsigned c = 0; c < contexts && !err; c++)
+		err = cam_rans_get_freq(r, &freq);
+	return err ? err : open_words(&s, r);
+}
+
 void cam_stream_in_free(struct cam_stream_in *s)
 {
 	free(s->own);

@@ -111,6 +111,8 @@ struct cam_stream_in {
 int cam_stream_open(struct cam_stream_in *s, struct cam_rd *r, unsigned contexts, unsigned split);
 int cam_stream_open_shared(struct cam_stream_in *s, struct cam_rd *r,
 			   const struct cam_rans_table *tables, unsigned contexts, unsigned split);
+/* Moves r behind a stream that nobody wants to read, with tables of its own. -EBADMSG. */
+int cam_stream_pass(struct cam_rd *r, unsigned contexts);
 void cam_stream_in_free(struct cam_stream_in *s);
 /* Everything was read, and all of it was well-formed. */
 bool cam_stream_done(const struct cam_stream_in *s);

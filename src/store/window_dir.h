@@ -89,6 +89,8 @@ struct cam_dir {
 	struct cam_dir_class *classes;
 	uint32_t *class_pairs; /* [class * n_trees + tree chunk] */
 	uint32_t *leaf_sizes;  /* per function: distinct leaf offsets; NULL: no leaf section */
+	bool has_leaves;       /* it has one, leaf_sizes are read or not */
+	size_t stacks_at;      /* where cam_dir_read_stacks() begins */
 	struct cam_rans_freq (*tables)[CAM_COLUMN_CTX_MAX]; /* CAM_COLUMN_TABLES */
 	struct cam_dir_span *spans;
 	size_t n_cpus, n_etypes, n_groups, n_classes, n_trees, n_spans;
@@ -115,6 +117,12 @@ int cam_dir_write(const struct cam_dir *d, struct cam_buf *out);
  * any case.
  */
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
+/*
+ * The same but for classes and leaf sizes, which take most of the time and which only stacks need; and these two, later, from
+ * the same bytes.
+ */
+int cam_dir_read_plain(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
+int cam_dir_read_stacks(struct cam_dir *d, const uint8_t *bytes, size_t n);
 /* No further than info, counts of rows, CPUs, event types and groups. */
 int cam_dir_read_head(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes);
 

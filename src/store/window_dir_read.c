@@ -10,6 +10,7 @@
 
 struct reading {
 	struct cam_dir *d;
+	const uint8_t *bytes;
 	struct cam_rd r;
 	uint64_t rows_max;
 };
@@ -212,20 +213,30 @@ static int read_class_rows(struct reading *in, struct class_streams *s)
 	return err;
 }
 
-static int read_classes(struct reading *in)
+static int read_trees(struct reading *in)
 {
 	struct cam_dir *d = in->d;
-	struct class_streams s = {0};
 	uint64_t trees = get(in);
 	/* A tree chunk has at least one node. */
 	if (trees > d->n_nodes || (trees == 0) != (d->info.samples == 0))
 		return -EBADMSG;
 	d->n_trees = (size_t)trees;
-	int err = cam_stream_open(&s.number, &in->r, 1, 5);
+	return 0;
+}
+
+#define NUMBER_CONTEXTS 1u
+#define COUNT_CONTEXTS	2u
+#define PAIRS_CONTEXTS	2u
+
+static int read_classes(struct reading *in)
+{
+	struct cam_dir *d = in->d;
+	struct class_streams s = {0};
+	int err = cam_stream_open(&s.number, &in->r, NUMBER_CONTEXTS, 5);
 	if (!err)
-		err = cam_stream_open(&s.count, &in->r, 2, 5);
+		err = cam_stream_open(&s.count, &in->r, COUNT_CONTEXTS, 5);
 	if (!err)
-		err = cam_stream_open(&s.pairs, &in->r, 2, 5);
+		err = cam_stream_open(&s.pairs, &in->r, PAIRS_CONTEXTS, 5);
 	if (!err)
 		err = read_class_rows(in, &s);
 	cam_stream_in_free(&s.number);
@@ -241,6 +252,7 @@ static int read_leaf_sizes(struct reading *in)
 	uint64_t present = get(in);
 	if (present != 1)
 		return present ? -EBADMSG : 0;
+	d->has_leaves = true;
 	d->leaf_sizes = calloc((size_t)d->n_functions + 1, sizeof(uint32_t));
 	if (!d->leaf_sizes)
 		return -ENOMEM;
@@ -258,6 +270,23 @@ static int read_leaf_sizes(struct reading *in)
 		err = -EBADMSG;
 	cam_stream_in_free(&s);
 	return err;
+}
+
+/* Past the two before; in->bytes: where the directory begins. */
+static int pass_stacks(struct reading *in)
+{
+	struct cam_dir *d = in->d;
+	d->stacks_at = (size_t)(in->r.p - in->bytes);
+	int err = cam_stream_pass(&in->r, NUMBER_CONTEXTS);
+	if (!err)
+		err = cam_stream_pass(&in->r, COUNT_CONTEXTS);
+	if (!err)
+		err = cam_stream_pass(&in->r, PAIRS_CONTEXTS);
+	uint64_t present = err ? 0 : get(in);
+	if (err || present > 1)
+		return -EBADMSG;
+	d->has_leaves = present;
+	return present ? cam_stream_pass(&in->r, 1) : 0;
 }
 
 static int read_tables(struct reading *in)
@@ -354,7 +383,7 @@ static int check_sections(const struct cam_dir *d)
 		{CAM_CHUNK_FUNCTIONS, d->n_functions},
 		{CAM_CHUNK_TASKS, d->n_tasks},
 		{CAM_CHUNK_TREE, d->n_trees ? d->n_nodes : 0},
-		{CAM_CHUNK_LEAVES, d->leaf_sizes ? d->n_functions : 0},
+		{CAM_CHUNK_LEAVES, d->has_leaves ? d->n_functions : 0},
 		{CAM_CHUNK_LOCATIONS, d->n_locations},
 		{CAM_CHUNK_PLACES, d->n_places ? d->n_nodes : 0},
 		{CAM_CHUNK_EVENTS, d->info.events},
@@ -380,7 +409,7 @@ static int check_sections(const struct cam_dir *d)
 				  n,
 				  n,
 				  weights ? n : 0,
-				  d->leaf_sizes ? n * d->n_trees : 0,
+				  d->has_leaves ? n * d->n_trees : 0,
 				  n * n_place_chunks};
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (d->sections[CAM_CHUNK_COUNTS + i].n != columns[i])
@@ -388,23 +417,33 @@ static int check_sections(const struct cam_dir *d)
 	return d->sections[CAM_CHUNK_TREE].n == d->n_trees && places == d->n_places ? 0 : -EBADMSG;
 }
 
-#define HEAD_STEPS 4u
-static int (*const steps[])(struct reading *) = {
-	read_features, read_facts,	read_numbers, read_small_tables, read_modules,
-	read_classes,  read_leaf_sizes, read_tables,  read_sections,	 read_spans,
-};
+typedef int step_fn(struct reading *in);
+static step_fn *const head[] = {read_features, read_facts, read_numbers, read_small_tables, NULL};
+static step_fn *const stacks[] = {read_classes, read_leaf_sizes, NULL};
+static step_fn *const whole[] = {read_features, read_facts,    read_numbers, read_small_tables,
+				 read_modules,	read_trees,    read_classes, read_leaf_sizes,
+				 read_tables,	read_sections, read_spans,   NULL};
+static step_fn *const plain[] = {read_features, read_facts, read_numbers, read_small_tables,
+				 read_modules,	read_trees, pass_stacks,  read_tables,
+				 read_sections, read_spans, NULL};
+
+static uint64_t most_rows(uint64_t file_bytes)
+{
+	return file_bytes < CAM_WINDOW_ROWS_MAX / CAM_ROWS_PER_BYTE ? file_bytes * CAM_ROWS_PER_BYTE
+								    : CAM_WINDOW_ROWS_MAX;
+}
 
 static int read_steps(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes,
-		      size_t n_steps)
+		      step_fn *const *step)
 {
-	struct reading in = {.d = d, .r = cam_rd_make(bytes, n)};
+	struct reading in = {.d = d,
+			     .bytes = bytes,
+			     .r = cam_rd_make(bytes, n),
+			     .rows_max = most_rows(file_bytes)};
 	*d = (struct cam_dir){0};
-	in.rows_max = file_bytes < CAM_WINDOW_ROWS_MAX / CAM_ROWS_PER_BYTE
-			      ? file_bytes * CAM_ROWS_PER_BYTE
-			      : CAM_WINDOW_ROWS_MAX;
 	int err = 0;
-	for (size_t i = 0; i < n_steps && !err; i++)
-		err = steps[i](&in);
+	for (; *step && !err; step++)
+		err = (*step)(&in);
 	d->info.file_bytes = file_bytes;
 	d->info.etypes = (uint32_t)d->n_etypes;
 	return err;
@@ -412,15 +451,40 @@ static int read_steps(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_
 
 int cam_dir_read_head(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
 {
-	return read_steps(d, bytes, n, file_bytes, HEAD_STEPS);
+	return read_steps(d, bytes, n, file_bytes, head);
+}
+
+static int check(const struct cam_dir *d)
+{
+	return cam_dir_least_bytes(d) > d->info.file_bytes ? -EBADMSG : check_sections(d);
 }
 
 int cam_dir_read(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
 {
-	int err = read_steps(d, bytes, n, file_bytes, sizeof(steps) / sizeof(steps[0]));
-	if (err)
-		return err;
-	return cam_dir_least_bytes(d) > file_bytes ? -EBADMSG : check_sections(d);
+	int err = read_steps(d, bytes, n, file_bytes, whole);
+	return err ? err : check(d);
+}
+
+int cam_dir_read_plain(struct cam_dir *d, const uint8_t *bytes, size_t n, uint64_t file_bytes)
+{
+	int err = read_steps(d, bytes, n, file_bytes, plain);
+	return err ? err : check(d);
+}
+
+int cam_dir_read_stacks(struct cam_dir *d, const uint8_t *bytes, size_t n)
+{
+	struct reading in = {.d = d,
+			     .bytes = bytes,
+			     .r = cam_rd_make(bytes + d->stacks_at, n - d->stacks_at),
+			     .rows_max = most_rows(d->info.file_bytes)};
+	int err = 0;
+	/* Of a try that memory was wanting for. */
+	free(d->leaf_sizes);
+	d->leaf_sizes = NULL;
+	d->n_classes = 0;
+	for (step_fn *const *step = stacks; *step && !err; step++)
+		err = (*step)(&in);
+	return err ? err : check(d);
 }
 
 uint64_t cam_dir_most_cells(const struct cam_dir *d, enum cam_chunk_kind kind)

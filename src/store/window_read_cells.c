@@ -14,6 +14,7 @@
 #include "store/window_reader.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define MAX_SPREAD_SECONDS 4096u
 #define MAX_PARTS	   (1u << 22) /* beyond: rows are no longer spread */
@@ -214,10 +215,106 @@ static int add_to_second(void *arg, const struct part *part)
 	return x->fn(x->arg, &far);
 }
 
-static int sum_ledger(void *arg, const struct cam_ledger_row *l)
+struct rows {
+	struct cam_ledger_row *v;
+	size_t n, cap;
+};
+
+static int keep_row(struct rows *rows, const struct cam_ledger_row *row)
 {
-	struct seconds *x = arg;
-	return spread(l, &x->steps, add_to_second, x);
+	int err = cam_vec_reserve(&rows->v, &rows->cap, rows->n + 1, sizeof(*row), SIZE_MAX / 64);
+	if (!err)
+		rows->v[rows->n++] = *row;
+	return err;
+}
+
+/*
+ * Rows of a ledger's chunk, most of which lie in one second near the window's start: a large host has ten thousand of them in a
+ * window, so these are summed as they are decoded. The others wait until the chunk has turned out to be good.
+ */
+static int sum_rows(struct seconds *x, struct cam_rd *in, uint32_t n, struct rows *others)
+{
+	struct cam_rd rd = *in; /* in registers */
+	struct cam_ledger_row row = {0};
+	/* Of the second of the row before, and its place. */
+	uint64_t begin = x->first * CAM_NS_PER_SEC, at = 0;
+	int err = 0;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		uint64_t cause = cam_rd_varint(&rd), cpu = cam_rd_varint(&rd);
+		row.from_ns += (uint64_t)cam_unzigzag(cam_rd_varint(&rd));
+		uint64_t length = (uint64_t)cam_unzigzag(cam_rd_varint(&rd));
+		row.samples = cam_rd_varint(&rd);
+		row.cause = cam_cause_stored(cause);
+		if (cam_rd_error(&rd) || cpu > UINT32_MAX)
+			return -EBADMSG;
+		if (row.from_ns - begin >= CAM_NS_PER_SEC) {
+			uint64_t second = row.from_ns / CAM_NS_PER_SEC;
+			begin = second * CAM_NS_PER_SEC;
+			at = second - x->first;
+		}
+		if (at < x->n && length <= CAM_NS_PER_SEC - (row.from_ns - begin)) {
+			x->cells[at].by_cause[row.cause] += row.samples;
+			x->cells[at].causes |= row.samples ? 1u << row.cause : 0;
+			continue;
+		}
+		row.cpu = (uint32_t)cpu - 1;
+		row.to_ns = row.from_ns + length;
+		err = keep_row(others, &row);
+	}
+	*in = rd;
+	return err;
+}
+
+static int sum_block(struct seconds *x, const struct cam_chunk_in *chunk, uint32_t n,
+		     struct rows *others)
+{
+	struct cam_rd rd = cam_rd_make(chunk->data, chunk->n);
+	struct cam_block_in block;
+	int err = cam_block_read(&block, &rd, CAM_TEXT_RAW_MAX);
+	if (!err && cam_rd_left(&rd))
+		err = -EBADMSG;
+	rd = cam_block_rd(&block);
+	if (!err)
+		err = sum_rows(x, &rd, n, others);
+	if (!err && cam_rd_left(&rd))
+		err = -EBADMSG;
+	cam_block_free(&block);
+	return err;
+}
+
+/* A chunk that is bad in its middle gives none of its rows. */
+static int sum_chunk(struct cam_reader *r, size_t i, struct cam_chunk_in *chunk,
+		     struct cam_cell *was, struct seconds *x)
+{
+	struct rows others = {0};
+	memcpy(was, x->cells, x->n * sizeof(*was));
+	int err = cam_reader_chunk(r, CAM_CHUNK_LEDGER, i, chunk);
+	if (!err)
+		err = sum_block(x, chunk, r->dir.sections[CAM_CHUNK_LEDGER].chunks[i].rows,
+				&others);
+	if (err)
+		memcpy(x->cells, was, x->n * sizeof(*was));
+	for (size_t k = 0; k < others.n && !err; k++)
+		err = spread(&others.v[k], &x->steps, add_to_second, x);
+	free(others.v);
+	return err;
+}
+
+static int sum_ledger(struct cam_reader *r, struct seconds *x)
+{
+	struct cam_chunk_in chunk = {0};
+	struct cam_cell *was = malloc(x->n * sizeof(*was));
+	int err = was ? 0 : -ENOMEM;
+	for (size_t i = 0; i < r->dir.sections[CAM_CHUNK_LEDGER].n && !err; i++) {
+		err = sum_chunk(r, i, &chunk, was, x);
+		if (err == -EBADMSG) {
+			cam_reader_mark_bad(r, CAM_CHUNK_LEDGER, i);
+			err = 0;
+		}
+	}
+	free(was);
+	free(chunk.data);
+	return err;
 }
 
 static int add_busy(struct seconds *x, uint64_t second, uint64_t n)
@@ -261,7 +358,7 @@ int cam_read_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg)
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
 		err = sum_span(r, i, &x);
 	if (!err)
-		err = cam_read_ledger_stored(w, sum_ledger, &x);
+		err = sum_ledger(r, &x);
 	for (size_t i = 0; i < x.n && !err; i++) {
 		struct cam_cell *cell = &x.cells[i];
 		cell->second = x.first + i;

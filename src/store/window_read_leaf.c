@@ -69,8 +69,9 @@ static int damage_leaves(struct cam_reader *r, const struct cam_dir_chunk *c)
 int cam_load_leaves(struct cam_reader *r)
 {
 	const struct cam_dir *d = &r->dir;
-	if (!d->leaf_sizes)
-		return 0;
+	int err = cam_reader_load(r, CAM_PART_CLASSES);
+	if (err || !d->leaf_sizes)
+		return err;
 	size_t n = (size_t)d->n_functions + 1, sum = 0;
 	if (!r->leaf_start)
 		r->leaf_start = calloc(n, sizeof(uint32_t));

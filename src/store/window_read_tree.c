@@ -26,6 +26,9 @@ int cam_load_ranks(struct cam_reader *r)
 {
 	size_t n = (size_t)r->dir.n_pairs + 1;
 	struct cam_rans_freq freq;
+	int err = cam_reader_load(r, CAM_PART_CLASSES);
+	if (err)
+		return err;
 	if (!r->rank_group)
 		r->rank_group = calloc(n, sizeof(uint32_t));
 	if (!r->rank_tree)

@@ -9,6 +9,7 @@
 #include "store/io.h"
 #include "store/window_columns.h"
 #include "store/window_dir.h"
+#include "store/window_text.h"
 
 enum cam_part {
 	CAM_PART_STRINGS = 1 << 0,
@@ -19,6 +20,7 @@ enum cam_part {
 	CAM_PART_LEAVES = 1 << 5,
 	CAM_PART_LOCATIONS = 1 << 6,
 	CAM_PART_PLACES = 1 << 7,
+	CAM_PART_CLASSES = 1 << 8, /* what the directory says of stacks */
 };
 
 /* A slot of the rank column's decoding table. */
@@ -36,6 +38,7 @@ struct cam_reader {
 	bool second_used, head_only; /* the first directory is bad; no more of it is wanted */
 	int io_error;		     /* the last one of a read */
 	struct cam_dir dir;
+	struct cam_block_in dir_bytes; /* of it, until its classes are loaded */
 	struct cam_tables t;
 	unsigned parts;		       /* loaded */
 	uint8_t *bad[CAM_CHUNK_KINDS]; /* per chunk: counted as damaged */
@@ -93,8 +96,7 @@ void cam_reader_lost_row(const struct cam_reader *r, size_t span, struct cam_led
 /* Interns a string without moving those given out: -EBADMSG past what the directory announced. */
 int cam_reader_intern(struct cam_reader *r, struct cam_text s, struct cam_str_id *out);
 int cam_reader_damaged_string(struct cam_reader *r, uint32_t *out);
-/* Marks: functions behind those of the file. They are always there, since whoever has asked for
- * the tables may rely on the number of functions. */
+/* Marks: functions behind those of the file. Always there: whoever has the tables relies on the number of functions. */
 static inline uint32_t cam_reader_damaged_func(const struct cam_reader *r)
 {
 	return r->dir.n_functions;
@@ -103,8 +105,7 @@ static inline uint32_t cam_reader_small_func(const struct cam_reader *r)
 {
 	return r->dir.n_functions + 1;
 }
-/* The trees get all their rows with the tables, and their content with the calls that deliver it: ids and arrays
- * stay. Behind the nodes of the file one is kept for [damaged], then come those of the small tree. */
+/* Trees get their rows with the tables, their content with the calls that deliver it; [damaged] and the small tree's are behind. */
 int cam_reader_reserve_tree(struct cam_tree *tree, size_t n);
 int cam_reader_reserve_nodes(struct cam_reader *r);
 int cam_reader_add_node(struct cam_reader *r, uint32_t parent, uint32_t func, uint32_t *out);
@@ -181,8 +182,7 @@ int cam_span_in_new(struct cam_reader *r);
 void cam_span_in_free(struct cam_span_in *s);
 /* Sorts the span's samples by key, those of one key in their order; keys below n_keys. */
 int cam_span_sort(struct cam_reader *r, size_t n_keys);
-/* Opens the stream that is all of a column's chunk; close answers err, or -EBADMSG unless all of
- * it was read. Both mark the chunk when it is bad. */
+/* Opens the stream that is all of a column's chunk; close answers err, or -EBADMSG unless all was read. Both mark a bad chunk. */
 int cam_column_open(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,
 		    enum cam_column_table t, struct cam_stream_in *in);
 int cam_column_close(struct cam_reader *r, enum cam_chunk_kind kind, size_t i,

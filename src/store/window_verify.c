@@ -33,8 +33,11 @@ static bool same(struct cam_reader *r, uint64_t a, uint64_t b, uint64_t n, bool 
 }
 
 /* What surrounds the chunks. What opening found bad is counted already. */
-static void verify_frame(struct cam_reader *r)
+static int verify_frame(struct cam_reader *r)
 {
+	int err = cam_reader_load(r, CAM_PART_CLASSES);
+	if (err)
+		return err;
 	uint64_t front = CAM_HEADER_BYTES + r->directory_bytes;
 	uint64_t at = front + r->dir.unknown_bytes;
 	for (unsigned k = 0; k < CAM_CHUNK_KINDS; k++)
@@ -54,6 +57,7 @@ static void verify_frame(struct cam_reader *r)
 	}
 	if (r->file_bytes > end)
 		count(r, r->file_bytes - end);
+	return 0;
 }
 
 static int read_every_chunk(struct cam_reader *r)
@@ -137,8 +141,8 @@ static int ignore_line(void *arg, const struct cam_line *c)
 
 int cam_window_check(struct cam_window *w)
 {
-	verify_frame(cam_reader_of(w));
-	return w->damage.chunks ? -EBADMSG : 0;
+	int err = verify_frame(cam_reader_of(w));
+	return err ? err : w->damage.chunks ? -EBADMSG : 0;
 }
 
 int cam_window_verify(struct cam_window *w)
@@ -148,8 +152,9 @@ int cam_window_verify(struct cam_window *w)
 	const unsigned columns = CAM_COL_TIME | CAM_COL_CPU | CAM_COL_TASK | CAM_COL_STACK |
 				 CAM_COL_ETYPE | CAM_COL_WEIGHT | CAM_COL_LEAF | CAM_COL_PLACE |
 				 CAM_COL_DETAIL | CAM_COL_COMM;
-	verify_frame(r);
-	int err = read_every_chunk(r);
+	int err = verify_frame(r);
+	if (!err)
+		err = read_every_chunk(r);
 	if (!err)
 		err = w->ops->tables(w, &t);
 	if (!err)

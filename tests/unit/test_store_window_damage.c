@@ -578,6 +578,54 @@ static void what_a_newer_writer_adds_is_ignored(void **state)
 	tear_down(&x);
 }
 
+/* All at once, or what stacks need later: the same errors, and the same content. */
+static int read_both_ways(const uint8_t *bytes, size_t n, uint64_t file_bytes)
+{
+	struct cam_dir whole, parts;
+	struct cam_buf a = CAM_BUF(SIZE_MAX / 2), b = CAM_BUF(SIZE_MAX / 2);
+	int err = cam_dir_read(&whole, bytes, n, file_bytes);
+	int late = cam_dir_read_plain(&parts, bytes, n, file_bytes);
+	if (!late) {
+		assert_null(parts.classes);
+		assert_null(parts.leaf_sizes);
+		late = cam_dir_read_stacks(&parts, bytes, n);
+		/* As after want of memory: once more changes nothing. */
+		assert_int_equal(cam_dir_read_stacks(&parts, bytes, n), late);
+	}
+	assert_int_equal(late, err);
+	if (!err) {
+		assert_int_equal(cam_dir_write(&whole, &a), 0);
+		assert_int_equal(cam_dir_write(&parts, &b), 0);
+		assert_int_equal(a.len, b.len);
+		assert_memory_equal(a.data, b.data, a.len);
+	}
+	cam_dir_free(&whole);
+	cam_dir_free(&parts);
+	cam_buf_free(&a);
+	cam_buf_free(&b);
+	return err;
+}
+
+static void a_directory_in_two_steps_is_the_same(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	set_up(&x, 50, 512);
+	struct cam_buf raw = raw_directory(&x);
+	size_t n = raw.len, good = 0;
+	cam_buf_put(&raw, "\0\0\0\0\0\0\0\0", CAM_STREAM_SLACK);
+	assert_int_equal(read_both_ways(raw.data, n, x.bytes.len), 0);
+	for (size_t at = 0; at < n; at++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			raw.data[at] ^= (uint8_t)(1u << bit);
+			good += !read_both_ways(raw.data, n, x.bytes.len);
+			raw.data[at] ^= (uint8_t)(1u << bit);
+		}
+	assert_in_range(good, 1, n * 8 - 1);
+	cam_buf_free(&raw);
+	tear_down(&x);
+}
+
 static int note_row(void *arg, const struct cam_ledger_row *row)
 {
 	*(struct cam_ledger_row *)arg = *row;
@@ -681,6 +729,7 @@ int main(void)
 		cmocka_unit_test(pages_of_tiny_windows_too),
 		cmocka_unit_test(a_newer_file_is_refused),
 		cmocka_unit_test(what_a_newer_writer_adds_is_ignored),
+		cmocka_unit_test(a_directory_in_two_steps_is_the_same),
 		cmocka_unit_test(a_newer_cause_is_unexplained),
 		cmocka_unit_test(sealed_again_the_loss_is_on_record),
 		cmocka_unit_test(other_files_are_no_windows),

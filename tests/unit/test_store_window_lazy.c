@@ -148,6 +148,22 @@ static int take_cell(void *arg, const struct cam_cell *c)
 	return 0;
 }
 
+/* What a directory says of stacks, most of it, is decoded for whoever asks for stacks. */
+static void seconds_need_no_classes(void **state)
+{
+	struct fixture *x = *state;
+	const struct cam_dir *d = &cam_reader_of(x->w)->dir;
+	uint64_t n = 0;
+	assert_int_equal(cam_window_seconds(x->w, take_cell, &n), 0);
+	assert_int_equal(x->w->ops->cells(x->w, take_cell, &n), 0);
+	assert_int_equal(n, 2 * SECONDS * 100);
+	assert_null(d->classes);
+	n = 0;
+	assert_int_equal(x->w->ops->totals(x->w, take_total, &n), 0);
+	assert_int_equal(n, SECONDS * 100);
+	assert_true(d->n_classes > 0);
+}
+
 static int take_process(void *arg, const struct cam_process_cell *c)
 {
 	*(uint64_t *)arg += c->samples;
@@ -657,11 +673,49 @@ static void long_rows_of_a_ledger_do_not_take_for_ever(void **state)
 	cam_buf_free(&x.bytes);
 }
 
+static int add_early(void *arg, const struct cam_cell *c)
+{
+	uint64_t(*n)[2] = arg;
+	assert_in_range(c->second, 0, 5);
+	n[c->second][0] += c->busy;
+	n[c->second][1] += c->by_cause[CAM_CAUSE_IDLE];
+	return 0;
+}
+
+/* Rows of a ledger before, in, across and behind the seconds of a window, whose clock has just begun. */
+static void seconds_are_those_of_the_rows(void **state)
+{
+	(void)state;
+	static const uint64_t spans[][2] = {{0, 1},   {5, 15},	{10, 20}, {0, 0},   {19, 39},
+					    {20, 30}, {10, 10}, {35, 41}, {25, 25}, {11, 19}};
+	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id task = fake_task(f, 1, 1, "a");
+	fake_sample(f, NS, 0, task, fake_place(f, "main"));
+	fake_sample(f, 3 * NS, 0, task, fake_place(f, "main"));
+	for (unsigned i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+		fake_add_ledger(f,
+				&(struct cam_ledger_row){CAM_CAUSE_IDLE, 0, spans[i][0] * NS / 10,
+							 spans[i][1] * NS / 10, 100 + i});
+	write_and_open(f, &x);
+	uint64_t cells[6][2] = {0}, seconds[6][2] = {0}, all = 0;
+	assert_int_equal(x.w->ops->cells(x.w, add_early, cells), 0);
+	assert_int_equal(cam_window_seconds(x.w, add_early, seconds), 0);
+	assert_memory_equal(cells, seconds, sizeof(cells));
+	for (unsigned i = 0; i < 6; i++)
+		all += seconds[i][1];
+	assert_int_equal(all, 1045);
+	assert_int_equal(seconds[0][1], 100 + 50 + 103);
+	x.w->ops->close(x.w);
+	cam_buf_free(&x.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(opening_reads_header_and_directory, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(seconds_need_no_classes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_glance_says_what_opening_says, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(cells_are_no_more_than_samples_and_bytes, set_up,
 						tear_down),
@@ -675,6 +729,7 @@ int main(void)
 		cmocka_unit_test(random_windows_say_the_same_by_second),
 		cmocka_unit_test(many_cells_that_are_alike_are_believed),
 		cmocka_unit_test(long_rows_of_a_ledger_do_not_take_for_ever),
+		cmocka_unit_test(seconds_are_those_of_the_rows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,7 +327,7 @@ static int add_busy(struct seconds *x, uint64_t second, uint64_t n)
 	return x->fn(x->arg, &far);
 }
 
-/* Of a span of one second the directory has the sum: as on every host of many CPUs. */
+/* Of a span of one second the directory has the sum, whatever became of its columns: as on every host of many CPUs. */
 static int sum_span(struct cam_reader *r, size_t i, struct seconds *x)
 {
 	const struct cam_dir_span *span = &r->dir.spans[i];

@@ -252,6 +252,16 @@ class Page(unittest.TestCase):
             self.assertNotEqual(v.picture("#flame"), before, colour)
             self.assertEqual(v.picture("#flame"), View(WHOLE + "&colour=" + colour).picture("#flame"), colour)
 
+    def test_a_picture_that_the_browser_lost_is_drawn_again(self):
+        """Its graphics process may die: what was drawn is gone then, with all that was set for drawing."""
+        v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}")
+        pictures = "[...document.querySelectorAll('canvas')].filter(c => c.clientWidth).map(c => c.toDataURL())"
+        before = v.page.evaluate(pictures)
+        lost = v.page.evaluate(f"""(() => {{ const all = document.querySelectorAll('canvas'); all.forEach(c => c.getContext('2d').reset()); const lost = {pictures};
+            all.forEach(c => c.dispatchEvent(new Event('contextrestored'))); return lost; }})()""")
+        self.assertGreaterEqual(sum(a != b for a, b in zip(lost, before)), 7)  # some have nothing in them
+        v.settle(lambda: v.page.evaluate(pictures) == before)
+
     def test_undo_is_of_the_graph(self):
         """Zoom, a hidden function, a search: each is undone, while the selection stays; and done again."""
         v = View(WHOLE + f"&a={scene.START + 10}~{scene.START + 20}")
@@ -522,6 +532,19 @@ class Page(unittest.TestCase):
         v.page.evaluate("document.querySelector('.goto').requestSubmit()")
         v.settle(lambda: "03:99" in (v.page.evaluate("document.querySelector('.goto .problem').innerText") or ""))
         self.assertIn("03:14:07", v.page.evaluate("document.querySelector('.goto .problem').innerText"))
+
+    def test_a_time_before_all_that_is_kept(self):
+        """Nobody looked then: that is neither idle nor observed; and what is kept is a click away."""
+        v = View(f"from={scene.START - 600}&to={scene.START - 300}&a={scene.START - 500}~{scene.START - 490}")
+        shown = "[...document.querySelectorAll('.banner, .empty h3')].filter(e => e.checkVisibility()).map(e => e.innerText)"
+        self.assertEqual(v.page.evaluate(shown), ["Nothing was recorded at that time", "Not observed"])
+        self.assertIn("0 % observed", v.page.evaluate("document.querySelector('.stage').innerText").replace("100 %", ""))
+        self.assertRegex(v.panel(), r"Coverage and quality\nincomplete\nObserved\n0 %")
+        v.page.evaluate("[...document.querySelectorAll('[role=radio]')].find(b => b.innerText === 'all').click()")
+        v.key("Escape")
+        v.settle(lambda: v.selected() is None and not v.page.evaluate(shown))
+        self.near(v, (facts["from"], facts["to"] + 1, None))
+        self.assertIn("100 % observed", v.page.evaluate("document.querySelector('.stage').innerText"))
 
     def test_names_are_only_ever_names(self):
         lines = []

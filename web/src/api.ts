@@ -63,6 +63,7 @@ export class Refusal extends Error {
 	}
 }
 
+const NOT_FOUND = 404;
 const MOST_TRIES = 3; /* of a question for which there was no place */
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
@@ -256,7 +257,8 @@ export class Server {
 		});
 	}
 
-	heat(s: State, mode: Mode, part: Part, columns: number): Promise<Heat> {
+	/* null: nothing was recorded at that time. */
+	heat(s: State, mode: Mode, part: Part, columns: number): Promise<Heat | null> {
 		const q = selectionQuery(s, part);
 		q.set("mode", mode === "sub" ? "subsecond" : "cores");
 		q.set("columns", String(columns));
@@ -264,7 +266,11 @@ export class Server {
 			q.set("rows", String(s.rows));
 		if (s.paint && s.search)
 			q.set("paint", s.search);
-		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer())));
+		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer()))).catch((e: unknown) => {
+			if (e instanceof Refusal && e.status === NOT_FOUND)
+				return null;
+			throw e;
+		});
 	}
 
 	/* before: what to compare with; null: nothing. */

@@ -9,7 +9,7 @@ import { ByTime } from "./by_time";
 import { Busy } from "./busy";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, shown, Tip, type Theme } from "./dom";
-import { fillEmpty, makeSkeleton } from "./empty";
+import { fillEmpty, fillNoHeat, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
 import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
 import { Funnels } from "./funnel";
@@ -278,6 +278,7 @@ export class App implements AroundHost {
 		this.server.stop();
 		this.server.source = this.state.source;
 		this.store = this.tree = this.heatData = null;
+		this.noHeat = false;
 		this.asked = { ...NOTHING_ASKED };
 		this.problems.clear();
 		this.around.forget();
@@ -460,6 +461,8 @@ export class App implements AroundHost {
 			if (this.asked.heat !== key)
 				return;
 			this.heatData = heat;
+			this.noHeat = heat === null;
+			this.showNoHeat();
 			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
 			this.heat.showSelection(this.state.a, this.shownBaseline());
 			this.showSpan();
@@ -608,12 +611,16 @@ export class App implements AroundHost {
 			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
 				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
 			: this.timeless() ? "no wall clock" : "nothing recorded yet";
-		const none = !isFinite(s.from);
-		this.heatEmpty.hidden = !none;
-		if (none)
-			fill(this.heatEmpty, el("h3", {}, this.timeless() ? "There is no wall clock in this file: the graph below is of all of it" : "Nothing has been recorded yet"),
-				el("div", {}, this.timeless() ? "" : s.recording ? "The first seconds appear here as they come." : "`perfcam run` records this machine; `perfcam import FILE` takes what you have."));
+		this.showNoHeat();
 	}
+
+	private showNoHeat(): void {
+		const s = this.store!, none = !isFinite(s.from);
+		this.heatEmpty.hidden = !none && !this.noHeat;
+		if (!this.heatEmpty.hidden)
+			fillNoHeat(this.heatEmpty, none, this.timeless(), s.recording);
+	}
+	private noHeat = false; /* nothing is kept of the span */
 
 	private showSpan(): void {
 		const { from, to } = this.span(), zone = this.zone();

@@ -105,6 +105,17 @@ export class Layers {
 			if (this.measure())
 				this.draw();
 		}).observe(this.root);
+		/* The browser's graphics process was gone, and what was drawn and set with it. */
+		for (const g of [this.base, this.over])
+			g.canvas.addEventListener("contextrestored", () => {
+				this.scale(g);
+				this.redraw();
+			});
+	}
+
+	private scale(g: CanvasRenderingContext2D): void {
+		const k = devicePixelRatio || 1;
+		g.setTransform(k, 0, 0, k, 0, 0);
 	}
 
 	/* The picture is drawn once, when all that is to change has been said: behind what runs now, and before it is shown. */
@@ -124,10 +135,10 @@ export class Layers {
 			return false;
 		this.width = w;
 		this.height = h;
-		for (const c of [this.base.canvas, this.over.canvas]) {
-			c.width = Math.round(w * k);
-			c.height = Math.round(h * k);
-			c.getContext("2d")!.setTransform(k, 0, 0, k, 0, 0);
+		for (const g of [this.base, this.over]) {
+			g.canvas.width = Math.round(w * k);
+			g.canvas.height = Math.round(h * k);
+			this.scale(g);
 		}
 		return w > 0 && h > 0;
 	}

@@ -3,7 +3,7 @@
 import { hueOf, nameTint, tint } from "./colour";
 import type { Theme } from "./dom";
 import type { Colour } from "./state";
-import { KIND, type Tree } from "./tree";
+import { hashOf, KIND, moduleHashOf, type Tree } from "./tree";
 
 export const ROW = 18, LABEL_LEAST = 26, FONT = "11px system-ui, sans-serif";
 export const KIND_COLOURS = ["root", "process", "kernel", "user", "jit", "inlined", "mark"];
@@ -13,8 +13,8 @@ const MOST_WIDTHS = 50000;
 export function frameFill(t: Tree, node: number, by: Colour, th: Theme): string {
 	const frame = t.frame[node], kind = t.kind[frame];
 	if (by !== "kind" && kind > KIND.process)
-		return hueOf(by === "module" ? t.moduleHash[t.module[node]] : t.hash[frame], th.light);
-	return tint(th.color(KIND_COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(t.hash[frame]));
+		return hueOf(by === "module" ? moduleHashOf(t, t.module[node]) : hashOf(t, frame), th.light);
+	return tint(th.color(KIND_COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(hashOf(t, frame)));
 }
 
 export class Labels {

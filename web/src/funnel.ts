@@ -31,6 +31,8 @@ export class Funnels {
 	/* lines: where each of them is to lead from, when it is drawn. */
 	constructor(private lines: () => Line[]) {
 		new ResizeObserver(() => this.draw()).observe(this.canvases[0]);
+		for (const c of this.canvases)
+			c.addEventListener("contextrestored", () => this.draw());
 	}
 
 	/* Once before the next picture, however often something moved: their places are asked for, and that takes a layout. */

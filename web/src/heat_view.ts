@@ -83,6 +83,11 @@ export class HeatView {
 	constructor(private host: HeatHost, private tip: Tip) {
 		this.layers = new Layers("heat", "Heatmap. Arrow keys walk the cells, Enter begins a selection and ends it; then they move it, and Escape clears it",
 			() => this.draw());
+		for (const c of [this.picture, this.legend])
+			c.addEventListener("contextrestored", () => {
+				this.scale = null; /* as if it had never been painted */
+				this.paint();
+			});
 		const r = this.layers.root;
 		r.addEventListener("pointerdown", (e) => this.down(e));
 		r.addEventListener("pointermove", (e) => this.move(e));
@@ -120,8 +125,20 @@ export class HeatView {
 	showSelection(part: Part | null, baseline: Part | null): void {
 		this.selected = part;
 		this.baseline = baseline;
-		this.drawOver();
+		this.redrawOver();
 	}
+
+	/* Once, when all that is to change has been said: an outline over the cells takes milliseconds. */
+	private redrawOver(): void {
+		if (this.overDue)
+			return;
+		this.overDue = true;
+		queueMicrotask(() => {
+			this.overDue = false;
+			this.drawOver();
+		});
+	}
+	private overDue = false;
 
 	showEvents(list: Happening[], chosen: string): void {
 		if (list === this.events && chosen === this.chosen)
@@ -133,9 +150,11 @@ export class HeatView {
 
 	/* Findings of perfcam's own, by number; pointed: the one that is looked at in the panel. */
 	showPlaces(list: Place[], pointed: Place | null): void {
+		if (list === this.places && pointed === this.pointed)
+			return;
 		this.places = list;
 		this.pointed = pointed;
-		this.drawOver();
+		this.redrawOver();
 	}
 	private places: Place[] = [];
 	private pointed: Place | null = null;

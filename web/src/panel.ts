@@ -40,6 +40,7 @@ interface Seen {
 	unreadable: number;
 	gap_ns: number;
 	observed_ns: number;
+	windows: number;
 	other_events: number;
 }
 
@@ -332,7 +333,8 @@ export class Panel {
 export function coverage(t: Tree | null): { observed: number; good: boolean } {
 	const seen = (t?.meta.seen ?? null) as Seen | null;
 	const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
-	const inTime = seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
+	/* Where no window lies, nobody looked: no gap between two says so. */
+	const inTime = seen?.windows === 0 ? 0 : seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
 	const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
 	return { observed, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
 }

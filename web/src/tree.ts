@@ -18,7 +18,7 @@ export interface Tree {
 	kind: Uint8Array; /* of a frame */
 	note: Uint8Array; /* of a frame; not 0: the notes are about it */
 	names: string[]; /* of a frame */
-	hash: Uint32Array; /* of a frame's name */
+	hash: Uint32Array; /* of a frame's name, once asked for: hashOf() */
 	modules: string[];
 	module: Uint32Array; /* of a node: index, 0: none */
 	moduleHash: Uint32Array;
@@ -38,12 +38,12 @@ function hashName(s: string): number {
 	return h >>> 0;
 }
 
-/* Names come as UTF-8 in one column, and where each ends. */
+/* Names come as UTF-8 in one column, and where each ends. All at once where every byte is a letter by itself, as nearly always. */
 function readNames(text: Uint8Array, ends: Uint32Array): string[] {
 	const decoder = new TextDecoder();
-	const names: string[] = new Array(ends.length);
+	const names: string[] = new Array(ends.length), all = decoder.decode(text), plain = all.length === text.length;
 	for (let i = 0, at = 0; i < ends.length; at = ends[i++])
-		names[i] = decoder.decode(text.subarray(at, ends[i]));
+		names[i] = plain ? all.slice(at, ends[i]) : decoder.decode(text.subarray(at, ends[i]));
 	return names;
 }
 
@@ -60,8 +60,8 @@ export function readTree(a: Answer): Tree {
 		self: c.self as Float64Array,
 		kind: c.kind as Uint8Array,
 		note: (c.note as Uint8Array | undefined) ?? new Uint8Array(names.length),
-		hash: Uint32Array.from(names, hashName),
-		modules, moduleHash: Uint32Array.from(modules, hashName),
+		hash: new Uint32Array(names.length),
+		modules, moduleHash: new Uint32Array(modules.length),
 		module: c.module as Uint32Array,
 		maxDepth: 0,
 		unit: String(a.meta.unit ?? "samples"),
@@ -76,28 +76,65 @@ export function readTree(a: Answer): Tree {
 	return tree;
 }
 
-/* Depth and x of every node; families are put in order of weight. */
+const FEW = 12;
+
+/* The heaviest first, of equals the first. */
+function sortFamily(family: Uint32Array, size: number, total: Float64Array): void {
+	if (size > FEW) {
+		family.subarray(0, size).sort((p, q) => total[q] - total[p] || p - q);
+		return;
+	}
+	for (let i = 1; i < size; i++) {
+		const c = family[i], weight = total[c];
+		let k = i;
+		for (; k > 0 && total[family[k - 1]] < weight; k--)
+			family[k] = family[k - 1];
+		family[k] = c;
+	}
+}
+
+/* Depth and x of every node; families are put in order of weight. Most are an only child: these take no sorting. */
 function place(t: Tree): void {
-	const family: number[] = [];
-	for (let i = 0; i < t.n; i++) {
-		family.length = 0;
-		for (let c = i + 1; c < t.end[i]; c = t.end[c]) {
-			if (t.end[c] <= c || t.end[c] > t.end[i])
+	const { n, end, depth, total, x } = t, whole = total[0] || Infinity;
+	let room = new Uint32Array(64), deepest = 0;
+	for (let i = 0; i < n; i++) {
+		const to = end[i], below = depth[i] + 1;
+		let size = 0;
+		for (let c = i + 1; c < to; c = end[c]) {
+			if (end[c] <= c || end[c] > to)
 				throw new Error("the tree is damaged");
-			t.depth[c] = t.depth[i] + 1;
-			family.push(c);
+			depth[c] = below;
+			if (size === room.length) {
+				const more = new Uint32Array(2 * size);
+				more.set(room);
+				room = more;
+			}
+			room[size++] = c;
 		}
-		if (!family.length)
+		if (!size)
 			continue;
-		t.maxDepth = Math.max(t.maxDepth, t.depth[i] + 1);
-		if (family.length > 1)
-			family.sort((p, q) => t.total[q] - t.total[p] || p - q);
-		let x = t.x[i];
-		for (const c of family) {
-			t.x[c] = x;
-			x += t.total[0] ? t.total[c] / t.total[0] : 0;
+		deepest = Math.max(deepest, below);
+		let at = x[i];
+		if (size === 1) {
+			x[i + 1] = at;
+			continue;
+		}
+		sortFamily(room, size, total);
+		for (let k = 0; k < size; k++) {
+			x[room[k]] = at;
+			at += total[room[k]] / whole;
 		}
 	}
+	t.maxDepth = deepest;
+}
+
+/* Of what is drawn only: few of a large tree's names are. */
+export function hashOf(t: Tree, frame: number): number {
+	return t.hash[frame] || (t.hash[frame] = hashName(t.names[frame]));
+}
+
+export function moduleHashOf(t: Tree, module: number): number {
+	return t.moduleHash[module] || (t.moduleHash[module] = hashName(t.modules[module] ?? ""));
 }
 
 export function nameOf(t: Tree, node: number): string {

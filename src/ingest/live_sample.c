@@ -42,6 +42,9 @@
 #define SETTLED_NS (200 * CAM_NS_PER_MS)
 /* So often one whose mappings seem to lack something. */
 #define LOOK_AGAIN_NS (10 * CAM_NS_PER_SEC)
+/* So often, while it is sampled, one that nothing is wrong with: nobody tells that it was moved to another cgroup.
+ * Once a window, where that is shorter. */
+#define CONFIRM_AGAIN_NS (120 * CAM_NS_PER_SEC)
 
 /* Asks /proc about a process; false: there is nothing to wait for. */
 static bool ask_process(struct cam_live *l, struct cam_process *p, int32_t tid)
@@ -109,6 +112,11 @@ bool cam_live_ask_file(struct cam_live *l, const struct cam_process *p,
 	return first && (!err || err == -EAGAIN);
 }
 
+static uint64_t confirm_again_ns(const struct cam_live *l)
+{
+	return l->options.window_ns < CONFIRM_AGAIN_NS ? l->options.window_ns : CONFIRM_AGAIN_NS;
+}
+
 bool cam_live_ask_who(struct cam_live *l, const struct cam_live_who *w, const struct cam_raw *r)
 {
 	struct cam_process *p = w->process;
@@ -128,6 +136,8 @@ bool cam_live_ask_who(struct cam_live *l, const struct cam_live_who *w, const st
 		wait = ask_process(l, p, r->tid);
 	else if (!p->confirmed && r->time_ns > p->born_ns + SETTLED_NS &&
 		 r->time_ns > p->exec_ns + SETTLED_NS)
+		ask_process(l, p, r->tid);
+	else if (p->confirmed && l->now_ns - p->asked_ns >= confirm_again_ns(l))
 		ask_process(l, p, r->tid);
 	/* A child that will be gone before /proc answers gets its parent's cgroup. */
 	if (parent && !parent->ended_ns && !parent->confirmed)

@@ -59,8 +59,8 @@ struct cam_process {
 	bool exe_due;	 /* the next mapping of a file is the program */
 	bool known;	 /* image is right, as far as records go */
 	bool incomplete; /* …but lacks something: the next answer's mappings are to be taken */
-	bool confirmed;	 /* /proc has answered since the last exec: uid and cgroup are right */
-	bool listed;	 /* is in the table under its pid */
+	bool confirmed; /* /proc has answered since the last exec: uid and cgroup were right then */
+	bool listed;	/* is in the table under its pid */
 	enum cam_process_scope scope;
 	struct cam_word *cgroup; /* NULL: not known */
 	struct cam_image *image; /* NULL: nothing is known of it, or it has ended */

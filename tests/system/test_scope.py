@@ -112,6 +112,26 @@ class Scope(support.Both):
             self.assertEqual(len(own), 1, found)
             self.assertIn("in its container", own[0])
 
+    def test_a_running_process_that_is_moved_to_another_cgroup(self):
+        """Nobody tells: it has the new one a window later, without an exec, by both sources."""
+        name, path = support.make_cgroup()
+        try:
+            load = self.start(support.workload("spin31"), "120")
+            recorders = self.both("-F", "199", "--window", "2s", "-p", str(load.pid))
+            time.sleep(2)
+            with open(path + "/cgroup.procs", "w", encoding="ascii") as f:
+                f.write(str(load.pid))
+            for source, r in recorders.items():
+                found = support.wait_until(lambda: support.perfcam(
+                    "export", "folded", "--store", r.store, "--cgroup", name).stdout)
+                self.assertTrue(found, source)
+                self.assertEqual(r.stop(), 0, r.said())
+                self.assertEqual(len({s.cgroup for s in dump.Store(r.store).samples}), 2, source)
+        finally:
+            load.kill()
+            load.wait()
+            os.rmdir(path)
+
     def test_a_cgroup_that_does_not_exist(self):
         name, path = support.make_cgroup()
         try:

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -174,6 +175,46 @@ static void by_all_of_them(void **state)
 	assert_stored(&s, stored, 1);
 }
 
+/* Nobody tells that a process was moved: one that is sampled is asked about once a window. */
+static void a_move_to_another_cgroup_is_seen_by_the_next_window(void **state)
+{
+	(void)state;
+	struct stage s;
+	struct cam_live_options o;
+	stage_options(&o);
+	o.window_ns = 2 * SEC;
+	stage_open(&s, &o);
+	struct world_process *p = world_process(&s, 10, "app", "/bin/app");
+	strcpy(p->cgroup, "/before");
+	world_map(&s, 10, 0x1000, 0x3000, 5, "/bin/app");
+	stage_tick(&s, 1 * SEC);
+	for (uint64_t ms = 0; ms < 7000; ms += 100) {
+		if (ms == 1500)
+			strcpy(p->cgroup, "/after");
+		stage_run(&s, 1 * SEC + ms * MS);
+		sample(&s, ms, 10);
+	}
+	stage_run(&s, 9 * SEC);
+	/* Bounded: not at each sample. */
+	assert_in_range(s.asked[CAM_ERRAND_PROCESS], 2, 5);
+	stage_close(&s);
+	bool before = false, after = false;
+	for (size_t i = 0; i < s.n_windows; i++) {
+		const struct stage_window *w = &s.windows[i];
+		for (size_t k = 0; k < w->n_samples; k++) {
+			const struct cam_task *t = &w->t.tasks[w->samples[k].task.v];
+			bool moved =
+				cam_text_equal(cam_string(&w->t, t->cgroup), CAM_TEXT("/after"));
+			before |= !moved;
+			after |= moved;
+			if (w->samples[k].time_ns >= 6 * SEC)
+				assert_true(moved);
+		}
+	}
+	assert_true(before && after);
+	stage_free(&s);
+}
+
 /* In a pid namespace whoever is outside has pid 0: not idle, and of no process that could be named. */
 static void nobody_outside_a_pid_namespace_is_idle(void **state)
 {
@@ -206,6 +247,7 @@ int main(void)
 		cmocka_unit_test(a_user_is_confirmed),
 		cmocka_unit_test(by_cgroup),
 		cmocka_unit_test(by_all_of_them),
+		cmocka_unit_test(a_move_to_another_cgroup_is_seen_by_the_next_window),
 		cmocka_unit_test(nobody_outside_a_pid_namespace_is_idle),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

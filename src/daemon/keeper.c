@@ -234,12 +234,15 @@ static void settle_watched(struct cam_keeper *k, int result, const char *window)
 
 static int finish_job(struct cam_keeper *k, int result)
 {
+	struct stat window;
+	bool has_size = !fstat(cam_file_fd(k->job.window), &window);
 	int err = cam_store_seal_done(k->store, &k->job, result);
 	k->sealing = false;
 	if (!strcmp(k->job.name, k->watched.journal))
 		settle_watched(k, err, k->job.sealed);
 	if (!err && k->job.sealed[0]) {
 		k->stats.sealed++;
+		k->stats.sealed_bytes += has_size ? (uint64_t)window.st_size : 0;
 		memcpy(k->last_sealed, k->job.sealed, sizeof(k->last_sealed));
 	}
 	k->retain_now |= !err;

@@ -25,7 +25,7 @@ struct cam_keeper_stats {
 	uint32_t sealer_starts;
 	int sealer_pid;
 	uint64_t sealer_cpu_ns;
-	uint64_t bytes_written;
+	uint64_t sealed_bytes; /* of those windows: another process has written them */
 };
 
 /*

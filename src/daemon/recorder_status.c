@@ -184,7 +184,7 @@ void cam_recorder_status(struct cam_recorder *r, struct cam_buf *out)
 		.ring_bytes = i->ring_bytes,
 		.sample_ring_bytes = i->sample_ring_bytes,
 		.side_ring_bytes = i->side_ring_bytes,
-		.bytes_written = cam_meter_written(),
+		.bytes_written = cam_meter_written() + cam_keeper_stats(r->keeper).sealed_bytes,
 		.window_ns = r->settings->window_ns,
 		.errors = errors,
 		.n_errors = r->n_mishaps,

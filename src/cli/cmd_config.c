@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "cli/asking.h"
 #include "cli/say.h"
 #include "cli/setting_options.h"
 #include "cli/verbs.h"
@@ -69,10 +70,43 @@ static void put_text(struct cam_out *out, const struct cam_settings *s)
 	}
 }
 
+/* The recorder reads its own file again, with the flags it was started with. */
+static int reload(const struct cam_settings_given *given, bool json)
+{
+	int status;
+	struct cam_asking *a = cam_asking_new(given, &status);
+	if (!a)
+		return status;
+	status = cam_asking_ask(a, CAM_CONTROL_RELOAD, &(struct cam_control_request){0});
+	if (a->nobody)
+		status = cam_asking_say_nobody(a);
+	if (!status) {
+		struct cam_out out;
+		struct cam_json j = {&out, false};
+		struct cam_text words = cam_text_of((char *)a->reply.data);
+		cam_out_to_fd(&out, 1);
+		if (json) {
+			cam_json_open(&j, NULL, '{');
+			cam_json_text(&j, "reloaded", words);
+			cam_json_close(&j, '}');
+		} else {
+			cam_out_printable(&out, words);
+		}
+		cam_out_str(&out, "\n");
+		int err = cam_out_finish(&out);
+		if (err)
+			status = cam_failed("standard output: %s", cam_errno_words(err));
+	}
+	cam_asking_free(a);
+	return status;
+}
+
 int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv)
 {
-	bool json = false;
+	bool json = false, again = false;
 	const struct cam_option own[] = {
+		{"reload", 0, CAM_OPTION_FLAG, &again, NULL,
+		 "have the running recorder read its configuration again; prints what changed"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "as JSON"},
 		{0},
 	};
@@ -86,6 +120,8 @@ int cam_cmd_config(const struct cam_verb *verb, int argc, char **argv)
 		return status;
 	if (n_rest)
 		return cam_usage("config takes no argument '%s'", argv[0]);
+	if (again)
+		return reload(&given, json);
 	CAM_AUTOFREE struct cam_settings *s = calloc(1, sizeof(*s));
 	if (!s)
 		return cam_failed("%s", strerror(ENOMEM));

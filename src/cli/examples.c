@@ -48,7 +48,9 @@ static const struct {
 	{"resymbolise",
 	 "  perfcam resymbolise --last 1h                better names, where they are now\n"},
 	{"doctor", "  perfcam doctor                               what could be better here\n"},
-	{"config", "  perfcam config                               effective settings\n"},
+	{"config",
+	 "  perfcam config                               effective settings\n"
+	 "  perfcam config --reload                      the recorder reads perfcam.conf again\n"},
 	{"status", "  perfcam status                               how the recorder goes\n"},
 	{"snapshot", "  perfcam snapshot                             seal what there is now\n"},
 	{"events", "  perfcam events --last 12h --severity warning what happened, and mattered\n"

@@ -73,7 +73,7 @@ static const struct cam_verb verbs[] = {
 	{"doctor", "[--last 10m] [--store DIR] [--json]",
 	 "Judges the host and the recorded stacks: what keeps perfcam from doing better, and the remedy.",
 	 cam_cmd_doctor},
-	{"config", "[--json] [any option of record and serve]",
+	{"config", "[--reload] [--json] [any option of record and serve]",
 	 "Prints the effective settings, each with where it comes from.", cam_cmd_config},
 	{"status", "[--store DIR] [--json]",
 	 "Asks the running recorder how it goes: what it records, lost, costs.", cam_cmd_status},

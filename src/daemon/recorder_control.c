@@ -221,7 +221,7 @@ static void apply(struct cam_recorder *r, uint64_t applied)
 		cam_recorder_budget(r);
 }
 
-void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply)
+int cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply)
 {
 	struct cam_settings *fresh = r->request->given ? malloc(sizeof(*fresh)) : NULL;
 	char why[CAM_SETTINGS_WHY_BYTES] = "nothing to read it from", names[512];
@@ -252,13 +252,13 @@ void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply)
 	}
 	free(fresh);
 	cam_notify_ready(&r->notify, r->why_source);
+	return err;
 }
 
 static int take_reload(void *self, const struct cam_control_request *q, struct cam_buf *reply)
 {
 	(void)q;
-	cam_recorder_reload(self, reply);
-	return 0;
+	return cam_recorder_reload(self, reply);
 }
 
 void cam_recorder_open_control(struct cam_recorder *r)

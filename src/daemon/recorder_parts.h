@@ -116,7 +116,7 @@ void cam_recorder_server_asks(struct cam_recorder *r, struct cam_text packet,
 			      struct cam_buf *reply);
 /* r->control stays NULL where it cannot be had (said). */
 void cam_recorder_open_control(struct cam_recorder *r);
-void cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);
+int cam_recorder_reload(struct cam_recorder *r, struct cam_buf *reply);
 /* Cuts, and answers whoever asked once the window is sealed. */
 void cam_recorder_snapshot(struct cam_recorder *r);
 void cam_recorder_snapshot_poll(struct cam_recorder *r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* For LD_PRELOAD: a disk with errors. The first byte of the file $FAIL_IO, which the test writes, says when: '1' the next
- * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both; 'r' nothing can be
+ * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both; 'l' syncs take three seconds; 'r' nothing can be
  * written, made, renamed or removed: EROFS, as of a file system that its kernel has turned read-only. It is mapped at the
  * start, since helper processes may not open anything later. */
 #include <errno.h>
@@ -52,13 +52,21 @@ ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
 	return is_read_only() || fails('w') ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at);
 }
 
+static void be_slow(void)
+{
+	if (order && *order == 'l')
+		sleep(3);
+}
+
 int fdatasync(int fd)
 {
+	be_slow();
 	return fails('s') ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
 int fsync(int fd)
 {
+	be_slow();
 	return fails('s') ? -1 : (int)syscall(SYS_fsync, fd);
 }
 

@@ -47,7 +47,47 @@ class OpenFiles(support.Case):
         self.assertEqual(r.stdout.splitlines()[0], str(soft), r.stderr)
 
 
+class SlowDisk(support.Case):
+    def test_syncs_that_take_seconds_cost_nothing(self):
+        """Each sync takes three seconds: samples wait in memory meanwhile, and none is missing."""
+        orders = os.path.join(self.dir, "orders")
+        with open(orders, "w", encoding="ascii") as f:
+            f.write("0".ljust(4096))
+        self.load("slots", share=80)
+        r = self.recorder("-F", "97", "--window", "1m", env={
+            "LD_PRELOAD": os.environ["PERFCAM_FAIL_IO"], "FAIL_IO": orders}).ready()
+        for order, seconds in (("l", 10), ("0", 0)):
+            with open(orders, "r+", encoding="ascii") as f:
+                f.write(order)
+            time.sleep(seconds)
+        self.assertEqual(r.stop(), 0, r.said())
+        dump = Store(self.store)
+        windows = self.windows()
+        for a, b in zip(windows, windows[1:]):
+            self.assertEqual(a["end_ns"], b["start_ns"])
+        for cause in ("disk_full", "lost_queue", "lost_ring", "bound"):
+            self.assertEqual(dump.missing(cause), 0, cause)
+        mine = {s.time // 1_000_000_000 for s in dump.samples if s.comm.startswith("workload_slots")}
+        support.note(f"{len(mine)} seconds of it, syncs of 3 s")
+        self.assertEqual(len(mine), max(mine) - min(mine) + 1)
+        self.assertGreaterEqual(len(mine), 9)
+
+
 class Rate(support.Case):
+    def test_a_rate_in_step_with_the_kernel_s_own_is_warned_of(self):
+        r = self.recorder("-F", "100", "-d", "200ms")
+        self.assertEqual(r.p.wait(support.PATIENCE), 0, r.said())
+        self.assertIn("49, 97, 99 or 497", r.said())
+
+    def test_rings_that_a_limit_of_locked_memory_shrinks_are_said(self):
+        """Of who may sample, but not lock more than its share."""
+        os.chmod(self.dir, 0o777)
+        r = self.recorder("-F", "97", "-d", "300ms", "--source", "perf", wrap=(
+            "prlimit", "--memlock=65536:65536", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+            "--inh-caps", "-all,+perfmon", "--ambient-caps", "+perfmon", "--bounding-set", "-all,+perfmon", "--"))
+        self.assertEqual(r.p.wait(support.PATIENCE), 0, r.said())
+        self.assertRegex(r.said(), r"rings are smaller than wanted \(\d+ KiB a CPU\): the limit of locked memory")
+
     def test_a_rate_that_the_kernel_lowers_is_said_and_in_the_ledger(self):
         """The kernel's limit as this recorder sees it: a file of ours in its place, in a mount namespace."""
         allowed = os.path.join(self.dir, "max_sample_rate")

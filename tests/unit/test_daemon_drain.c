@@ -12,6 +12,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,110 @@ static void rounds_are_short_where_rings_fill(void **state)
 	assert_in_range(count_rounds(false, 997, &records), 3, 6);
 }
 
+/* Samples of three CPUs, so many a round while they are wanted. */
+#define FLOOD_CPUS 3u
+#define FLOOD_EACH 2000u
+struct flood {
+	struct cam_capture base;
+	struct cam_stream stream, *streams[1];
+	_Atomic uint64_t given;
+	_Atomic bool wanted;
+	uint64_t left, now_ns, of_cpu[FLOOD_CPUS];
+};
+
+static bool flood_peek(struct cam_stream *s, uint64_t *time_ns)
+{
+	struct flood *f = (struct flood *)((char *)s - offsetof(struct flood, stream));
+	*time_ns = f->now_ns - 150 * CAM_NS_PER_MS;
+	return f->left > 0;
+}
+
+static void flood_take(struct cam_stream *s, struct cam_raw *out)
+{
+	struct flood *f = (struct flood *)((char *)s - offsetof(struct flood, stream));
+	uint32_t cpu = (uint32_t)(f->left % FLOOD_CPUS);
+	*out = (struct cam_raw){.type = CAM_RAW_SAMPLE, .cpu = cpu, .pid = 1, .tid = 1};
+	out->time_ns = f->now_ns - 150 * CAM_NS_PER_MS;
+	f->of_cpu[cpu]++;
+	f->left--;
+	f->given++;
+}
+
+static int flood_begin(struct cam_capture *c, uint64_t round_ns, struct cam_stream ***streams,
+		       size_t *n)
+{
+	struct flood *f = (struct flood *)c;
+	f->now_ns = round_ns;
+	f->left = f->wanted ? FLOOD_EACH : 0;
+	*streams = f->streams;
+	*n = 1;
+	return 0;
+}
+
+static bool flood_changed(struct cam_capture *c)
+{
+	(void)c;
+	return false;
+}
+
+static int flood_rescan(struct cam_capture *c)
+{
+	(void)c;
+	return 0;
+}
+
+static uint64_t empty_queue(struct cam_queue *q, uint64_t of_cpu[FLOOD_CPUS])
+{
+	struct cam_raw r;
+	uint64_t lost = 0;
+	for (; cam_queue_peek(q, &r); cam_queue_drop(q)) {
+		assert_in_range(r.cpu, 0, FLOOD_CPUS - 1);
+		assert_true(r.type == CAM_RAW_SAMPLE || (r.type == CAM_RAW_LOST && r.lost.queue));
+		of_cpu[r.cpu] += r.type == CAM_RAW_LOST ? r.lost.records : 1;
+		lost += r.type == CAM_RAW_LOST ? r.lost.records : 0;
+	}
+	return lost;
+}
+
+/* Nobody empties a small queue for some rounds: what was taken and what LOST says add up, by CPU. */
+static void what_a_full_queue_refused_is_told_exactly(void **state)
+{
+	(void)state;
+	static const struct cam_capture_ops ops = {.fd = made_up_fd,
+						   .begin_round = flood_begin,
+						   .end_round = made_up_done,
+						   .count = made_up_done,
+						   .cpus_changed = flood_changed,
+						   .rescan = flood_rescan};
+	struct flood f = {.base = {.ops = &ops, .info = {.hz = 97}}, .wanted = true};
+	struct cam_queue *q;
+	struct cam_drain *d;
+	uint64_t told[FLOOD_CPUS] = {0}, lost = 0;
+	f.stream = (struct cam_stream){.peek = flood_peek, .take = flood_take};
+	f.streams[0] = &f.stream;
+	assert_int_equal(cam_queue_new(1u << 16, &q), 0);
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct cam_drain_options o = {
+		.capture = &f.base, .queue = q, .wake_fd = wake, .max_streams = 1};
+	assert_int_equal(cam_drain_start(&o, &d), 0);
+	for (int i = 0; i < 1000 && f.given < 2 * FLOOD_EACH; i++)
+		usleep(10000);
+	f.wanted = false;
+	/* The round after the one that finds room has told it. */
+	uint64_t rounds = cam_drain_stats(d).rounds;
+	for (int i = 0; i < 1000 && cam_drain_stats(d).rounds < rounds + 2; i++) {
+		lost += empty_queue(q, told);
+		usleep(10000);
+	}
+	cam_drain_stop(d);
+	lost += empty_queue(q, told);
+	assert_true(lost > 0 && f.given > lost);
+	for (uint32_t cpu = 0; cpu < FLOOD_CPUS; cpu++)
+		assert_int_equal(told[cpu], f.of_cpu[cpu]);
+	cam_queue_free(q);
+	close(wake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +383,7 @@ int main(void)
 		cmocka_unit_test(rounds_are_long_where_nothing_is_new),
 		cmocka_unit_test(rounds_are_short_where_programs_come),
 		cmocka_unit_test(rounds_are_short_where_rings_fill),
+		cmocka_unit_test(what_a_full_queue_refused_is_told_exactly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,15 @@ static size_t plain_bytes(struct cam_text s)
 
 static void put_string(struct cam_out *out, struct cam_text s)
 {
+	size_t whole = plain_bytes(s);
+	if (s.n && whole == s.n && s.n < CAM_OUT_ROOM - 2) {
+		char *p = cam_out_room(out, s.n + 2);
+		*p++ = '"';
+		memcpy(p, s.p, s.n);
+		p[s.n] = '"';
+		out->len += s.n + 2;
+		return;
+	}
 	cam_out_bytes(out, "\"", 1);
 	while (s.n) {
 		size_t plain = plain_bytes(s);
@@ -105,6 +114,18 @@ void cam_json_open(struct cam_json *j, const char *key, char bracket)
 void cam_json_close(struct cam_json *j, char bracket)
 {
 	cam_out_bytes(j->out, &bracket, 1);
+	j->comma = true;
+}
+
+void cam_json_string(struct cam_json *j, struct cam_text value)
+{
+	put_string(j->out, value);
+	j->comma = true;
+}
+
+void cam_json_digits(struct cam_json *j, uint64_t value)
+{
+	put_u64(j->out, value);
 	j->comma = true;
 }
 

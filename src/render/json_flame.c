@@ -11,12 +11,18 @@ static void open_node(struct cam_json *j, const char *key, const struct cam_flam
 	const struct cam_flame_node *n = &f->nodes[i];
 	struct cam_text module = cam_flame_module_path(f, n->module);
 	cam_json_open(j, key, '{');
-	cam_json_text(j, "name", cam_flame_name(f, i));
+	/* Keys with all that is around them: there are as many as nodes. */
+	cam_out_bytes(j->out, "\"name\":", 7);
+	cam_json_string(j, cam_flame_name(f, i));
 	cam_out_text(j->out, kinds[cam_flame_frame_of(f, i)->kind]);
-	if (module.n)
-		cam_json_text(j, "module", module);
-	cam_json_u64(j, "value", n->total);
-	cam_json_u64(j, "self", n->self);
+	if (module.n) {
+		cam_out_bytes(j->out, ",\"module\":", 10);
+		cam_json_string(j, module);
+	}
+	cam_out_bytes(j->out, ",\"value\":", 9);
+	cam_json_digits(j, n->total);
+	cam_out_bytes(j->out, ",\"self\":", 8);
+	cam_json_digits(j, n->self);
 	if (f->differential) {
 		cam_json_u64(j, "before", n->before_total);
 		cam_json_i64(j, "delta", (int64_t)(n->total - n->before_total));

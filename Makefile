@@ -37,7 +37,7 @@ run:
 	@$(BUILD)/perfcam run --store $(BUILD)/store
 
 test:
-	@tools/setup build test
+	@tools/setup build test programs
 	@tools/run-tests
 
 test-long:

@@ -24,7 +24,7 @@ class Fake:
         self.log = os.path.join(self.dir, "asked")
         for name, body in commands.items():
             self.write(os.path.join(self.dir, "bin", name.replace("_", "-")), body)
-        for name in ("sh", "bash", "awk", "dirname", "env", "mktemp", "rm", "tee", "grep", "tail"):
+        for name in ("sh", "bash", "awk", "dirname", "env", "mktemp", "rm", "tee", "grep", "tail", "chmod"):
             os.symlink(shutil.which(name), os.path.join(self.dir, "bin", name))
 
     def write(self, path, body):
@@ -34,7 +34,7 @@ class Fake:
         os.chmod(path, 0o755)
 
     def run(self, *command):
-        env = {"PATH": os.path.join(self.dir, "bin"), "LOG": self.log}
+        env = {"PATH": os.path.join(self.dir, "bin"), "LOG": self.log, "POLICY_RC_D": os.path.join(self.dir, "policy-rc.d")}
         return subprocess.run(command, env=env, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
 
@@ -106,6 +106,15 @@ class Setup(unittest.TestCase):
                 self.assertEqual(fake.run(SETUP, "programs").returncode, 0)
                 self.assertIn(asked, fake.asked())
                 self.assertEqual(bool(asked), bool(fake.asked()))
+
+    def test_a_server_is_not_started_now_nor_at_the_next_boot(self):
+        with Fake(dpkg_query=ALL_THERE.replace("printf", 'case "$*" in *" nginx-light") exit 1;; esac; printf'), id="echo 0",
+                  apt_get=NOTE + '; case "$1" in install) "$POLICY_RC_D"; echo "start: $?" >> "$LOG";; esac', systemctl=NOTE) as fake:
+            done = fake.run(SETUP, "programs")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("start: 101", fake.asked())
+            self.assertIn("systemctl -q disable nginx\n", fake.asked())
+            self.assertFalse(os.path.exists(os.path.join(fake.dir, "policy-rc.d")))
 
     def test_unknown_group(self):
         with Fake(dpkg_query=ALL_THERE) as fake:

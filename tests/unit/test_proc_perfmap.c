@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -199,6 +200,49 @@ static void what_an_enemy_may_put_there(void **state)
 	}
 }
 
+/* Each of them in turn in the map's place, as quickly as can be. */
+static _Noreturn void swap(const struct child *c, char others[][128], size_t n)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test fail */
+	for (size_t i = 0;; i = (i + 1) % n)
+		renameat2(AT_FDCWD, c->map, AT_FDCWD, others[i], RENAME_EXCHANGE);
+}
+
+/* Between a look and the opening somebody may put something else there: what is read is the process's own all the same. */
+static void what_is_swapped_meanwhile(void **state)
+{
+	(void)state;
+	struct child c = start(OWN, false);
+	char others[4][128];
+	struct timespec now, begun;
+	unsigned own = 0, refused = 0;
+	for (unsigned i = 0; i < 4; i++)
+		snprintf(others[i], sizeof(others[i]), "%s/other%u", c.tmp, i);
+	make_file(c.map, OWN, "mine");
+	make_file(others[0], OTHER, "secret");
+	make_file(others[1], 0, "secret");
+	assert_int_equal(symlink("other0", others[2]), 0);
+	assert_int_equal(mkfifo(others[3], 0666), 0);
+	pid_t swapper = fork();
+	assert_true(swapper >= 0);
+	if (swapper == 0)
+		swap(&c, others, 4);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		int got = hold(&c, c.start_ns, "mine");
+		assert_int_not_equal(got, 0);
+		own += got == 1;
+		refused += got < 0;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begun.tv_sec < 2 ||
+		 ((!own || !refused) && now.tv_sec - begun.tv_sec < 30));
+	print_message("%u times its own, %u refused\n", own, refused);
+	assert_true(own && refused);
+	kill(swapper, SIGKILL);
+	assert_int_equal(waitpid(swapper, NULL, 0), swapper);
+	end(&c);
+}
+
 static void root_takes_only_its_own(void **state)
 {
 	(void)state;
@@ -241,6 +285,7 @@ int main(void)
 		cmocka_unit_test(its_own_map_is_held),
 		cmocka_unit_test(a_pid_namespace_has_its_own_numbers),
 		cmocka_unit_test(what_an_enemy_may_put_there),
+		cmocka_unit_test(what_is_swapped_meanwhile),
 		cmocka_unit_test(root_takes_only_its_own),
 		cmocka_unit_test(tmp_itself_may_be_a_link),
 	};

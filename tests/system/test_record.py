@@ -19,6 +19,58 @@ def cpu_times():
         return [int(n) for n in stat.readline().split()[1:9]]
 
 
+# As long as a comm may be: what ends lines, columns and quotes somewhere, and every byte but 0.
+HOSTILE = (b"x\nevil 1 1.0: 9", b"<b>&\"'</b>", b"a;b 5", b"\x1b[31mred\x1b[0m", b"</script><i>", b"\xff\xfe\xc3(\xed\xa0\x80",
+           *(bytes(range(at, min(at + 15, 256))) for at in range(1, 256, 15)))
+RENAMED = """
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+for name in eval(sys.argv[1]):
+    libc.prctl(15, name, 0, 0, 0)
+    until = time.process_time() + 0.06
+    while time.process_time() < until:
+        pass
+"""
+
+
+class Names(support.Case):
+    def test_names_of_live_processes_are_only_ever_names(self):
+        """From the kernel through the store into each form: as many samples as there are, and every text is whole."""
+        made = support.make_cgroup()[1]
+        group = made + "<img src=x onerror=alert(1)>;a \x1b[31m\"'&"
+        os.rmdir(made)
+        os.mkdir(group)
+        self.addCleanup(lambda: support.wait_until(lambda: not os.path.isdir(group) or os.rmdir(group) is None))
+        r = self.recorder("-F", "997", "--max-cpu", "none", "--cgroup", group).ready()
+        p = self.start("sh", "-c", 'echo $$ >"$1/cgroup.procs"; exec python3 -c "$2" "$3"', "sh", group, RENAMED, repr(HOSTILE))
+        self.assertEqual(p.wait(60), 0)
+        time.sleep(1)
+        self.assertEqual(r.stop(), 0, r.said())
+        self.verify()
+        n = sum(w["samples"] for w in self.windows())
+        rows = [json.loads(line) for line in subprocess.run([DUMP, self.store], stdout=subprocess.PIPE, check=True).stdout.splitlines()]
+        self.assertEqual(sum(row["kind"] == "sample" for row in rows), n)
+        self.assertIn("<img src=x onerror", " ".join(row["cgroup"] for row in rows if row["kind"] == "task"))
+        shown = {kind: subprocess.run([support.BIN, "export", kind, "--store", self.store], stdout=subprocess.PIPE, check=True).stdout
+                 for kind in ("folded", "perf-script", "speedscope", "json", "csv")}
+        # One stack a line, and each line's count is the end of it.
+        counts = [re.fullmatch(rb"(?s)[^\n]+ (\d+)", line) for line in shown["folded"].split(b"\n")[:-1]]
+        self.assertEqual(sum(int(m[1]) for m in counts), n)
+        comms = {line.split(b";")[0] for line in shown["folded"].split(b"\n")[:-1]}
+        support.note(f"{n} samples under {len(comms)} names")
+        self.assertGreater(len(comms), len(HOSTILE) - 4)
+        # A sample is a head and indented frames: none was forged.
+        self.assertEqual(sum(bool(line) and not line[:1].isspace() for line in shown["perf-script"].split(b"\n")
+                             if not line.startswith(b"#")), n)
+        json.loads(shown["speedscope"])
+        for line in shown["json"].splitlines():
+            json.loads(line)
+        for text in (shown["folded"], shown["csv"]):
+            self.assertNotIn(b"\x1b", text)
+        again = subprocess.run([support.BIN, "export", "folded", "-i", "-"], input=shown["folded"], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(again, shown["folded"])
+
+
 class Record(support.Both):
     counted = {}
 
@@ -148,6 +200,29 @@ class Record(support.Both):
                 told.append(f.read().decode("latin-1"))
         self.assertEqual([text[:200] for text in told if secret in text], [])
         self.assertGreater(len(told), 10)
+
+    def test_no_event_is_opened_after_the_start(self):
+        """Whatever starts and ends meanwhile; CPUs that come have theirs opened (tests/kernels/case_hotplug.py)."""
+        def events(r):
+            found = set()
+            for fd in os.listdir(f"/proc/{r.pid}/fd"):
+                try:
+                    if "perf_event" in os.readlink(f"/proc/{r.pid}/fd/{fd}"):
+                        found.add(int(fd))
+                except FileNotFoundError:
+                    pass
+            return found
+
+        recorders = self.both().values()
+        before = [events(r) for r in recorders]
+        self.assertTrue(all(before))
+        self.start(support.workload("forks"), "2", stdout=subprocess.DEVNULL)
+        until = time.monotonic() + 2
+        while time.monotonic() < until:
+            self.assertEqual([events(r) for r in recorders], before)
+            time.sleep(0.02)
+        for r in recorders:
+            self.assertEqual(r.stop(), 0, r.said())
 
     def test_the_start_says_what_was_measured(self):
         self.start(support.workload("slots"), "60", stdout=-3)

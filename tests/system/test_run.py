@@ -262,6 +262,33 @@ class Run(support.Case):
         self.assertTrue(support.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 5))
 
 
+class Dropped(support.Case):
+    def test_the_server_is_user_perfcam_where_there_is_one(self):
+        """A passwd of ours in its place, in a mount namespace."""
+        users = os.path.join(self.dir, "passwd")
+        with open(users, "w", encoding="utf-8") as f:
+            f.write("root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+                    "perfcam:x:64123:64123::/:/bin/false\n")
+        os.chmod(self.dir, 0o755)
+        self.start("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/passwd && exec "$@"', users,
+                   support.BIN, "run", "--store", self.store, "--control", self.store + ".control",
+                   "--listen", "127.0.0.1:0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def server():
+            r = support.perfcam("status", "--json", "--store", self.store, "--control", self.store + ".control")
+            processes = json.loads(r.stdout)["processes"] if r.returncode == 0 else []
+            return next((p["pid"] for p in processes if p["name"] == "server"), 0)
+
+        pid = support.wait_until(server)
+        self.assertTrue(pid)
+
+        def uids():
+            with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                return re.search(r"^Uid:\s+(.*)$", f.read(), re.M).group(1).split()
+
+        self.assertTrue(support.wait_until(lambda: uids() == ["64123"] * 4), uids())
+
+
 class Refused(support.Case):
     def test_a_start_that_fails_prints_no_url(self):
         """Not by the recorder's fault, and not by the server's: nobody may be become."""

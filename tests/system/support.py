@@ -40,6 +40,21 @@ def peak_bytes(pid):
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
 
 
+def resident_bytes(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
+
+
+def check_flat(case, whose, readings, share=0.5):
+    """The last third of them against the one before. It breathes, with windows whose tables fill up and are emptied and with questions
+    that are answered: the same share of each lies below what is compared, and a tenth more is none."""
+    third = len(readings) // 3
+    early, late = (sorted(part)[int(len(part) * share)] for part in (readings[third:2 * third], readings[2 * third:]))
+    note(f"{whose} resident memory: most {max(readings) / 2**20:.1f} MiB; {share:.0%} of the second third below {early / 2**20:.1f}, "
+         f"of the last third below {late / 2**20:.1f}")
+    case.assertLess(late, 1.1 * early)
+
+
 def workload(name):
     return os.path.join(WORKLOADS, "workload_" + name)
 

@@ -3,7 +3,6 @@
 """Ten minutes at a high rate beside a load that never repeats a stack: memory stays flat, nothing is
 lost. And a thousand kills. Both shorter by PERFCAM_SOAK_SECONDS and PERFCAM_LONG_KILLS."""
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -14,11 +13,6 @@ SECONDS = int(os.environ.get("PERFCAM_SOAK_SECONDS", "600"))
 KILLS = os.environ.get("PERFCAM_LONG_KILLS", "1000")
 
 
-def resident(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
-
-
 class Longevity(support.Case):
     def test_memory_stays_flat(self):
         self.start(support.workload("manystacks"), str(SECONDS + 60))
@@ -27,20 +21,14 @@ class Longevity(support.Case):
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             time.sleep(1)
-            readings.append(resident(r.pid))
+            readings.append(support.resident_bytes(r.pid))
         status, peak = r.status(), support.peak_bytes(r.pid)
         self.assertEqual(r.stop(), 0, r.said())
-        third = len(readings) // 3
-        # It breathes with the windows, whose tables fill up and are emptied: medians are compared.
-        early = statistics.median(readings[third:2 * third])
-        late = statistics.median(readings[2 * third:])
         support.note("resident MiB, every fifth second: " +
                      " ".join(f"{n >> 20}" for n in readings[::5]))
-        support.note(f"{status['samples']} samples in {SECONDS} s; resident: most "
-                     f"{peak / 2**20:.1f} MiB, median of the second third {early / 2**20:.1f}, "
-                     f"of the last third {late / 2**20:.1f}")
+        support.note(f"{status['samples']} samples in {SECONDS} s; resident: most {peak / 2**20:.1f} MiB")
         self.assertLess(peak, 64 << 20)
-        self.assertLess(late, 1.1 * early)
+        support.check_flat(self, "the recorder's", readings)
         self.verify()
 
     def test_many_kills(self):

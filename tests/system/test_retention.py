@@ -113,7 +113,13 @@ class Readers(support.Case):
         self.assertTrue(support.wait_until(lambda: os.path.isdir(self.store) and len(self.windows()) >= self.KEPT))
         # SOAK_SERVER: perfcam, built to watch its threads; what it sees it says at once.
         server = Server(self.store, program=os.environ.get("SOAK_SERVER"))
-        threads = [self.until_the_end(churn, what) for what in (self.fold, self.look, *[lambda: self.ask(server)] * 4)]
+        held = []
+
+        def weigh():
+            held.append(support.resident_bytes(server.process.pid))
+            time.sleep(0.5)
+
+        threads = [self.until_the_end(churn, what) for what in (self.fold, self.look, weigh, *[lambda: self.ask(server)] * 4)]
         for thread in threads:
             thread.join()
         told = churn.communicate(timeout=60)[0]
@@ -126,6 +132,8 @@ class Readers(support.Case):
         self.assertGreater(went, min(5, self.SECONDS // 2))
         self.assertGreater(came, went // 2)
         self.assertGreater(self.readings, 5)
+        if self.SECONDS >= 120:
+            support.check_flat(self, "the server's", held, 0.1)
         self.verify()
 
 

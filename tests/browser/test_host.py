@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events and host counters in the page and its API, on a store whose every event and counter is known."""
 import base64
+import http.server
 import json
 import os
 import re
 import shutil
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cli"), HERE]
 import chrome
+import fake_recorder
 import pictures
 import scene
 import served
@@ -382,6 +385,51 @@ class Hostile(unittest.TestCase):
             self.assertEqual(v.page.evaluate(loose), 0, query)
             self.assertIsNone(v.page.evaluate("window.hit ?? null"))
             self.assertEqual([p for p in v.page.problems() if not p.startswith(f"request: http://127.0.0.1:{own.port}/")], [])
+
+
+CROSS = """<!doctype html><iframe name=f></iframe>
+<form method=post action="{to}/api/mark?token={token}" enctype=text/plain target=f><input name='{{"text":"form' value='"}}'></form>
+<script>
+const posts = ["text/plain", "application/x-www-form-urlencoded", "application/json"].map(type => ["POST", "/api/mark?", {{"Content-Type": type}}]);
+const asked = [...posts, ["POST", "/api/pin?", {{}}], ["GET", "/api/store?", {{}}], ["GET", "/api/mark?text=x&", {{}}]].flatMap(([method, path, headers]) =>
+    ["no-cors", "cors"].map(mode => fetch("{to}" + path + "token={token}", {{method, mode, headers, credentials: "include", body: method === "POST" ? '{{"text":"fetched"}}' : undefined}})
+        .then(r => r.text(), () => "")));
+const image = new Promise(done => {{ const i = new Image(); i.onload = i.onerror = () => done(""); i.src = "{to}/api/mark?text=img&token={token}"; }});
+document.forms[0].submit();
+window.told = Promise.all([...asked, image]).then(all => all.join(""));
+</script>"""
+
+
+class OtherSites(unittest.TestCase):
+    def test_a_page_of_another_port_changes_and_reads_nothing(self):
+        """Forms, images and every fetch that needs no leave, from a page that the browser has open beside perfcam's and that even knows
+        the token."""
+        store = served.make_store(os.path.join(folder, "asked"), facts["text"])
+        own = served.Server(store)
+        self.addCleanup(own.stop)
+        page = CROSS.format(to=f"http://127.0.0.1:{own.port}", token=own.token).encode()
+
+        class Site(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_):
+                pass
+
+        site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        self.addCleanup(site.shutdown)
+        with fake_recorder.FakeRecorder(store, lambda *a: (0, b"")) as r:
+            os.chmod(r.path, 0o666)
+            browser.open(own.url)
+            seen = browser.open(f"http://127.0.0.1:{site.server_address[1]}/")
+            self.assertEqual(seen.evaluate("window.told"), "")
+            # The page's own may: it is this server, and this recorder.
+            status, _, _ = own.ask("/api/mark", "POST", b'{"text":"mine"}', Content_Type="application/json")
+            self.assertEqual((status, [text for verb, *_, text in r.asked if verb != fake_recorder.STATUS]), (200, [b"mine"]))
 
 
 tap.main()

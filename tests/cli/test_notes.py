@@ -72,6 +72,13 @@ class Notes(Case):
         self.assertFalse(self.said("report", "--no-children", "-g", "none", "-s", "comm", "-i", path))
         self.assertFalse(self.said("report", "--percent-limit", "60", "-g", "none", "-i", path))
 
+    def test_a_picture_says_it(self):
+        for event, leaf, said in (("cpu-clock", LANDING, True), ("cycles", LANDING, False), ("cpu-clock", OTHER, False)):
+            svg = self.path("x.svg")
+            self.good("flame", "-i", self.file_of("x.txt", event, leaf), "-o", svg)
+            with open(svg, encoding="utf-8") as f:
+                self.assertEqual(NOTE in f.read(), said, (event, leaf))
+
     def test_the_api_says_it_with_the_tree(self):
         for event, said in (("cpu-clock", True), ("cycles", False)):
             path = self.file_of(event + ".txt", event, LANDING)

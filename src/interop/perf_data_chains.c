@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/perf_data_chains.h"
 
-#include "base/populate.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -50,7 +49,6 @@ static int grow(struct cam_perf_chains *c)
 	struct cam_perf_chain_slot *grown = calloc(n, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	cam_populate(grown, n * sizeof(*grown));
 	for (size_t i = 0; i < c->n_slots; i++) {
 		const struct cam_perf_chain_slot *s = &c->slots[i];
 		if (s->row_plus_1)

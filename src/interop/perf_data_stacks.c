@@ -10,7 +10,6 @@
  */
 #include "interop/perf_data_stacks.h"
 
-#include "base/populate.h"
 #include "base/vec.h"
 #include "interop/frame.h"
 
@@ -89,7 +88,6 @@ static int grow_slots(struct cam_perf_stacks *k)
 	struct cam_perf_row_slot *grown = calloc(n, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	cam_populate(grown, n * sizeof(*grown));
 	for (size_t i = 0; i < k->n_slots; i++) {
 		const struct cam_perf_row_slot *s = &k->slots[i];
 		if (s->row_plus_1)

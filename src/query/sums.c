@@ -2,7 +2,6 @@
 #include "query/sums.h"
 
 #include "base/index.h"
-#include "base/populate.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -55,7 +54,6 @@ static int grow(struct cam_sums *s)
 	struct cam_sum *v = calloc(slots, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	cam_populate(v, slots * sizeof(*v));
 	for (size_t i = 0; i < s->slots; i++) {
 		if (s->v[i].samples)
 			*slot_of(v, slots, &s->v[i]) = s->v[i];

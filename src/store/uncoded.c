@@ -9,7 +9,6 @@
  */
 #include "store/uncoded.h"
 
-#include "base/populate.h"
 #include "base/vec.h"
 #include "store/counters.h"
 #include "store/io.h"
@@ -136,12 +135,8 @@ static bool pack(struct cam_uncoded *raw, const struct cam_sample *s)
 	uint32_t kind = kind_of(raw, s);
 	if (number >= MAX_PACKS || kind == MAX_KINDS)
 		return false;
-	if (!raw->packs[number]) {
+	if (!raw->packs[number])
 		raw->packs[number] = malloc(PACK_SAMPLES * sizeof(struct packed));
-		/* The first may be all there is. */
-		if (raw->packs[number] && number)
-			cam_populate(raw->packs[number], PACK_SAMPLES * sizeof(struct packed));
-	}
 	if (!raw->packs[number])
 		return false;
 	raw->packs[number][raw->n_packed++ % PACK_SAMPLES] =

@@ -58,8 +58,11 @@ class Units(Case):
         self.assertEqual(set(units.one(unit, "CapabilityBoundingSet").split()), SIX)
         for key, value in (("Type", "notify"), ("User", "perfcam"), ("PrivateNetwork", "yes"),
                            ("LimitMEMLOCK", "infinity"), ("StateDirectory", "perfcam"),
-                           ("RuntimeDirectory", "perfcam"), ("NoNewPrivileges", "yes")):
+                           ("RuntimeDirectory", "perfcam"), ("NoNewPrivileges", "yes"),
+                           # It raises its own priority, without CAP_SYS_NICE; Nice= would be taken for a wish and kept.
+                           ("LimitNICE", "-20")):
             self.assertEqual(units.one(unit, key), value)
+        self.assertEqual(units.values(unit, "Nice"), [])
         for key in ("ProtectKernelLogs", "PrivateDevices", "PrivateTmp", "ProtectProc", "ProcSubset",
                     "PrivateUsers", "ProtectKernelTunables", "RestrictSUIDSGID"):
             self.assertEqual(units.values(unit, key), [], key)

@@ -11,6 +11,7 @@
 #include "query/starve.h"
 
 #include "base/units.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +43,9 @@ struct core {
 struct finder {
 	struct cam_window *w;
 	const struct cam_tables *tables;
-	struct core *cores;
+	struct core
+		*cores; /* as far as there are samples of them: a megabyte for all there may be */
+	size_t n_cores, cap_cores;
 	uint8_t *telling; /* by function: 1: it names something, 2: it does not */
 	size_t n_telling;
 	uint64_t period_ns;
@@ -216,12 +219,27 @@ static void take(struct finder *f, uint32_t cpu, uint64_t time_ns, uint32_t task
 	}
 }
 
+static int meet_core(struct finder *f, uint32_t cpu)
+{
+	int err =
+		cam_vec_reserve(&f->cores, &f->cap_cores, (size_t)cpu + 1, sizeof(*f->cores), CPUS);
+	if (err)
+		return err;
+	memset(f->cores + f->n_cores, 0, (cpu + 1 - f->n_cores) * sizeof(*f->cores));
+	f->n_cores = (size_t)cpu + 1;
+	return 0;
+}
+
 static int first_pass(void *arg, const struct cam_batch *b)
 {
 	struct finder *f = arg;
 	for (size_t i = 0; i < b->n; i++) {
-		if (b->cpu[i] < CPUS)
-			take(f, b->cpu[i], b->time_ns[i], b->task[i], b->stack[i]);
+		if (b->cpu[i] >= CPUS)
+			continue;
+		int err = b->cpu[i] < f->n_cores ? 0 : meet_core(f, b->cpu[i]);
+		if (err)
+			return err;
+		take(f, b->cpu[i], b->time_ns[i], b->task[i], b->stack[i]);
 	}
 	return 0;
 }
@@ -338,17 +356,16 @@ static int search(struct finder *f)
 {
 	size_t n = f->tables->n_functions;
 	f->n_telling = n;
-	f->cores = calloc(CPUS, sizeof(*f->cores));
 	f->telling = calloc(n + 1, sizeof(*f->telling));
 	f->count = calloc(n + 1, sizeof(*f->count));
 	f->mark = calloc(n + 1, sizeof(*f->mark));
 	f->depth = calloc(n + 1, sizeof(*f->depth));
-	if (!f->cores || !f->telling || !f->count || !f->mark || !f->depth)
+	if (!f->telling || !f->count || !f->mark || !f->depth)
 		return -ENOMEM;
 	int err = f->w->ops->samples(f->w, CAM_RANGE_ALL,
 				     CAM_COL_TIME | CAM_COL_CPU | CAM_COL_TASK | CAM_COL_STACK,
 				     first_pass, f);
-	for (uint32_t cpu = 0; cpu < CPUS && !err; cpu++)
+	for (uint32_t cpu = 0; cpu < f->n_cores && !err; cpu++)
 		end_runs(f, cpu, &f->cores[cpu]);
 	return err ? err : explain_all(f);
 }

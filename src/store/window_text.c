@@ -9,6 +9,10 @@
 #include <string.h>
 #include <zstd.h>
 
+/* By itself zstd takes megabytes of tables for so long a prefix, and a sealer lives for one window: to clear them was half of what
+ * it did. Measured in a new process, with 7 to 64 KB of names: a third to a half of the CPU, 0.7 % more bytes of names. */
+#define NAMES_HASH_LOG 17
+
 void cam_line_put(struct cam_buf *lines, struct cam_text s)
 {
 	while (s.n) {
@@ -88,6 +92,8 @@ int cam_block_write_names(struct cam_buf *out, const void *raw, size_t n, int le
 	int err = -ENOMEM;
 	if (room && c) {
 		size_t coded = ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+		if (!ZSTD_isError(coded))
+			coded = ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, NAMES_HASH_LOG);
 		if (!ZSTD_isError(coded))
 			coded = ZSTD_CCtx_refPrefix(c, cam_known_text, CAM_KNOWN_BYTES);
 		if (!ZSTD_isError(coded))

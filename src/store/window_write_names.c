@@ -21,8 +21,8 @@
 #include <errno.h>
 
 #define LEVEL 9
-/* Behind the known names: 9 would take 4 ms more of a window, for 0.2 % of its bytes. */
-#define NAMES_LEVEL 6
+/* Behind the known names: 9 gives no fewer bytes, 6 some 2 % more. */
+#define NAMES_LEVEL 8
 
 int cam_writer_string(struct cam_writer *w, struct cam_str_id id, uint32_t *out)
 {

@@ -91,6 +91,8 @@ static void take_tidings(void *arg, const struct cam_tidings *t)
 	struct cam_tidings in_time = *t;
 	if (t->type == CAM_ERRAND_PROCESS && !t->error)
 		in_time.process.maps_read_ns -= (uint64_t)r->namespace_ns;
+	if (t->type == CAM_ERRAND_FILE && !t->error && t->held.written_ns)
+		in_time.held.written_ns -= (uint64_t)r->namespace_ns;
 	int err = cam_live_tidings(r->live, &in_time);
 	if (err)
 		cam_recorder_mishap(r, "an answer of a helper was not taken: %s", strerror(-err));

@@ -261,7 +261,17 @@ bool cam_files_is_anonymous(const struct cam_files *f, const struct cam_files_ro
 	return row == &f->anonymous[0] || row == &f->anonymous[1];
 }
 
-struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m)
+/* Before anybody asked for it nothing was sampled there: who mapped it then matters no more once they are gone. */
+static void note_mapped(struct cam_files_row *row, uint64_t since_ns)
+{
+	if (row->refs == 1 && row->state == CAM_FILES_NEW)
+		row->mapped_ns = 0;
+	if (since_ns && (!row->mapped_ns || since_ns < row->mapped_ns))
+		row->mapped_ns = since_ns;
+}
+
+struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m,
+				     uint64_t since_ns)
 {
 	struct cam_files_row *row = special_of(f, m);
 	if (row)
@@ -275,12 +285,16 @@ struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mappi
 		drop(f, row);
 		row = NULL;
 	}
-	if (!row)
-		return make(f, m);
-	if (!row->generation)
-		row->generation = m->generation;
-	if (row->refs++ == 0)
-		unlist(f, row);
+	if (!row) {
+		row = make(f, m);
+	} else {
+		if (!row->generation)
+			row->generation = m->generation;
+		if (row->refs++ == 0)
+			unlist(f, row);
+	}
+	if (row)
+		note_mapped(row, since_ns);
 	return row;
 }
 
@@ -357,8 +371,11 @@ void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t
 	struct cam_files_row *row = cam_files_find(f, t->file);
 	if (!row || is_special(row))
 		return;
-	if (row->state == CAM_FILES_HELD && row->kind == CAM_MODULE_FILE && !t->error &&
-	    !same_key(&row->key, &t->held.key)) {
+	bool asked = row->state == CAM_FILES_ASKED && row->ticket == t->ticket;
+	/* Held too late: who mapped it first had other contents there. */
+	bool late = asked && row->mapped_ns && t->held.written_ns > row->mapped_ns;
+	bool written = row->state == CAM_FILES_HELD && !same_key(&row->key, &t->held.key);
+	if (row->kind == CAM_MODULE_FILE && !t->error && (late || written)) {
 		row->state = CAM_FILES_CHANGED;
 		row->key = t->held.key;
 		row->modules[0].window = row->modules[1].window = 0;
@@ -368,7 +385,7 @@ void cam_files_answer(struct cam_files *f, const struct cam_tidings *t, uint64_t
 			drop(f, row);
 		return;
 	}
-	if (row->state != CAM_FILES_ASKED || row->ticket != t->ticket)
+	if (!asked)
 		return;
 	if (t->error) {
 		fail(row, now_ns);

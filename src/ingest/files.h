@@ -57,6 +57,7 @@ struct cam_files_row {
 	bool found; /* is in the table by key: new mappings may find it */
 	uint32_t ticket;
 	uint64_t asked_ns, retry_ns;
+	uint64_t mapped_ns; /* by the first of whom that is known; 0: of nobody */
 	struct cam_file_key key;
 	struct cam_word *path;
 	struct cam_word *build_id;
@@ -93,8 +94,9 @@ void cam_files_free(struct cam_files *f);
 /* Asked, with new()'s arg, about a file that nothing mapped for a while; without it nobody is. */
 void cam_files_set_written(struct cam_files *f, cam_files_written_fn *fn);
 
-/* The file behind a mapping, held once more; NULL: no memory, or CAM_FILES_MAX are in use. */
-struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m);
+/* The file behind a mapping, which is there since then (0: nobody knows), held once more; NULL: no memory, or CAM_FILES_MAX are in use. */
+struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m,
+				     uint64_t since_ns);
 static inline struct cam_files_row *cam_files_hold(struct cam_files_row *row)
 {
 	if (row)

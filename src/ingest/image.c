@@ -269,7 +269,7 @@ int cam_image_map(struct cam_images *pool, struct cam_image **i, const struct ca
 		.end = m->end,
 		.offset = m->file_offset,
 		.since_ns = since_ns,
-		.file = cam_files_take(pool->files, m),
+		.file = cam_files_take(pool->files, m, since_ns),
 	};
 	return map(pool, i, &row, anew);
 }

@@ -261,6 +261,18 @@ static void get_key(struct cam_rd *r, struct cam_file_key *k)
 	k->bytes = cam_rd_u64(r);
 }
 
+static void put_held(struct cam_buf *b, const struct cam_file_tidings *t)
+{
+	put_key(b, &t->key);
+	cam_buf_put_u64(b, t->written_ns);
+}
+
+static void get_held(struct cam_rd *r, struct cam_file_tidings *t)
+{
+	get_key(r, &t->key);
+	t->written_ns = cam_rd_u64(r);
+}
+
 static void put_names(struct cam_buf *b, const struct cam_names_tidings *t)
 {
 	if (t->n_names > CAM_ERRAND_MAX_OFFSETS) {
@@ -651,7 +663,7 @@ int cam_tidings_pack(const struct cam_tidings *t, void *room, size_t room_bytes)
 	if (!t->error && t->type == CAM_ERRAND_THREAD)
 		put_text(&b, t->comm, CAM_ERRAND_MAX_COMM);
 	if (!t->error && (t->type == CAM_ERRAND_FILE || t->type == CAM_ERRAND_JIT))
-		put_key(&b, &t->held.key);
+		put_held(&b, &t->held);
 	if (!t->error && t->type == CAM_ERRAND_TABLE)
 		put_table(&b, &t->table);
 	if (!t->error && t->type == CAM_ERRAND_UNWIND)
@@ -685,7 +697,7 @@ int cam_tidings_unpack(const void *from, size_t bytes, void *scratch, size_t scr
 	if (!out->error && out->type == CAM_ERRAND_THREAD)
 		out->comm = get_text(&r, CAM_ERRAND_MAX_COMM);
 	if (!out->error && (out->type == CAM_ERRAND_FILE || out->type == CAM_ERRAND_JIT))
-		get_key(&r, &out->held.key);
+		get_held(&r, &out->held);
 	if (!out->error && out->type == CAM_ERRAND_TABLE)
 		get_table(&r, &s, &out->table);
 	if (!out->error && out->type == CAM_ERRAND_UNWIND)

@@ -116,6 +116,8 @@ struct cam_process_tidings {
 
 struct cam_file_tidings {
 	struct cam_file_key key;
+	uint64_t
+		written_ns; /* CLOCK_MONOTONIC: not written to since then; 0: for long, or nobody knows */
 };
 
 /* TABLE. The rules of all packets make one list; rows ascend over all packets. */

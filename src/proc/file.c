@@ -40,6 +40,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 /* What is held, and what is known of it. */
 struct held {
@@ -232,8 +233,30 @@ static int find(const struct search *s, struct held *h)
 	return all;
 }
 
+/*
+ * When it was last written to, or may have been: who writes can set the time of writing back (cp -p), but not that of the
+ * change. A name less is a change, too, of a file that was replaced by another: where the last is gone it does not count.
+ */
+static uint64_t written_ns(const struct stat *s)
+{
+	struct timespec boot, wall;
+	clock_gettime(CLOCK_MONOTONIC, &boot);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	const struct timespec *t = &s->st_mtim;
+	if (s->st_nlink && (s->st_ctim.tv_sec > t->tv_sec ||
+			    (s->st_ctim.tv_sec == t->tv_sec && s->st_ctim.tv_nsec > t->tv_nsec)))
+		t = &s->st_ctim;
+	int64_t now = (int64_t)boot.tv_sec * (int64_t)CAM_NS_PER_SEC + boot.tv_nsec;
+	/* In seconds first: times of files are anything. */
+	if (t->tv_sec > wall.tv_sec || wall.tv_sec - t->tv_sec > boot.tv_sec)
+		return 0;
+	int64_t ago = (int64_t)(wall.tv_sec - t->tv_sec) * (int64_t)CAM_NS_PER_SEC + wall.tv_nsec -
+		      t->tv_nsec;
+	return ago >= 0 && ago < now ? (uint64_t)(now - ago) : 0;
+}
+
 int cam_file_hold(int32_t pid, const struct cam_mapping *m, atomic_int *stage,
-		  struct cam_file_key *key, int *fd)
+		  struct cam_file_tidings *out, int *fd)
 {
 	struct search s = {.m = m, .process = -1, .stage = stage};
 	struct held h = {.fd = -1};
@@ -250,7 +273,8 @@ int cam_file_hold(int32_t pid, const struct cam_mapping *m, atomic_int *stage,
 			close(h.fd);
 		return err;
 	}
-	*key = (struct cam_file_key){
+	out->written_ns = written_ns(&h.stat);
+	out->key = (struct cam_file_key){
 		.major = major(h.stat.st_dev),
 		.minor = minor(h.stat.st_dev),
 		.inode = h.stat.st_ino,

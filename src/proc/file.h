@@ -17,11 +17,11 @@ enum cam_file_stage {
 };
 
 /*
- * 0, *fd (close-on-exec, read only, a regular file) and *key. -ENOENT: there is none any more;
+ * 0, *fd (close-on-exec, read only, a regular file) and *out. -ENOENT: there is none any more;
  * -ESTALE: another one is there, or it cannot be told; -EACCES: not allowed; -EINVAL: no regular
  * file. `stage` is kept up to date while it works; may be NULL.
  */
 int cam_file_hold(int32_t pid, const struct cam_mapping *m, atomic_int *stage,
-		  struct cam_file_key *key, int *fd);
+		  struct cam_file_tidings *out, int *fd);
 /* /proc/kallsyms. The kernel shows addresses by the rights of who opened it. */
 int cam_file_kallsyms(int *fd);

@@ -177,7 +177,7 @@ static void work(struct worker *w, const struct cam_errand *e, struct result *r)
 		}
 		break;
 	case CAM_ERRAND_FILE:
-		t->error = cam_file_hold(e->pid, &e->mapping, &w->stage, &t->held.key, &r->fd);
+		t->error = cam_file_hold(e->pid, &e->mapping, &w->stage, &t->held, &r->fd);
 		break;
 	case CAM_ERRAND_JIT:
 		if (e->wake)

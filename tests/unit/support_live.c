@@ -377,6 +377,7 @@ static void answer_file(struct stage *s, const struct stage_errand *q, struct ca
 		.ctime_ns = (int64_t)s->version,
 		.bytes = 4096,
 	};
+	t->held.written_ns = s->written_ns;
 	if (t->error)
 		return;
 	assert_true(s->n_files < STAGE_FILES);

@@ -92,12 +92,13 @@ struct stage {
 	size_t n_processes;
 	struct stage_file files[STAGE_FILES];
 	size_t n_files;
-	unsigned version; /* of what the opener takes hold of now; 0: none */
-	bool silent;	  /* nobody answers */
-	int file_error;	  /* what FILE is answered with */
-	int names_error;  /* and NAMES */
-	bool nameless;	  /* files have functions, but no names */
-	bool inlines;	  /* in1 and below it in2 are inlined everywhere */
+	unsigned version;    /* of what the opener takes hold of now; 0: none */
+	bool silent;	     /* nobody answers */
+	int file_error;	     /* what FILE is answered with */
+	uint64_t written_ns; /* and when it was last written to */
+	int names_error;     /* and NAMES */
+	bool nameless;	     /* files have functions, but no names */
+	bool inlines;	     /* in1 and below it in2 are inlined everywhere */
 	int refuse_file,
 		refuse_names;  /* what send() says to FILE, and to NAMES of the first file */
 	bool full;	       /* send() says -EAGAIN */

@@ -159,6 +159,32 @@ static void an_overwritten_file_loses_its_names(void **state)
 	stage_free(&s);
 }
 
+/* Nobody came to take hold of it before it was written over: what was mapped then has no names, not those of now. */
+static void a_file_held_too_late_names_nobody_of_before(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	stage_fork(&s, 4 * SEC, 10, 20, 20);
+	stage_exec(&s, 4 * SEC + 1, 20, "red");
+	stage_map(&s, 4 * SEC + 2, 20, 0x1000, 0x2000, 100, "/tmp/a");
+	stage_sample(&s, 4 * SEC + 10000, 20, 20, USER(0x1010));
+	stage_exit(&s, 4 * SEC + 20000, 20, 20);
+	s.written_ns = 4 * SEC + 30000;
+	stage_run(&s, 5 * SEC);
+	/* Who maps it afterwards has what is there now. */
+	s.version = 2;
+	stage_fork(&s, 5 * SEC + 10000, 10, 30, 30);
+	stage_exec(&s, 5 * SEC + 10001, 30, "blue");
+	stage_map(&s, 5 * SEC + 10002, 30, 0x1000, 0x2000, 100, "/tmp/a");
+	stage_sample(&s, 5 * SEC + 20000, 30, 30, USER(0x1010));
+	stage_run(&s, 6 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "[a+0x10]");
+	assert_string_equal(stage_stack(&s, 0, 2), "a.2_0");
+	stage_free(&s);
+}
+
 /* Another offset every tick; names still come within 2 s, and a file is asked about once a second. */
 static void a_busy_file_is_asked_about_once_a_second(void **state)
 {
@@ -572,6 +598,7 @@ int main(void)
 		cmocka_unit_test(a_reused_inode_is_another_file),
 		cmocka_unit_test(a_file_that_was_overwritten_between_two_runs_is_another),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
+		cmocka_unit_test(a_file_held_too_late_names_nobody_of_before),
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),

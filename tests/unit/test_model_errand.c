@@ -88,7 +88,7 @@ static const struct cam_tidings tidings[] = {
 	{CAM_ERRAND_PROCESS, 1, 5, 7, .process = {.uid = UINT32_MAX}},
 	{CAM_ERRAND_PROCESS, 1, 5, 7, .error = -ESRCH},
 	{CAM_ERRAND_THREAD, 2, 5, 8, .comm = CAM_TEXT("kworker/u9:3-events_unbound")},
-	{CAM_ERRAND_FILE, 3, 5, 5, 9, .held = {{8, 1, 77, 5, -1, UINT64_MAX}}},
+	{CAM_ERRAND_FILE, 3, 5, 5, 9, .held = {{8, 1, 77, 5, -1, UINT64_MAX}, 12}},
 	{CAM_ERRAND_FILE, 3, 5, 5, 9, .error = -4095},
 	{CAM_ERRAND_KALLSYMS, 4},
 	{CAM_ERRAND_NAMES, 5, .names = {names, 3, true, CAM_TEXT("\1\2\3\0\5")}},
@@ -278,6 +278,7 @@ static void tidings_come_back(void **state)
 			assert_int_equal(got.held.key.bytes, UINT64_MAX);
 			assert_int_equal(got.held.key.major, 8);
 			assert_int_equal(got.held.key.minor, 1);
+			assert_int_equal(got.held.written_ns, t->held.written_ns);
 		}
 		if (t->type == CAM_ERRAND_NAMES && !t->error)
 			assert_names(&got.names, &t->names);

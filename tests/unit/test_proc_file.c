@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,10 +28,11 @@
 static int hold(const struct mapped *p, const char *text)
 {
 	struct cam_mapping m = p->m;
-	struct cam_file_key key = {0};
+	struct cam_file_tidings held = {0};
 	int fd;
 	m.path = cam_text_of(p->path);
-	int err = cam_file_hold(p->pid, &m, NULL, &key, &fd);
+	int err = cam_file_hold(p->pid, &m, NULL, &held, &fd);
+	const struct cam_file_key key = held.key;
 	if (err)
 		return fd == -1 ? err : 2;
 	struct stat s;
@@ -111,6 +113,49 @@ static void a_deleted_file_is_held_while_it_is_mapped(void **state)
 	assert_int_equal(hold_without_map_files(&child, "mine"), -EACCES);
 	mapped_end(&child);
 	assert_int_equal(hold(&child, "mine"), -ENOENT);
+	test_rmdir(p.dir);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t written_ns(const struct mapped *p)
+{
+	struct cam_mapping m = p->m;
+	struct cam_file_tidings held = {0};
+	int fd;
+	m.path = cam_text_of(p->path);
+	assert_int_equal(cam_file_hold(p->pid, &m, NULL, &held, &fd), 0);
+	close(fd);
+	return held.written_ns;
+}
+
+static void it_is_said_when_it_was_last_written_to(void **state)
+{
+	(void)state;
+	/* The clock of file systems goes in ticks. */
+	const struct timespec tick = {0, 20000000}, old[2] = {{1000, 0}, {1000, 0}},
+			      future[2] = {{4102444800, 0}, {4102444800, 0}};
+	struct place p = make_place();
+	struct mapped child = mapped_start(p.prog, NULL, NULL, NULL);
+	uint64_t begun = monotonic_ns();
+	assert_in_range(written_ns(&child), 1, begun);
+	nanosleep(&tick, NULL);
+	/* As if it had been written to, and its time set back. */
+	assert_int_equal(utimensat(AT_FDCWD, p.prog, old, 0), 0);
+	assert_in_range(written_ns(&child), begun, monotonic_ns());
+	/* A time that has not come says nothing. */
+	assert_int_equal(utimensat(AT_FDCWD, p.prog, future, 0), 0);
+	assert_int_equal(written_ns(&child), 0);
+	/* To be there no longer is no other contents. */
+	assert_int_equal(utimensat(AT_FDCWD, p.prog, old, 0), 0);
+	assert_int_equal(unlink(p.prog), 0);
+	assert_int_equal(written_ns(&child), 0);
+	mapped_end(&child);
 	test_rmdir(p.dir);
 }
 
@@ -378,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_live_process_has_its_file_held),
 		cmocka_unit_test(a_deleted_file_is_held_while_it_is_mapped),
+		cmocka_unit_test(it_is_said_when_it_was_last_written_to),
 		cmocka_unit_test(a_replaced_file_is_never_taken_for_the_old_one),
 		cmocka_unit_test(a_reused_inode_is_another_file),
 		cmocka_unit_test(a_chroot_has_its_own_file_at_the_same_path),

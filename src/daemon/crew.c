@@ -472,6 +472,18 @@ static struct cam_crew_errand *find_errand(struct cam_crew *c, const struct cam_
 	return found;
 }
 
+/* Whether it may have been read from contents that nobody asked about: it was written to while the symboliser had it. */
+static bool came_too_late(struct cam_crew *c, const struct cam_crew_errand *e)
+{
+	const struct cam_hold *h = cam_holds_find(&c->holds, e->file);
+	struct stat now;
+	if ((e->type != CAM_ERRAND_NAMES && e->type != CAM_ERRAND_TABLE) || !h || h->fd < 0 ||
+	    !cam_hold_was_written(h, &now))
+		return false;
+	tell_written(c, e->file, h, &now);
+	return true;
+}
+
 /* Takes fd over. What a helper says about who asked is not believed: that is ours to know. */
 static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct cam_tidings *t,
 			 int fd)
@@ -502,6 +514,8 @@ static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct c
 		   (t->names.wants_debug || t->names.wants_supplement)) {
 		cam_crew_want_aid(c, e, &t->names);
 	} else {
+		if (!t->error && came_too_late(c, e))
+			t->error = -ESTALE;
 		if (brings_file(e->type) && !t->error) {
 			t->error = cam_holds_keep(&c->holds, e->file, &t->held.key, e->grows, fd);
 			fd = t->error ? fd : -1;

@@ -233,23 +233,17 @@ static int find(const struct search *s, struct held *h)
 	return all;
 }
 
-/*
- * When it was last written to, or may have been: who writes can set the time of writing back (cp -p), but not that of the
- * change. A name less is a change, too, of a file that was replaced by another: where the last is gone it does not count.
- */
-static uint64_t written_ns(const struct stat *s)
+/* The time of the change would say it, too, where somebody set this one back (cp -p); but every new name and every mode is a
+ * change, and would cost names. */
+static uint64_t written_ns(const struct timespec *t)
 {
 	struct timespec boot, wall;
 	clock_gettime(CLOCK_MONOTONIC, &boot);
 	clock_gettime(CLOCK_REALTIME, &wall);
-	const struct timespec *t = &s->st_mtim;
-	if (s->st_nlink && (s->st_ctim.tv_sec > t->tv_sec ||
-			    (s->st_ctim.tv_sec == t->tv_sec && s->st_ctim.tv_nsec > t->tv_nsec)))
-		t = &s->st_ctim;
-	int64_t now = (int64_t)boot.tv_sec * (int64_t)CAM_NS_PER_SEC + boot.tv_nsec;
 	/* In seconds first: times of files are anything. */
 	if (t->tv_sec > wall.tv_sec || wall.tv_sec - t->tv_sec > boot.tv_sec)
 		return 0;
+	int64_t now = (int64_t)boot.tv_sec * (int64_t)CAM_NS_PER_SEC + boot.tv_nsec;
 	int64_t ago = (int64_t)(wall.tv_sec - t->tv_sec) * (int64_t)CAM_NS_PER_SEC + wall.tv_nsec -
 		      t->tv_nsec;
 	return ago >= 0 && ago < now ? (uint64_t)(now - ago) : 0;
@@ -273,7 +267,7 @@ int cam_file_hold(int32_t pid, const struct cam_mapping *m, atomic_int *stage,
 			close(h.fd);
 		return err;
 	}
-	out->written_ns = written_ns(&h.stat);
+	out->written_ns = written_ns(&h.stat.st_mtim);
 	out->key = (struct cam_file_key){
 		.major = major(h.stat.st_dev),
 		.minor = minor(h.stat.st_dev),

@@ -24,7 +24,9 @@
 #define DIE    0xdeadu
 #define HANG   0xbeefu
 #define LIE    0x11e5u
-#define LEAVE  0x1eafu /* ends by itself, without an answer */
+#define LEAVE  0x1eafu		    /* ends by itself, without an answer */
+#define WRITE  0x317eu		    /* writes to the file, as its owner might, while it is read */
+#define OWN    (CAM_FILE_FIRST + 4) /* a file that can be written to */
 #define SOCKET 3
 #define HELD   6u /* descriptors */
 
@@ -142,7 +144,8 @@ static int answer(const struct cam_errand *e, const int fds[CAM_PACKET_FDS], str
 		break;
 	case CAM_ERRAND_FILE:
 		t->held.key.inode = e->mapping.inode;
-		give = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		give = e->file == OWN ? open("/dev/shm", O_TMPFILE | O_RDWR, 0600)
+				      : open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 		break;
 	case CAM_ERRAND_KALLSYMS:
 		give = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
@@ -152,6 +155,8 @@ static int answer(const struct cam_errand *e, const int fds[CAM_PACKET_FDS], str
 		break;
 	case CAM_ERRAND_NAMES:
 		misbehave(e->offsets[0]);
+		if (e->offsets[0] == WRITE && write(fd, "x", 1) != 1)
+			_exit(6);
 		if (!has_debug_file(e, fds[1], &t->names) || !has_supplement(e, fds, &t->names))
 			break;
 		for (uint32_t i = 0; i < e->n_offsets; i++)
@@ -316,6 +321,24 @@ static void names_a_file_by_its_number(void **state)
 		      &(struct cam_errand){.type = CAM_ERRAND_FORGET, .file = CAM_FILE_FIRST});
 	assert_int_equal(cam_crew_stats(f->crew).held_files, 0);
 	assert_int_equal(ask_names(f, 4, CAM_FILE_FIRST, 16), -EBADF);
+}
+
+/* Whose the names are that were read then, nobody knows. */
+static void what_was_written_to_while_it_was_read_has_no_names(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, OWN), 0);
+	assert_int_equal(wait_for(f, 1)->error, 0);
+	assert_int_equal(ask_names(f, 2, OWN, 16), 0);
+	assert_string_equal(wait_for(f, 2)->text, "with a file");
+	assert_int_equal(ask_names(f, 3, OWN, WRITE), 0);
+	wait_for(f, 4);
+	/* First that it is another file now, then that there is nothing of the old one. */
+	assert_int_equal(f->heard[2].type, CAM_ERRAND_FILE);
+	assert_int_equal(f->heard[2].file, OWN);
+	assert_int_equal(f->heard[3].ticket, 3);
+	assert_int_equal(f->heard[3].error, -ESTALE);
+	assert_int_equal(cam_crew_stats(f->crew).written_files, 1);
 }
 
 static void the_kernel_s_symbols_go_along_once(void **state)
@@ -581,6 +604,7 @@ int main(int argc, char **argv)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(names_a_file_by_its_number),
+		TEST(what_was_written_to_while_it_was_read_has_no_names),
 		TEST(the_kernel_s_symbols_go_along_once),
 		TEST(changed_symbols_of_the_kernel_are_read_anew),
 		TEST(symbols_that_have_not_changed_are_good),

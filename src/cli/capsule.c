@@ -18,6 +18,7 @@
 #include "query/tracks.h"
 #include "query/why.h"
 #include "render/html_page.h"
+#include "render/label.h"
 #include "render/svg_flame.h"
 #include "render/svg_heatmap.h"
 #include "render/svg_timeline.h"
@@ -141,6 +142,7 @@ static void put_story(struct capsule *c)
 		cam_html_sentence(c->out, CAM_TEXT("Nothing unusual was found at that time."),
 				  CAM_TEXT(""));
 	begin_part(c, &to);
+	cam_label_notes(&to, "", c->why.notes);
 	cam_text_why_evidence(&c->why, &to);
 	cam_out_finish(&to);
 	cam_html_lines(c->out, text_of(&c->part));

@@ -92,6 +92,7 @@ struct cam_why {
 	uint32_t cpus;
 	uint64_t period_ns;
 	struct cam_seen seen;
+	unsigned notes; /* of enum cam_view_note: of a function that a sentence is about */
 	/* What the texts point into. */
 	struct cam_tables *names;
 	char *strings;

@@ -18,6 +18,7 @@
  */
 #include "query/why.h"
 
+#include "query/landing.h"
 #include "query/moment.h"
 #include "query/why_explain.h"
 #include "query/why_judge.h"
@@ -358,6 +359,40 @@ static void finish_text(const struct build *b, struct cam_text *t)
 }
 
 /* Strings move while more come: ids until now. */
+static unsigned notes_of(const struct build *b, uint32_t name)
+{
+	return cam_landing_notes(CAM_FRAME_KERNEL,
+				 cam_string(b->h.names, (struct cam_str_id){name}));
+}
+
+/* Whether a sentence is about a function that time lands on, by samples in it and not in what it calls. Texts are ids yet. */
+static int note_landings(struct build *b)
+{
+	struct cam_why *w = b->out;
+	uint8_t *sampled = b->rows.cpu_clock ? calloc(b->h.n_functions + 1, 1) : NULL;
+	if (!sampled)
+		return b->rows.cpu_clock ? -ENOMEM : 0;
+	for (size_t i = 0; i < b->rows.n; i++) {
+		const struct cam_why_stack *s = &b->rows.stacks[b->rows.v[i].stack];
+		if (s->n)
+			sampled[b->rows.frames[s->from]] = 1;
+	}
+	for (uint32_t f = 0; f < b->h.n_functions; f++) {
+		uint32_t name = b->h.functions[f].name;
+		unsigned notes = sampled[f] && b->h.functions[f].kernel ? notes_of(b, name) : 0;
+		for (size_t i = 0; i < w->n_findings && notes; i++) {
+			if (w->findings[i].n_path && w->findings[i].path[0].n == name)
+				w->notes |= notes;
+		}
+		for (size_t i = 0; i < w->n_cores && notes; i++) {
+			if (w->cores[i].function.n == name)
+				w->notes |= notes;
+		}
+	}
+	free(sampled);
+	return 0;
+}
+
 static void finish_texts(struct build *b)
 {
 	struct cam_why *w = b->out;
@@ -431,11 +466,12 @@ static int answer(struct build *b, struct cam_source *source, const struct cam_s
 	b->out->busy = whole && all > 0 && b->h.period_ns
 			       ? (double)b->rows.n * (double)b->h.period_ns / 1e9 / all
 			       : -1;
+	err = note_landings(b);
 	finish_texts(b);
 	b->out->seen = b->rows.seen;
 	b->out->strings = b->rows.strings;
 	b->rows.strings = NULL;
-	return 0;
+	return err;
 }
 
 int cam_why_build(struct cam_source *source, const struct cam_selection *s,

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "base/vec.h"
+#include "query/landing.h"
 #include "query/walk.h"
 
 #include <stdlib.h>
@@ -169,16 +170,17 @@ static int process_of(struct reading *g, uint32_t task, uint32_t *out)
 }
 
 /* Samples of a clock are weighed by it: by the nanoseconds between two of them. */
-static void note_period(struct reading *g, const struct cam_batch *b)
+static void note_event(struct reading *g, const struct cam_batch *b)
 {
 	const struct cam_tables *t = g->x->tables;
 	uint32_t etype = b->n ? cam_walk_etype(b, 0) : UINT32_MAX;
-	if (!b->weight || etype >= t->n_etypes || !t->etypes[etype].has_weight)
+	if (etype >= t->n_etypes)
 		return;
 	struct cam_text name = cam_walk_event_name(cam_string(t, t->etypes[etype].name));
-	bool clock = cam_text_equal(name, CAM_TEXT("cpu-clock")) ||
-		     cam_text_equal(name, CAM_TEXT("task-clock"));
-	if (clock && b->weight[0] > 1)
+	bool clock = cam_landing_event(name);
+	g->r->cpu_clock |= clock;
+	if ((clock || cam_text_equal(name, CAM_TEXT("task-clock"))) && b->weight &&
+	    t->etypes[etype].has_weight && b->weight[0] > 1)
 		g->r->period_ns = b->weight[0];
 }
 
@@ -187,8 +189,8 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 	struct reading *g = self;
 	struct cam_why_rows *r = g->r;
 	const struct cam_batch *b = rows->batch;
-	if (!r->period_ns)
-		note_period(g, b);
+	if (!r->period_ns || !r->cpu_clock)
+		note_event(g, b);
 	int err = cam_vec_reserve(&r->v, &r->cap, r->n + rows->n, sizeof(*r->v), g->h->room.rows);
 	for (size_t i = 0; i < rows->n && !err; i++) {
 		size_t k = rows->index[i];

@@ -40,6 +40,7 @@ struct cam_why_rows {
 	struct cam_why_delay *delays;
 	size_t n_delays, cap_delays;
 	uint64_t period_ns;   /* as the samples say; 0: they do not */
+	bool cpu_clock;	      /* there are some of that event */
 	struct cam_seen seen; /* of the selection asked about */
 	char *strings;
 };

@@ -231,6 +231,7 @@ void cam_json_why(struct cam_json *j, const struct cam_why *w, const struct cam_
 	put_waits(j, w);
 	put_host(j, &w->moment);
 	put_history(j, w);
+	cam_json_notes(j, w->notes);
 	cam_json_open(j, "seen", '{');
 	cam_json_seen(j, &w->seen);
 	cam_json_close(j, '}');

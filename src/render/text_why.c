@@ -394,6 +394,7 @@ int cam_text_why_write(const struct cam_why *w, const struct cam_text_why_option
 	cam_text_counters_write(&w->moment, out);
 	cam_text_events_write(&w->moment, &o->table, out);
 	cam_out_str(out, "\n");
+	cam_label_notes(out, "", w->notes);
 	cam_text_why_evidence(w, out);
 	cam_out_str(out, "\n");
 	if (w->asked_unobserved_s && w->asked_unobserved_s < w->asked_s)

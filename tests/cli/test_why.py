@@ -128,6 +128,25 @@ class Why(Case):
                          f"seed {self.drawn}")
         self.assertGreater(first["processes"], 20)
 
+    def test_who_burns_where_cpu_clock_cannot_see_is_told_with_what_that_means(self):
+        """Time with interrupts off lands on who switches them on again; a function that is only called from there is none."""
+        note = "cpu-clock cannot see time with interrupts off"
+        for leaf, said in ((b"_raw_spin_unlock_irqrestore", True), (b"shrink_lruvec", False)):
+            load = why_synth.Load(self.seed(), 300)
+            load.burst(b"etl", 60000, 150, 2, load.text(why_synth.frames_of((leaf, b"do_softirq", b"ksys_read", b"do_syscall_64"))), cpu=7)
+            store = self.store_of(load, leaf.decode())
+            out = self.why(store, 151)
+            self.assertEqual(out["findings"][0]["function"], leaf.decode(), f"seed {self.drawn}")
+            self.assertEqual([n.startswith(note) for n in out["notes"]], [True] * said)
+            at = why_synth.boot(151)
+            self.assertEqual(note in self.good("why", at, "--store", store).decode(), said)
+            page = self.path("capsule.html")
+            self.good("capsule", at, "--store", store, "-o", page)
+            with open(page, encoding="utf-8") as f:
+                # The flame graph in it says it, too: here it is told with the story.
+                story = f.read().partition("What was different")[2].partition("<h2")[0]
+            self.assertEqual(note in story, said, story[-2000:])
+
     def test_a_function_of_many_processes(self):
         load = why_synth.Load(self.seed(), 420)
         text = load.text(why_synth.frames_of((b"shrink_lruvec", b"try_to_free_pages", b"__alloc_pages")))

@@ -541,6 +541,7 @@ static struct cam_unwinder_stats stats(const struct cam_unwinder *base)
 			s.ends[i] += __atomic_load_n(&e->ends[i], __ATOMIC_RELAXED);
 		s.guessed += __atomic_load_n(&e->guessed, __ATOMIC_RELAXED);
 		s.copied += __atomic_load_n(&e->copied, __ATOMIC_RELAXED);
+		s.copies_denied += __atomic_load_n(&e->copies_denied, __ATOMIC_RELAXED);
 	}
 	return s;
 }

@@ -179,11 +179,15 @@ static void put_stacks(struct cam_out *out, struct cam_json_value v)
 		       (unsigned long long)number(s, "tables"),
 		       (unsigned long long)number(s, "images"));
 	put_of(out, number(s, "table_bytes") + number(s, "image_bytes"), number(s, "max_bytes"));
-	cam_out_printf(out, "; evicted %llu; %llu of %llu copies unwound\n",
+	cam_out_printf(out, "; evicted %llu; %llu of %llu copies unwound",
 		       (unsigned long long)number(s, "evicted_tables") +
 			       (unsigned long long)number(s, "evicted_images"),
 		       (unsigned long long)number(s, "copies_unwound"),
 		       (unsigned long long)number(s, "copies"));
+	if (number(s, "copies_denied"))
+		cam_out_printf(out, ", %llu not made: too many at once",
+			       (unsigned long long)number(s, "copies_denied"));
+	cam_out_str(out, "\n");
 }
 
 /* "names    of 31 files, 4 with a debug file; the debug information of 1 was too large" */

@@ -97,6 +97,7 @@ static void fill_stacks(const struct cam_recorder *r, const struct cam_live_stat
 	s->table_bytes = k.table_bytes;
 	s->image_bytes = k.image_bytes;
 	s->max_bytes = k.max_bytes;
+	s->copies_denied = k.copies_denied;
 	s->tables = k.tables;
 	s->images = k.images;
 	s->processes = k.processes;

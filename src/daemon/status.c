@@ -54,6 +54,7 @@ static void put_stacks(struct cam_json *j, const struct cam_status_stacks *s)
 	cam_json_u64(j, "copies_late", s->copies_late);
 	cam_json_u64(j, "copies_refused", s->copies_refused);
 	if (s->by_tables) {
+		cam_json_u64(j, "copies_denied", s->copies_denied);
 		cam_json_u64(j, "table_bytes", s->table_bytes);
 		cam_json_u64(j, "image_bytes", s->image_bytes);
 		cam_json_u64(j, "max_bytes", s->max_bytes);

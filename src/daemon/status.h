@@ -37,7 +37,8 @@ struct cam_status_stacks {
 	uint64_t ends[CAM_STACK_ENDS]; /* of the samples that were stored */
 	uint64_t guessed;	       /* with steps by frame pointers */
 	uint64_t copies, copies_unwound, copies_late, copies_refused;
-	bool by_tables; /* what follows is known */
+	uint64_t copies_denied; /* in the kernel: too many at once */
+	bool by_tables;		/* what follows is known */
 	uint64_t table_bytes, image_bytes, max_bytes;
 	uint64_t tables, tables_empty, images, processes;
 	uint64_t evicted_tables, evicted_images, refused;

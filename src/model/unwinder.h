@@ -55,7 +55,8 @@ struct cam_unwinder_stats {
 	uint64_t ends[CAM_STACK_ENDS]; /* of the samples so far, as the program counted them */
 	uint64_t guessed;	       /* samples with at least one step by frame pointer */
 	uint64_t copied;	       /* samples that came with a copy of their stack */
-	const char *form;	       /* "bpf_loop", "plain loop" */
+	uint64_t copies_denied; /* that should have: too many at once, or the ring was half full */
+	const char *form;	/* "bpf_loop", "plain loop" */
 };
 
 struct cam_unwinder {

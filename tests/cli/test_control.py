@@ -25,7 +25,7 @@ STATUS_JSON = {
                  "unexplained": 14},
     "stacks": {"how": "unwound in the kernel (bpf_loop)",
                "ends": {"unknown": 1, "complete": 970, "no_user": 50, "pending": 20, "no_cfi": 10},
-               "copies": 9, "copies_unwound": 8, "table_bytes": 3145728, "image_bytes": 1048576,
+               "copies": 9, "copies_unwound": 8, "copies_denied": 2, "table_bytes": 3145728, "image_bytes": 1048576,
                "max_bytes": 67108864, "tables": 40, "images": 12, "evicted_tables": 1,
                "evicted_images": 2},
     "names": {"held_files": 31, "left_out_files": 2, "elsewhere_files": 5, "poisoned_files": 1, "symbols_only_files": 3,
@@ -84,7 +84,7 @@ class Status(WithStore):
             "rate     49 Hz × 96 CPUs (97 Hz wanted); user and kernel stacks\n",
             "scope    all\n", "stacks   unwound in the kernel (bpf_loop); complete 97 %, ",
             "not there yet 2 %", "no unwind table for this code 1 %\n",
-            "40 tables, 12 images, 4.0 MiB of 64.0 MiB; evicted 3; 8 of 9 copies unwound\n",
+            "40 tables, 12 images, 4.0 MiB of 64.0 MiB; evicted 3; 8 of 9 copies unwound, 2 not made: too many at once\n",
             "names    of 31 files, 4 with a debug file; the debug information of 2 was too large, or a part of "
             "it; that of 5 lies in files that are not read (.dwo) or not found (dwz -m); that of 3 could not be read: the symboliser died or hung; 1 could not be read at all: ", "123456789, 9312 a second in the last minute\n",
             "lost     12: ring full 10, queue full 2\n", "not kept 500: idle 500\n",

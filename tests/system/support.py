@@ -220,6 +220,12 @@ _not_run = {}
 _kept = []
 
 
+def need(program):
+    """What a test is about has to be there: make test installs it."""
+    if not shutil.which(program):
+        raise AssertionError(f"no {program}: run tools/setup test programs")
+
+
 def not_run(name, why):
     """Something that this machine cannot do: said by name at the end, never passed over in silence."""
     _not_run[name] = why

@@ -92,9 +92,7 @@ class Jit(support.Both):
                           env={**os.environ, **(env or {})})
 
     def node(self):
-        if not shutil.which("node"):
-            support.not_run("node", "is not installed")
-            return None
+        support.need("node")
         script = os.path.join(self.dir, "spin.js")
         with open(script, "w") as f:
             f.write(NODE)
@@ -102,14 +100,12 @@ class Jit(support.Both):
                           self.stop, stdout=subprocess.DEVNULL, cwd=self.dir)  # it leaves a log
 
     def compile_java(self):
-        if not shutil.which("javac") or not shutil.which("jcmd"):
-            support.not_run("java", "is not installed")
-            return False
+        support.need("javac")
+        support.need("jcmd")
         with open(os.path.join(self.dir, "Spin.java"), "w") as f:
             f.write(JAVA)
         subprocess.run(["javac", "-d", self.place, os.path.join(self.dir, "Spin.java")], check=True,
                        timeout=60)
-        return True
 
     def java(self):
         return self.start("java", "-XX:+PreserveFramePointer", "-XX:-Inline", "-XX:+UseSerialGC",
@@ -180,11 +176,10 @@ class Jit(support.Both):
             self.assertEqual(wrong, [])
 
     def test_names_of_code_made_at_run_time(self):
-        has_java = self.compile_java()
+        self.compile_java()
         recorders = self.both("-F", "997", "--max-cpu", "none", "--java-maps")
-        node, java = self.node(), self.java() if has_java else None
-        self.maps = [p.pid for p in (node, java) if p]
-        asked = self.java_alone() if has_java else None
+        node, java, asked = self.node(), self.java(), self.java_alone()
+        self.maps = [node.pid, java.pid]
         alone = ("unshare", "-pmf", "--kill-child", "bash", "-c",
                  'mount -t tmpfs t /tmp && "$@" & wait', "bash")
         plain = self.compiler("map", "alpha", "beta")
@@ -197,11 +192,10 @@ class Jit(support.Both):
         copying = threading.Thread(target=self.copy_map, args=(many, lines))
         copying.start()
         time.sleep(1)
-        perf, data = self.perf(many, *(p for p in (node, java) if p))
-        if java:
-            jcmd = self.start("jcmd", str(java.pid), "Compiler.perfmap", stdout=subprocess.DEVNULL)
-            self.assertEqual(jcmd.wait(60), 0)
-            self.maps.append(jcmd.pid)  # a JVM itself, and asked like any other
+        perf, data = self.perf(many, node, java)
+        jcmd = self.start("jcmd", str(java.pid), "Compiler.perfmap", stdout=subprocess.DEVNULL)
+        self.assertEqual(jcmd.wait(60), 0)
+        self.maps.append(jcmd.pid)  # a JVM itself, and asked like any other
         said = {p: p.communicate(timeout=60)[0]
                 for p in (plain, dumped, late, memfd, inner, unnamed)}
         copying.join(60)
@@ -211,8 +205,7 @@ class Jit(support.Both):
         with open(self.stop, "w"):
             pass
         for p in (node, java, asked):
-            if p:
-                self.assertEqual(p.wait(60), 0)
+            self.assertEqual(p.wait(60), 0)
         time.sleep(1.5)
         shutil.copy(os.path.join(self.dir, f"perf-{many.pid}.map"), "/tmp")
         self.maps.append(many.pid)
@@ -234,15 +227,13 @@ class Jit(support.Both):
             self.assertGreater(len(none), 10)
             self.assertEqual([s for s in none if any(n and n.endswith("spin") for n in s.names)], [])
             for p, leaf, stem in ((node, "leafNode", "stemNode"), (java, "leafJava", "stemJava")):
-                if p:
-                    self.check_beside_perf(source, store, p.pid, leaves[p.pid], span, leaf, stem)
+                self.check_beside_perf(source, store, p.pid, leaves[p.pid], span, leaf, stem)
             self.check_known(store, many.pid, said[many], ("many", "more"))
             self.check_many(source, store, many.pid, leaves[many.pid], span)
-            if asked:
-                mine = [s for s in store.samples if s.comm == "java" and s.uid == 12345]
-                leaf = [s for s in mine if s.has("int Spin.leafJava(int)")]
-                support.note(f"{source}: a JVM that was asked: {len(leaf)} of {len(mine)}")
-                self.assertGreater(len(leaf), 0.5 * len(mine))
+            mine = [s for s in store.samples if s.comm == "java" and s.uid == 12345]
+            leaf = [s for s in mine if s.has("int Spin.leafJava(int)")]
+            support.note(f"{source}: a JVM that was asked: {len(leaf)} of {len(mine)}")
+            self.assertGreater(len(leaf), 0.5 * len(mine))
 
     def check_guessed(self, source, path, pid):
         """Its code has no unwind information: each stack that leads on from there was walked by frame pointers, and says

@@ -135,6 +135,7 @@ class Unwind(support.Case):
             theirs = {c for c in self.perfs(path) if self.known(c, DEPTH)}
             self.assertEqual({c for c in lives if self.known(c, DEPTH)}, theirs)
         self.assertGreater(status["stacks"]["copies_unwound"], 0)
+        self.assertGreaterEqual(status["stacks"]["copies_denied"], 0)
         self.check_workers(status, store, r.store, worker.pid)
         self.assertLess(status["processes"][0]["resident_bytes"], 64 << 20)
         return status, store

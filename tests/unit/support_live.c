@@ -136,7 +136,11 @@ static int note_errand(struct cam_errands *es, const struct cam_errand *e)
 	if (s->full && e->type != CAM_ERRAND_FORGET)
 		return -EAGAIN;
 	s->asked[e->type]++;
+	s->wakes += e->wake;
+	if (e->type == CAM_ERRAND_JIT && e->pid == 77)
+		s->jit_file_of_77 = e->file;
 	if (e->type == CAM_ERRAND_FORGET) {
+		s->forgotten = e->file;
 		s->refuse_file = 0;
 		return 0;
 	}

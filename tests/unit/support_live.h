@@ -22,7 +22,7 @@
 #define SEC CAM_NS_PER_SEC
 #define MS  CAM_NS_PER_MS
 
-#define STAGE_PROCESSES 64u
+#define STAGE_PROCESSES 288u
 #define STAGE_MAPS	16u
 #define STAGE_WINDOWS	256u
 #define STAGE_ERRANDS	512u
@@ -118,6 +118,9 @@ struct stage {
 	struct stage_errand *spare;
 	size_t n_sent;
 	size_t asked[CAM_ERRAND_TYPES]; /* since open */
+	size_t wakes;			/* of these: a JVM is to write its map */
+	uint32_t forgotten;		/* the last file that was */
+	uint32_t jit_file_of_77;	/* of the process with that pid */
 	uint64_t now_ns;
 	uint64_t lag_ns; /* ticks are told that so much is not yet released */
 	uint32_t cpu;

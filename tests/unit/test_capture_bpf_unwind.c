@@ -10,6 +10,7 @@
 #include "symbol/stack_walk.h"
 
 #include <execinfo.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -346,6 +347,30 @@ static void an_unknown_process_is_copied(void **state)
 	check_copies(c, pid);
 }
 
+/* At a high rate most are not: it is counted, and a CPU copies no more than its share of a second. */
+static void copies_are_limited_in_rate(void **state)
+{
+	(void)state;
+	unsigned long depth = 26;
+	pid_t pid = start_child(&depth);
+	struct cam_capture *c = open_bpf(&(struct cam_capture_options){.hz = 1999}, NULL);
+	assert_int_equal(c->unwinder->flush(c->unwinder, sampling_now_ns()), 0);
+	uint64_t begun = sampling_now_ns();
+	struct result x = {.pid = pid};
+	for (int i = 0; i < 100 && x.samples < 1000; i++)
+		sampling_run(c, 200, 50, on_record, &x);
+	uint64_t ns = sampling_now_ns() - begun;
+	struct cam_unwinder_stats s = c->unwinder->stats(c->unwinder);
+	print_message("# %zu samples in %.1f s, copies %" PRIu64 ", denied %" PRIu64 "\n",
+		      x.samples, (double)ns / 1e9, s.copied, s.copies_denied);
+	assert_true(s.copies_denied > 100);
+	/* 256 a second, all CPUs together (but 4 of each), and each has saved up to 16. */
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	assert_true(s.copied <= (256 + 4 * cpus) * ns / 1000000000u + 17 * cpus);
+	end_child(pid);
+	c->ops->close(c);
+}
+
 static void the_plain_source_copies_too(void **state)
 {
 	(void)state;
@@ -420,6 +445,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_plain_loop_says_the_same),
 		cmocka_unit_test(through_code_that_no_file_describes),
 		cmocka_unit_test(an_unknown_process_is_copied),
+		cmocka_unit_test(copies_are_limited_in_rate),
 		cmocka_unit_test(the_plain_source_copies_too),
 		cmocka_unit_test(a_stack_too_deep_says_so),
 		cmocka_unit_test(an_exec_voids_what_was_told),

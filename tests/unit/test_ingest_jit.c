@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Code made at run time: whose names, when they are asked for, and when they are not to be used. */
+#include "ingest/jit.h"
 #include "support_live.h"
 
 #include <setjmp.h>
@@ -177,6 +178,57 @@ static void another_program_is_another_source(void **state)
 }
 
 /* The mark of a jitdump among the mappings: that file is asked for, as what it is. */
+/* Asked for all the while, a JVM writes its map at most once a window: to do that it stops. */
+static void a_jvm_is_woken_once_a_window(void **state)
+{
+	(void)state;
+	struct stage s;
+	for (int wanted = 0; wanted < 2; wanted++) {
+		struct cam_live_options o;
+		stage_options(&o);
+		o.java_maps = wanted;
+		o.window_ns = 10 * SEC;
+		stage_open(&s, &o);
+		add_compiler(&s, 10, "");
+		world_map(&s, 10, 0x9000, 0xa000, 6, "/usr/lib/jvm/lib/server/libjvm.so");
+		for (uint64_t t = 1 * SEC; t < 41 * SEC; t += SEC / 2) {
+			stage_sample(&s, t, 10, 10, USER(0x5110, 0x5211, 0x1011));
+			stage_run(&s, t + SEC / 4);
+		}
+		assert_in_range(s.wakes, 3 * wanted, 4 * wanted);
+		stage_close(&s);
+		stage_free(&s);
+	}
+}
+
+/* Descriptors are few: who was sampled longest ago gives its own away. */
+static void of_too_many_sources_the_longest_unsampled_goes(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open(&s, NULL);
+	uint64_t t = SEC;
+	for (int32_t pid = 10; pid < 10 + (int32_t)CAM_JIT_MAX_SOURCES; pid++, t += 10 * MS) {
+		add_compiler(&s, pid, "a");
+		stage_sample(&s, t, pid, pid, USER(0x5110, 0x1011));
+		stage_run(&s, t + 5 * MS);
+	}
+	/* All but one have something to do. */
+	for (int32_t pid = 10; pid < 10 + (int32_t)CAM_JIT_MAX_SOURCES; pid++, t += MS) {
+		if (pid != 77)
+			stage_sample(&s, t, pid, pid, USER(0x5110, 0x1011));
+	}
+	stage_run(&s, t);
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 0);
+	add_compiler(&s, 9, "b");
+	stage_sample(&s, t + MS, 9, 9, USER(0x5110, 0x1011));
+	stage_run(&s, t + SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_FORGET], 1);
+	assert_int_equal(s.forgotten, s.jit_file_of_77);
+	stage_close(&s);
+	stage_free(&s);
+}
+
 static void a_mapped_jitdump_goes_first(void **state)
 {
 	(void)state;
@@ -201,6 +253,8 @@ int main(void)
 		cmocka_unit_test(names_are_asked_for_once_more_at_the_end),
 		cmocka_unit_test(another_program_is_another_source),
 		cmocka_unit_test(a_mapping_without_names_is_one_function),
+		cmocka_unit_test(a_jvm_is_woken_once_a_window),
+		cmocka_unit_test(of_too_many_sources_the_longest_unsampled_goes),
 		cmocka_unit_test(a_mapped_jitdump_goes_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

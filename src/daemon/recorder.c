@@ -91,8 +91,11 @@ static void take_tidings(void *arg, const struct cam_tidings *t)
 	struct cam_tidings in_time = *t;
 	if (t->type == CAM_ERRAND_PROCESS && !t->error)
 		in_time.process.maps_read_ns -= (uint64_t)r->namespace_ns;
-	if (t->type == CAM_ERRAND_FILE && !t->error && t->held.written_ns)
-		in_time.held.written_ns -= (uint64_t)r->namespace_ns;
+	if (t->type == CAM_ERRAND_FILE && !t->error) {
+		int64_t written_ns = (int64_t)t->held.written_ns - r->namespace_ns;
+		in_time.held.written_ns =
+			t->held.written_ns && written_ns > 0 ? (uint64_t)written_ns : 0;
+	}
 	int err = cam_live_tidings(r->live, &in_time);
 	if (err)
 		cam_recorder_mishap(r, "an answer of a helper was not taken: %s", strerror(-err));

@@ -261,13 +261,10 @@ bool cam_files_is_anonymous(const struct cam_files *f, const struct cam_files_ro
 	return row == &f->anonymous[0] || row == &f->anonymous[1];
 }
 
-/* Before anybody asked for it nothing was sampled there: who mapped it then matters no more once they are gone. */
-static void note_mapped(struct cam_files_row *row, uint64_t since_ns)
+void cam_files_mapped(struct cam_files_row *row, uint64_t at_ns)
 {
-	if (row->refs == 1 && row->state == CAM_FILES_NEW)
-		row->mapped_ns = 0;
-	if (since_ns && (!row->mapped_ns || since_ns < row->mapped_ns))
-		row->mapped_ns = since_ns;
+	if (row && at_ns && (!row->mapped_ns || at_ns < row->mapped_ns))
+		row->mapped_ns = at_ns;
 }
 
 struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mapping *m,
@@ -279,9 +276,10 @@ struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mappi
 	row = f->by_key[key_slot(m->major, m->minor, m->inode)];
 	while (row && !matches(row, m))
 		row = row->next_key;
-	/* A program that does not run can be overwritten, and started again before daemon looks. */
-	if (row && !row->refs && row->state == CAM_FILES_HELD && f->written &&
-	    f->written(f->arg, row->number)) {
+	/* A program that does not run can be overwritten, and started again before daemon looks; or nobody could look. */
+	if (row && !row->refs &&
+	    (row->state == CAM_FILES_FAILED ||
+	     (row->state == CAM_FILES_HELD && f->written && f->written(f->arg, row->number)))) {
 		drop(f, row);
 		row = NULL;
 	}
@@ -292,9 +290,11 @@ struct cam_files_row *cam_files_take(struct cam_files *f, const struct cam_mappi
 			row->generation = m->generation;
 		if (row->refs++ == 0)
 			unlist(f, row);
+		/* Whoever had it and is gone wants no names of it. */
+		if (row->refs == 1 && !row->sampled)
+			row->mapped_ns = 0;
 	}
-	if (row)
-		note_mapped(row, since_ns);
+	cam_files_mapped(row, since_ns);
 	return row;
 }
 

@@ -54,7 +54,8 @@ struct cam_files_row {
 	enum cam_module_kind kind;
 	enum cam_files_state state;
 	uint8_t tries;
-	bool found; /* is in the table by key: new mappings may find it */
+	bool found;   /* is in the table by key: new mappings may find it */
+	bool sampled; /* somebody wants names of it */
 	uint32_t ticket;
 	uint64_t asked_ns, retry_ns;
 	uint64_t mapped_ns; /* by the first of whom that is known; 0: of nobody */
@@ -103,6 +104,8 @@ static inline struct cam_files_row *cam_files_hold(struct cam_files_row *row)
 		row->refs++;
 	return row;
 }
+/* It was mapped at that time, if not before; row may be NULL. */
+void cam_files_mapped(struct cam_files_row *row, uint64_t at_ns);
 void cam_files_release(struct cam_files *f, struct cam_files_row *row);
 struct cam_files_row *cam_files_find(const struct cam_files *f, uint32_t number);
 /* Of a process's code made at run time: nobody else finds it. */

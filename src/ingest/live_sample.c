@@ -80,6 +80,7 @@ bool cam_live_ask_file(struct cam_live *l, const struct cam_process *p,
 		       const struct cam_image_map *m)
 {
 	struct cam_files_row *f = m->file;
+	f->sampled = true;
 	/* Only the first attempt is worth waiting for. */
 	bool first = f->tries == 0;
 	if (!cam_files_is_due(f, l->now_ns))

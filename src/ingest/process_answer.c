@@ -65,6 +65,9 @@ static int gather(struct cam_processes *t, struct cam_process *p,
 		if (err == -ENOMEM)
 			return err;
 	}
+	/* Since when is not known, but that they were there then. */
+	for (uint32_t i = 0; i < p->draft->n; i++)
+		cam_files_mapped(p->draft->maps[i].file, a->maps_read_ns);
 	return 0;
 }
 

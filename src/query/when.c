@@ -29,6 +29,8 @@
 #define AROUND_NS (5 * (int64_t)CAM_NS_PER_SEC)
 /* A stamp just behind the last anchor, or before the first, is of that boot too. */
 #define SLACK_NS (3 * CAM_NS_PER_SEC)
+/* Of a recording, by percents: more than anybody counts. */
+#define MAX_PARTS 1e6
 
 static const char *const names[CAM_WHEN_MAX] = {"at",	"around", "from",   "to",
 						"last", "event",  "window", "time"};
@@ -126,7 +128,8 @@ static bool read_part(const char *text, struct part *out)
 	if (!take_number(&p, '%', &size))
 		return false;
 	if (*p == '/' && p++) {
-		if (!take_number(&p, 0, &number) || number < 1 || number != (double)(int)number)
+		if (!take_number(&p, 0, &number) || number < 1 || number > MAX_PARTS ||
+		    number != (double)(int)number)
 			return false;
 		out->from = size * (number - 1);
 		out->to = size * number;

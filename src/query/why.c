@@ -358,7 +358,6 @@ static void finish_text(const struct build *b, struct cam_text *t)
 	*t = cam_string(b->h.names, (struct cam_str_id){(uint32_t)t->n});
 }
 
-/* Strings move while more come: ids until now. */
 static unsigned notes_of(const struct build *b, uint32_t name)
 {
 	return cam_landing_notes(CAM_FRAME_KERNEL,
@@ -393,6 +392,7 @@ static int note_landings(struct build *b)
 	return 0;
 }
 
+/* Strings move while more come: ids until now. */
 static void finish_texts(struct build *b)
 {
 	struct cam_why *w = b->out;

@@ -423,7 +423,7 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 		.kind = kind_of(c, name),
 		.process = {NULL, name},
 		.pid = c->entity == CAM_WHY_PROCESS ? e->h->processes[c->of].pid : CAM_PID_NONE,
-		.cpu = CAM_CPU_NONE,
+		.cpu = c->entity == CAM_WHY_CORE ? c->of : CAM_CPU_NONE,
 		.samples = c->x,
 		.expected = c->law.mean,
 		.share = cam_why_share(e->h, c->x, c->length),

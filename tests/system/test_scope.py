@@ -126,7 +126,8 @@ class Scope(support.Both):
                     "export", "folded", "--store", r.store, "--cgroup", name).stdout)
                 self.assertTrue(found, source)
                 self.assertEqual(r.stop(), 0, r.said())
-                self.assertEqual(len({s.cgroup for s in dump.Store(r.store).samples}), 2, source)
+                # The first samples on a busy host are those of somebody who is not known yet.
+                self.assertEqual(len({s.cgroup for s in dump.Store(r.store).samples} - {""}), 2, source)
         finally:
             load.kill()
             load.wait()

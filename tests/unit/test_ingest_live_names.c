@@ -185,6 +185,60 @@ static void a_file_held_too_late_names_nobody_of_before(void **state)
 	stage_free(&s);
 }
 
+/* Who had it before the start is known by when /proc said so. */
+static void a_library_written_over_before_its_first_sample_names_nobody(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	world_process(&s, 40, "old", "/bin/old");
+	world_map(&s, 40, 0x1000, 0x2000, 200, "/bin/old");
+	world_map(&s, 40, 0x8000, 0x9000, 201, "/lib/a.so");
+	stage_sample(&s, 4 * SEC, 40, 40, USER(0x1010));
+	stage_run(&s, 6 * SEC);
+	s.written_ns = 7 * SEC;
+	stage_sample(&s, 8 * SEC, 40, 40, USER(0x8010));
+	stage_run(&s, 10 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "old_0");
+	assert_string_equal(stage_stack(&s, 0, 2), "[a.so+0x10]");
+	stage_free(&s);
+}
+
+/* Nobody could take hold of it, it was written over, and runs again: that one has its own names, for all its life. */
+static void a_file_that_failed_is_another_for_who_comes_later(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	s.file_error = -EACCES;
+	stage_fork(&s, 4 * SEC, 10, 20, 20);
+	stage_exec(&s, 4 * SEC + 1, 20, "red");
+	struct cam_raw r = {.type = CAM_RAW_MMAP, .time_ns = 4 * SEC + 2, .pid = 20, .tid = 20};
+	r.mmap = (struct cam_mapping){.start = 0x1000, .end = 0x2000, .inode = 100};
+	r.mmap.major = 8;
+	r.mmap.generation = 9;
+	r.mmap.path = CAM_TEXT("/tmp/a");
+	cam_live_raw(s.live, &r);
+	stage_sample(&s, 4 * SEC + 10000, 20, 20, USER(0x1010));
+	stage_run(&s, 5 * SEC);
+	stage_exit(&s, 5 * SEC + 10000, 20, 20);
+	s.file_error = 0;
+	s.version = 2;
+	s.written_ns = 6 * SEC;
+	stage_fork(&s, 7 * SEC, 10, 30, 30);
+	stage_exec(&s, 7 * SEC + 1, 30, "blue");
+	r.time_ns = 7 * SEC + 2;
+	r.pid = r.tid = 30;
+	cam_live_raw(s.live, &r);
+	stage_sample(&s, 7 * SEC + 20000, 30, 30, USER(0x1010));
+	stage_run(&s, 9 * SEC);
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "[a+0x10]");
+	assert_string_equal(stage_stack(&s, 0, 2), "a.2_0");
+	stage_free(&s);
+}
+
 /* Another offset every tick; names still come within 2 s, and a file is asked about once a second. */
 static void a_busy_file_is_asked_about_once_a_second(void **state)
 {
@@ -599,6 +653,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_was_overwritten_between_two_runs_is_another),
 		cmocka_unit_test(an_overwritten_file_loses_its_names),
 		cmocka_unit_test(a_file_held_too_late_names_nobody_of_before),
+		cmocka_unit_test(a_library_written_over_before_its_first_sample_names_nobody),
+		cmocka_unit_test(a_file_that_failed_is_another_for_who_comes_later),
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),

@@ -331,6 +331,7 @@ static void test_what_is_no_selection(void **state)
 		{"event xyz", "event: 'xyz' is not an event's id"},
 		{"time 10%", "time: '10%' is no part of the time; try 10%/2 (the second tenth)"},
 		{"time 10%/11", "is no part of the time"},
+		{"time 10%/99999999999999999999", "is no part of the time"},
 		{"time 10%/0", "is no part of the time"},
 		{"time 10%/1.5", "is no part of the time"},
 		{"time 20%-10%", "is no part of the time"},

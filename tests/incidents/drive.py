@@ -64,8 +64,10 @@ class Driver:
 
     def kinds(self):
         """A deck of all kinds, shuffled, as often as needed; without those that cannot be had here."""
-        kinds = [k for k in self.args.kinds if not (k == "reclaim" and not self.args.small) and
-                 not (k == "query" and not self.rates) and not (k == "more" and not self.services.clients)]
+        needs = {"reclaim": (self.args.small, "a control group of version 1 that bounds memory"),
+                 "query": (self.rates, "redis or PostgreSQL"), "more": (self.services.clients, "redis or nginx, and their clients")}
+        kinds = [k for k in self.args.kinds if k not in needs or needs[k][0]]
+        self.truth["missing"] = [f"incidents of the kind {k} (they need {needs[k][1]})" for k in self.args.kinds if k not in kinds]
         deck = []
         while len(deck) < self.args.incidents:
             self.rng.shuffle(kinds)
@@ -227,7 +229,7 @@ class Driver:
             self.loop.run(time.monotonic() + 1)
         self.loop.run(time.monotonic() + MOST_DELAY_S + self.args.tail)
         self.truth["to"] = time.time()
-        self.truth["missing"] = self.services.missing
+        self.truth["missing"] += self.services.missing
         self.truth["incidents"].sort(key=lambda i: i["number"])
         with open(self.args.truth, "w", encoding="utf-8") as f:
             json.dump(self.truth, f, indent=1)

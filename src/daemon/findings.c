@@ -26,7 +26,7 @@ static void copy(char *room, size_t bytes, struct cam_text t)
 }
 
 static void describe(const struct cam_window *w, const struct cam_tables *t,
-		     const struct cam_starved *s, struct cam_finding *out)
+		     const struct cam_starved *s, uint64_t more, struct cam_finding *out)
 {
 	struct cam_buf b = CAM_BUF(16 * CAM_FINDING_BYTES);
 	char room[128], name[160], path[4 * 160] = "";
@@ -50,6 +50,9 @@ static void describe(const struct cam_window *w, const struct cam_tables *t,
 			       out->who, seconds);
 	}
 	cam_buf_printf(&b, " while the machine was %u %% busy", s->busy_percent);
+	/* With each: some of them may be no news. */
+	if (more)
+		cam_buf_printf(&b, " (%llu more in that window)", (unsigned long long)more);
 	if (path[0])
 		cam_buf_printf(&b, "; %u %% in %s", s->path_percent, path);
 	copy(out->text, sizeof(out->text), (struct cam_text){(const char *)b.data, b.len});
@@ -67,7 +70,7 @@ void cam_findings_send(struct cam_file *window, int socket)
 	if (!w->info.imported && cam_starved_find(w, &found) == 0 && w->ops->tables(w, &t) == 0) {
 		for (size_t i = 0; i < found.n; i++) {
 			struct cam_finding f;
-			describe(w, t, &found.v[i], &f);
+			describe(w, t, &found.v[i], found.more, &f);
 			if (cam_packet_send(socket, &f, sizeof(f), -1))
 				break;
 		}

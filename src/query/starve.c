@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One pass: of each core the run of one task, and the run of samples with a kernel function in common, side by side. A run
- * that ends and was long enough is kept if it is among the longest. A second pass over the times of those alone counts
- * functions, and how busy the machine was.
+ * that ends and was long enough is a candidate; beside that the samples of all cores are counted by tenths of a second, so that those
+ * during which the machine had no room are left out before any is chosen. Then they are chosen by length, in rounds: in each of
+ * them a process has one at most, so that a job with many threads, or many short-lived programs of one name, leave room for others.
+ * A second pass over the times of the chosen alone counts functions, and how busy the machine was.
  *
  * What is common to a run of the kernel's path is the set of kernel functions of its first sample, less those that a
  * later one lacks; a sample that would leave nothing is not of it. So the order in which they come matters a little, and a run
@@ -24,6 +26,10 @@
 #define BUSY_PERCENT 85u
 #define MOST_PERCENT 60u
 #define LEAST_NS     (CAM_NS_PER_SEC / 2)
+#define TENTH_NS     (CAM_NS_PER_SEC / 10)
+#define TENTHS	     65536u
+#define CANDIDATES   65536u
+#define TRIES	     (2 * CAM_STARVED_MAX) /* a pass each */
 
 struct run {
 	uint64_t from_ns, end_ns;
@@ -31,8 +37,16 @@ struct run {
 	uint64_t own_end, all_end; /* at its last own sample that was still enough */
 };
 
+struct candidate {
+	uint64_t time_ns, length_ns; /* of 0 ns: none any more */
+	uint32_t cpu, task;	     /* CAM_NONE: of a path */
+	uint32_t samples, own;
+	uint32_t before; /* as candidate of struct core */
+};
+
 struct core {
-	uint64_t last_ns; /* 0: none yet */
+	uint64_t last_ns;   /* 0: none yet */
+	uint32_t candidate; /* the last one of it, plus one; 0: none */
 	struct run by_task, by_path;
 	uint32_t task;
 	uint32_t common[COMMON];
@@ -49,6 +63,10 @@ struct finder {
 	uint8_t *telling; /* by function: 1: it names something, 2: it does not */
 	size_t n_telling;
 	uint64_t period_ns;
+	struct candidate *candidates;
+	size_t n_candidates, cap_candidates;
+	uint32_t *tenths; /* samples of all cores, from the window's start on */
+	size_t n_tenths, cap_tenths;
 	struct cam_starving *out;
 	/* The second pass. */
 	struct cam_starved *now;
@@ -96,45 +114,49 @@ static bool stack_has(const struct cam_tree *t, uint32_t stack, uint32_t functio
 	return false;
 }
 
-/* The longest stay, in order; those of a path that a task's run explains do not. */
-static void keep(struct finder *f, uint32_t cpu, const struct run *r, uint32_t task)
+/* Where a task's run explains a path's, it alone is a candidate. Runs of one kind do not overlap, so it is enough to look back to
+ * the last of the same kind. */
+static bool is_explained(struct finder *f, const struct core *c, const struct candidate *new)
 {
-	struct cam_starving *o = f->out;
-	uint64_t length = r->end_ns - r->from_ns + f->period_ns;
-	size_t at = 0;
-	if (!r->own_end || length < LEAST_NS)
-		return;
-	for (size_t i = 0; i < o->n; i++) {
-		const struct cam_starved *s = &o->v[i];
-		uint64_t from = s->time_ns > r->from_ns ? s->time_ns : r->from_ns;
-		uint64_t to = s->time_ns + s->length_ns < r->from_ns + length
-				      ? s->time_ns + s->length_ns
-				      : r->from_ns + length;
-		if (s->cpu != cpu || to <= from || (to - from) * 2 < length)
+	for (uint32_t i = c->candidate; i; i = f->candidates[i - 1].before) {
+		struct candidate *old = &f->candidates[i - 1];
+		uint64_t from = old->time_ns > new->time_ns ? old->time_ns : new->time_ns;
+		uint64_t old_end = old->time_ns + old->length_ns;
+		uint64_t new_end = new->time_ns + new->length_ns;
+		uint64_t to = old_end < new_end ? old_end : new_end;
+		if ((old->task == CAM_NONE) == (new->task == CAM_NONE))
+			return false;
+		if (to <= from || (to - from) * 2 < new->length_ns)
 			continue;
-		if (task == CAM_NONE)
-			return;
-		if (s->task.v == CAM_NONE) {
-			memmove(&o->v[i], &o->v[i + 1], (o->n - 1 - i) * sizeof(o->v[0]));
-			o->n--;
-			break;
-		}
+		if (new->task == CAM_NONE)
+			return true;
+		old->length_ns = 0;
 	}
-	while (at < o->n && o->v[at].length_ns >= length)
-		at++;
-	o->more += o->n == CAM_STARVED_MAX;
-	if (at == CAM_STARVED_MAX)
-		return;
-	o->n += o->n < CAM_STARVED_MAX;
-	memmove(&o->v[at + 1], &o->v[at], (o->n - 1 - at) * sizeof(o->v[0]));
-	o->v[at] = (struct cam_starved){
+	return false;
+}
+
+static int keep(struct finder *f, uint32_t cpu, const struct run *r, uint32_t task)
+{
+	struct core *c = &f->cores[cpu];
+	const struct candidate new = {
 		.time_ns = r->from_ns,
-		.length_ns = length,
+		.length_ns = r->end_ns - r->from_ns + f->period_ns,
 		.cpu = cpu,
-		.task = {task},
-		.samples = r->all_end,
-		.own = r->own_end,
+		.task = task,
+		.samples = (uint32_t)r->all_end,
+		.own = (uint32_t)r->own_end,
+		.before = c->candidate,
 	};
+	if (!r->own_end || new.length_ns < LEAST_NS || is_explained(f, c, &new))
+		return 0;
+	int err = cam_vec_reserve(&f->candidates, &f->cap_candidates, f->n_candidates + 1,
+				  sizeof(*f->candidates), CANDIDATES);
+	f->out->more += err == -E2BIG;
+	if (err)
+		return err == -E2BIG ? 0 : err;
+	f->candidates[f->n_candidates++] = new;
+	c->candidate = (uint32_t)f->n_candidates;
+	return 0;
 }
 
 static void begin(struct run *r, uint64_t time_ns)
@@ -190,33 +212,56 @@ static bool narrow(struct finder *f, struct core *c, uint32_t stack)
 	return true;
 }
 
-static void end_runs(struct finder *f, uint32_t cpu, struct core *c)
+static int end_runs(struct finder *f, uint32_t cpu, struct core *c)
 {
-	keep(f, cpu, &c->by_task, c->task);
-	keep(f, cpu, &c->by_path, CAM_NONE);
+	int err = keep(f, cpu, &c->by_task, c->task);
+	if (!err)
+		err = keep(f, cpu, &c->by_path, CAM_NONE);
 	c->by_task = c->by_path = (struct run){0};
+	return err;
 }
 
-static void take(struct finder *f, uint32_t cpu, uint64_t time_ns, uint32_t task, uint32_t stack)
+static int take(struct finder *f, uint32_t cpu, uint64_t time_ns, uint32_t task, uint32_t stack)
 {
 	struct core *c = &f->cores[cpu];
 	bool nobody = task < f->tables->n_tasks && !f->tables->tasks[task].pid;
+	int err = 0;
 	if (c->last_ns && (time_ns - c->last_ns) * 10 > f->period_ns * HOLE_TENTHS)
-		end_runs(f, cpu, c);
+		err = end_runs(f, cpu, c);
 	c->last_ns = time_ns;
-	if (!c->by_task.all || !extend(&c->by_task, time_ns, task == c->task)) {
-		keep(f, cpu, &c->by_task, c->task);
+	if (!err && (!c->by_task.all || !extend(&c->by_task, time_ns, task == c->task))) {
+		err = keep(f, cpu, &c->by_task, c->task);
 		c->by_task = (struct run){0};
 		c->task = task;
 		if (!nobody)
 			begin(&c->by_task, time_ns);
 	}
-	if (!c->by_path.all) {
+	if (!err && !c->by_path.all) {
 		begin_path(f, c, time_ns, stack);
-	} else if (!extend(&c->by_path, time_ns, narrow(f, c, stack))) {
-		keep(f, cpu, &c->by_path, CAM_NONE);
+	} else if (!err && !extend(&c->by_path, time_ns, narrow(f, c, stack))) {
+		err = keep(f, cpu, &c->by_path, CAM_NONE);
 		begin_path(f, c, time_ns, stack);
 	}
+	return err;
+}
+
+/* What lies beyond is not counted: there the machine has room until it is looked at closely. */
+static int count_tenth(struct finder *f, uint64_t time_ns)
+{
+	uint64_t start = f->w->info.start_ns;
+	uint64_t tenth = time_ns > start ? (time_ns - start) / TENTH_NS : 0;
+	if (tenth >= TENTHS)
+		return 0;
+	if (tenth >= f->n_tenths) {
+		int err = cam_vec_reserve(&f->tenths, &f->cap_tenths, tenth + 1, sizeof(*f->tenths),
+					  TENTHS);
+		if (err)
+			return err;
+		memset(f->tenths + f->n_tenths, 0, (tenth + 1 - f->n_tenths) * sizeof(*f->tenths));
+		f->n_tenths = tenth + 1;
+	}
+	f->tenths[tenth]++;
+	return 0;
 }
 
 static int meet_core(struct finder *f, uint32_t cpu)
@@ -237,9 +282,12 @@ static int first_pass(void *arg, const struct cam_batch *b)
 		if (b->cpu[i] >= CPUS)
 			continue;
 		int err = b->cpu[i] < f->n_cores ? 0 : meet_core(f, b->cpu[i]);
+		if (!err)
+			err = count_tenth(f, b->time_ns[i]);
+		if (!err)
+			err = take(f, b->cpu[i], b->time_ns[i], b->task[i], b->stack[i]);
 		if (err)
 			return err;
-		take(f, b->cpu[i], b->time_ns[i], b->task[i], b->stack[i]);
 	}
 	return 0;
 }
@@ -338,17 +386,100 @@ static int explain(struct finder *f, struct cam_starved *s, bool *of_use)
 	return err;
 }
 
-static int explain_all(struct finder *f)
+/* By the whole tenths of it. */
+static bool had_room(const struct finder *f, const struct candidate *c)
+{
+	uint64_t start = f->w->info.start_ns, samples = 0;
+	uint64_t from = c->time_ns > start ? (c->time_ns - start + TENTH_NS - 1) / TENTH_NS : 0;
+	uint64_t to = c->time_ns + c->length_ns > start
+			      ? (c->time_ns + c->length_ns - start) / TENTH_NS
+			      : 0;
+	for (uint64_t i = from; i < to && i < f->n_tenths; i++)
+		samples += f->tenths[i];
+	return to <= from || samples * f->period_ns * 100 <
+				     (to - from) * TENTH_NS * f->w->info.cpus * BUSY_PERCENT;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->length_ns != y->length_ns)
+		return x->length_ns > y->length_ns ? -1 : 1;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct cam_starved *x = a, *y = b;
+	return x->length_ns > y->length_ns ? -1 : x->length_ns < y->length_ns;
+}
+
+/* Of one process, or of processes of one name; all paths of the kernel are one. */
+static bool are_akin(const struct finder *f, uint32_t a, uint32_t b)
+{
+	const struct cam_tables *t = f->tables;
+	if (a >= t->n_tasks || b >= t->n_tasks)
+		return a >= t->n_tasks && b >= t->n_tasks;
+	return t->tasks[a].pid == t->tasks[b].pid || t->tasks[a].comm.v == t->tasks[b].comm.v;
+}
+
+/* Those that are left, the longest first. */
+static void sort_candidates(struct finder *f)
 {
 	size_t n = 0;
-	int err = 0;
-	for (size_t i = 0; i < f->out->n && !err; i++) {
-		bool of_use = false;
-		err = explain(f, &f->out->v[i], &of_use);
-		if (!err && of_use)
-			f->out->v[n++] = f->out->v[i];
+	for (size_t i = 0; i < f->n_candidates; i++) {
+		if (f->candidates[i].length_ns && had_room(f, &f->candidates[i]))
+			f->candidates[n++] = f->candidates[i];
 	}
-	f->out->n = err ? 0 : n;
+	f->n_candidates = n;
+	if (n)
+		qsort(f->candidates, n, sizeof(f->candidates[0]), by_length);
+}
+
+/* One of each process; those looked at are no candidates any more. */
+static int choose_round(struct finder *f, unsigned *tries)
+{
+	struct cam_starving *o = f->out;
+	size_t first = o->n, left = 0;
+	int err = 0;
+	for (size_t i = 0; i < f->n_candidates; i++) {
+		const struct candidate c = f->candidates[i];
+		bool again = err || o->n == CAM_STARVED_MAX || *tries == TRIES;
+		bool of_use = false;
+		for (size_t k = first; k < o->n && !again; k++)
+			again = are_akin(f, o->v[k].task.v, c.task);
+		if (again) {
+			f->candidates[left++] = c;
+			continue;
+		}
+		o->v[o->n] = (struct cam_starved){.time_ns = c.time_ns,
+						  .length_ns = c.length_ns,
+						  .cpu = c.cpu,
+						  .task = {c.task},
+						  .samples = c.samples,
+						  .own = c.own};
+		++*tries;
+		err = explain(f, &o->v[o->n], &of_use);
+		o->n += !err && of_use;
+	}
+	f->n_candidates = left;
+	return err;
+}
+
+static int choose(struct finder *f)
+{
+	struct cam_starving *o = f->out;
+	unsigned tries = 0;
+	int err = 0;
+	sort_candidates(f);
+	while (!err && f->n_candidates && o->n < CAM_STARVED_MAX && tries < TRIES)
+		err = choose_round(f, &tries);
+	o->n = err ? 0 : o->n;
+	o->more += f->n_candidates;
+	if (o->n)
+		qsort(o->v, o->n, sizeof(o->v[0]), longer_first);
 	return err;
 }
 
@@ -366,8 +497,8 @@ static int search(struct finder *f)
 				     CAM_COL_TIME | CAM_COL_CPU | CAM_COL_TASK | CAM_COL_STACK,
 				     first_pass, f);
 	for (uint32_t cpu = 0; cpu < f->n_cores && !err; cpu++)
-		end_runs(f, cpu, &f->cores[cpu]);
-	return err ? err : explain_all(f);
+		err = end_runs(f, cpu, &f->cores[cpu]);
+	return err ? err : choose(f);
 }
 
 int cam_starved_find(struct cam_window *w, struct cam_starving *out)
@@ -381,6 +512,8 @@ int cam_starved_find(struct cam_window *w, struct cam_starving *out)
 		return err;
 	err = search(&f);
 	free(f.cores);
+	free(f.candidates);
+	free(f.tenths);
 	free(f.telling);
 	free(f.count);
 	free(f.mark);

@@ -13,7 +13,7 @@
 #pragma once
 #include "model/cursor.h"
 
-#define CAM_STARVED_MAX	 8u /* of a window: the longest */
+#define CAM_STARVED_MAX	 8u /* of a window: the longest, of each process in turn */
 #define CAM_STARVED_PATH 4u
 
 struct cam_starved {
@@ -30,7 +30,7 @@ struct cam_starved {
 struct cam_starving {
 	struct cam_starved v[CAM_STARVED_MAX]; /* the longest first */
 	size_t n;
-	uint64_t more; /* that were shorter */
+	uint64_t more; /* while the machine had room, too: not looked at */
 };
 
 /* Errors as of the window; -ENOMEM. Ids are the window's. */

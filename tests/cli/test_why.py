@@ -104,7 +104,7 @@ class Why(Case):
             self.assertIn(f["kind"], ("process", "cgroup", "function", "core", "kernel path", "stopped"))
             for key, kinds in (("process", (str, type(None))), ("function", (str, type(None))), ("cpu", (int, type(None))),
                                ("share", (int, float)), ("baseline", (int, float)), ("ratio", (int, float)),
-                               ("p", (int, float)), ("samples", int),
+                               ("p", (int, float)), ("samples", int), ("expected_by_the_minute_before", (int, float, type(None))),
                                ("sentence", str), ("command", str)):
                 self.assertIsInstance(f[key], kinds, (key, f))
             self.assertAlmostEqual(f["ratio"], f["samples"] / f["expected"], delta=0.01 + f["ratio"] / 100)
@@ -158,7 +158,7 @@ class Why(Case):
         self.assertIn(first["function"], ("shrink_lruvec", "try_to_free_pages", "__alloc_pages"))
 
     def test_a_core_that_many_processes_are_busier_on(self):
-        """None of them does much, or anything that it never does: the core says it."""
+        """None of them does much, or anything that it never does: the core says it. (Among moments: tests/unit/test_query_why_shared.c.)"""
         load = why_synth.Load(self.seed(), 420, cpus=16, services=why_synth.SERVICES + tuple(
             (b"worker%02d" % i, 1, 8, 0.5, 3) for i in range(30)))
         texts = [load.text(why_synth.stack(b"worker%02d" % i, k, k % 2 == 0)) for i in range(30) for k in range(3)]
@@ -167,8 +167,7 @@ class Why(Case):
             i = k % 30
             load.samples.append((why_synth.START_US + 200_200_000 + k * why_synth.PERIOD_US, 5, b"worker%02d" % i,
                                  1000 + 100 * (len(why_synth.SERVICES) + i), load.rng.choice(texts[3 * i:3 * i + 3])))
-        store = self.store_of(load)
-        out = self.why(store, 201)
+        out = self.why(self.store_of(load), 201)
         cores = [f for f in out["findings"] if f["kind"] == "core"]
         self.assertEqual([(f["cpu"], f["process"], f["pid"]) for f in cores], [(5, None, None)], f"seed {self.drawn}")
         first = cores[0]
@@ -178,10 +177,6 @@ class Why(Case):
         self.assertRegex(first["sentence"], r"^CPU 5, with \d\d processes, was busy \d\d+ % of its time, usually ")
         self.assertIn(" --cpu 5", first["command"])
         self.assertEqual(out["findings"][-1], first, "who did something comes first")
-        moments = json.loads(self.good("moments", "--store", store, "--json"))["moments"]
-        near = [(m["kind"], m["cpu"]) for m in moments if 188 <= m["clock_ns"] / 1e9 - 1000 < 213]
-        # Moments are 10 s apart, and who did something comes first: by chance somebody did, beside it.
-        self.assertTrue(("core", 5) in near or any(kind != "core" for kind, _ in near), f"seed {self.drawn}: {moments}")
 
     def test_a_core_of_one_process_is_no_finding_of_its_own(self):
         load = why_synth.Load(self.seed(), 420, cpus=16)

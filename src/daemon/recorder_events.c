@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Events of the running recorder: sources are asked with each tick, on this thread, which is not the one that
- * drains rings. Whatever they do, a tick's work is bounded: so many records of the kernel's log a
+ * drains rings; the kernel's log before the tick writes, so that its lines are readable at once. Whatever they do, a tick's work is bounded: so many records of the kernel's log a
  * second, the rest of them is passed over and counted.
  *
  * Lines from before the start: a recorder that was here before has stored those up to its last one. Younger
@@ -181,10 +181,16 @@ static void take_line(void *arg, const struct cam_kmsg_record *line)
 				cam_clock_now(r->clock));
 }
 
-static void poll_kmsg(struct cam_recorder *r)
+/* An old line may not begin the first window. */
+static bool has_window(const struct cam_recorder *r)
+{
+	return cam_live_stats(r->live).windows > 0;
+}
+
+void cam_recorder_poll_kmsg(struct cam_recorder *r)
 {
 	struct cam_recorder_events *e = &r->events;
-	if (!cam_kmsg_is_ready(e->kmsg))
+	if (!e->kmsg || !has_window(r) || !cam_kmsg_is_ready(e->kmsg))
 		return;
 	/* Then the lines lie between two anchors. */
 	cam_recorder_clocks(r);
@@ -211,11 +217,8 @@ static void poll_kmsg(struct cam_recorder *r)
 
 void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last)
 {
-	/* An old line may not begin the first window. */
-	if (!cam_live_stats(r->live).windows)
+	if (!has_window(r))
 		return;
-	if (r->events.kmsg)
-		poll_kmsg(r);
 	cam_recorder_poll_logs(r, now_ns);
 	cam_recorder_poll_journal(r, now_ns);
 	cam_intake_report(r->events.intake, now_ns, last);

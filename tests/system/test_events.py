@@ -53,13 +53,21 @@ class Events(support.Case):
         told = time.monotonic()
         tell_kernel(f"<2>{first} \x1b[31mred password=hunter2")
 
-        def shown():
+        def shown(mark=first):
             at = perfcam("at", "-1s", "--around", "5s", "--json", "--store", self.store)
-            return mine(json.loads(at.stdout)["events"], first) if at.returncode in (0, 3) else []
+            return mine(json.loads(at.stdout)["events"], mark) if at.returncode in (0, 3) else []
 
         self.assertTrue(wait_until(shown, 5))
-        note(f"an event was readable {time.monotonic() - told:.2f} s after it was written")
+        took = [time.monotonic() - told]
         [event] = shown()
+        # The best of some, since others work on this machine, too, and who asks takes its time.
+        while min(took) >= 1 and len(took) < 10:
+            timed, told = self.mark("timed"), time.monotonic()
+            tell_kernel(f"<6>{timed}")
+            self.assertTrue(wait_until(lambda mark=timed: shown(mark), 5))
+            took.append(time.monotonic() - told)
+        note("an event was readable " + ", ".join(f"{s:.2f}" for s in took) + " s after it was written")
+        self.assertLess(min(took), 1)
         self.assertEqual(event["text"], f"{first} \x1b[31mred password=[redacted]")
         self.assertEqual(event["id"], id_of(event))
         # The terminal is not obeyed, and the id leads back to the moment.
@@ -97,6 +105,19 @@ class Events(support.Case):
         for mark in (first, between):
             self.assertEqual(len(mine(again, mark)), 1, mark)
         self.assertEqual(len(mine(again, second)), 2)
+        # A plain dmesg is of the newest boot, which is now another one; or of the one that is named.
+        tomorrow = time.asctime(time.localtime(time.time() + 86400))
+        self.assertEqual(perfcam("import", "--store", self.store, "-", input=(
+            f"# ========\n# captured on    : {tomorrow}\n# hostname : other\n# time of last sample : 5.000000\n# ========\n#\n"
+            "other 7/7 [000] 5.000000: 10000 cpu-clock: \n\t1 f (/f)\n\n")).returncode, 0)
+        with open(log, "w") as f:
+            f.write(f"[{uptime + 0.1:12.6f}] {second} named\n")
+        with open("/proc/sys/kernel/random/boot_id") as f:
+            boot = f.read().strip()
+        for named, added in ((), 0), (("--boot", boot[:13].upper()), 1):
+            done = json.loads(perfcam("import", "--events", log, *named, "--store", self.store, "--json").stdout)
+            self.assertEqual((done["added"], done["outside"]), (added, 1 - added), named)
+        self.assertEqual([e["text"] for e in mine(Store(self.store).events, f"{second} named")], [f"{second} named"])
 
     def test_rules_pin_and_run(self):
         """Pins around what a rule is about, one for many events; a program without privileges, once a minute. Of a time that nobody

@@ -47,15 +47,22 @@ struct watch {
 	int fd; /* -1: free */
 };
 
+/* A line of /proc/modules; no name: there is none. */
+struct module {
+	char name[64];
+	uint64_t address, bytes;
+};
+
 struct cam_host {
 	struct cam_host_options o;
 	struct cam_host_stats stats;
 	uint64_t last_ns; /* of the read before; 0: none */
 	uint64_t now_ns;
 	int err; /* the callback's first failure in this read */
-	int stat, pressure[PSI_FILES], softnet, cgroups, cgroup_stat;
+	int stat, pressure[PSI_FILES], softnet, cgroups, cgroup_stat, modules;
 	struct meter switches, dropped, squeezed, psi[PSI_FILES][2];
 	struct watch watch[CAM_HOST_WATCHES];
+	struct module newest;
 	struct host_cpu cpu[CAM_HOST_MAX_CPUS];
 	struct cam_lines lines;
 	char proc[256];
@@ -96,8 +103,11 @@ int cam_host_open(const struct cam_host_options *o, struct cam_host **out)
 	h->cgroup_stat = open_under(cgroup, "cgroup.stat");
 	if (h->cgroup_stat < 0)
 		h->cgroup_stat = open_under(cgroup, "unified/cgroup.stat");
+	h->modules = open_under(proc, "modules");
 	for (unsigned i = 0; i < CAM_HOST_WATCHES; i++)
 		h->watch[i].fd = -1;
+	uint64_t from, to;
+	cam_host_modules_changed(h, &from, &to); /* who is there already did not come */
 	*out = h;
 	return 0;
 }
@@ -118,6 +128,7 @@ void cam_host_close(struct cam_host *h)
 	close_if(h->softnet);
 	close_if(h->cgroups);
 	close_if(h->cgroup_stat);
+	close_if(h->modules);
 	for (unsigned i = 0; i < CAM_HOST_WATCHES; i++)
 		close_if(h->watch[i].fd);
 	free(h);
@@ -435,6 +446,72 @@ void cam_host_watch(struct cam_host *h, uint64_t now_ns, const struct cam_host_w
 		if (!has[k] && want[k].tid > 0 && i < CAM_HOST_WATCHES)
 			start_watch(h, &h->watch[i], &want[k], now_ns);
 	}
+}
+
+static struct cam_text next_word(struct cam_text *line)
+{
+	size_t from = 0;
+	while (from < line->n && line->p[from] == ' ')
+		from++;
+	size_t to = from;
+	while (to < line->n && line->p[to] != ' ')
+		to++;
+	struct cam_text word = {line->p + from, to - from};
+	*line = (struct cam_text){line->p + to, line->n - to};
+	return word;
+}
+
+/* "name bytes uses users, state 0xaddress (taints)". Address 0: it is not shown. */
+static bool parse_module(struct cam_text line, struct module *out)
+{
+	*out = (struct module){0};
+	struct cam_text name = next_word(&line);
+	if (!name.n || name.n >= sizeof(out->name) || !cam_number_take(&line, 10, &out->bytes))
+		return false;
+	memcpy(out->name, name.p, name.n);
+	/* Uses, users and state come and go without another module. */
+	for (unsigned i = 0; i < 3; i++)
+		next_word(&line);
+	struct cam_text address = next_word(&line);
+	uint64_t end;
+	return take_word(&address, CAM_TEXT("0x")) &&
+	       cam_number_take(&address, 16, &out->address) && !address.n && out->address &&
+	       !__builtin_add_overflow(out->address, out->bytes, &end);
+}
+
+static bool same_module(const struct module *a, const struct module *b)
+{
+	return a->address == b->address && a->bytes == b->bytes && strcmp(a->name, b->name) == 0;
+}
+
+bool cam_host_modules_changed(struct cam_host *h, uint64_t *from, uint64_t *to)
+{
+	char bytes[256]; /* the kernel makes no more lines than these need */
+	ssize_t n = h->modules < 0 ? -1 : pread(h->modules, bytes, sizeof(bytes), 0);
+	const char *end = n > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+	struct module newest = {0}, before = h->newest, m;
+	if (n < 0 ||
+	    (n > 0 &&
+	     (!end || !parse_module((struct cam_text){bytes, (size_t)(end - bytes)}, &newest))))
+		return false;
+	h->newest = newest;
+	if (same_module(&newest, &before))
+		return false;
+	*from = UINT64_MAX;
+	*to = 0;
+	struct cam_text line;
+	cam_lines_start(&h->lines, h->modules);
+	while (cam_lines_next(&h->lines, &line)) {
+		if (!parse_module(line, &m))
+			continue;
+		if (same_module(&m, &before))
+			break;
+		if (m.address < *from)
+			*from = m.address;
+		if (m.address + m.bytes > *to)
+			*to = m.address + m.bytes;
+	}
+	return *from < *to;
 }
 
 struct cam_host_stats cam_host_stats(const struct cam_host *h)

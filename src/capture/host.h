@@ -16,6 +16,9 @@
  * 10 ms, as the kernel gives them; guest time is part of user time there and not added again.
  * Counters that go backwards (idle and iowait do) give 0 until they are past where they were;
  * by more than a second they count from where they are now. Both are counted.
+ *
+ * Of modules the kernel sends no record (its KSYMBOL records are of BPF programs and trampolines), so that their
+ * coming is seen here: modules_changed().
  */
 #pragma once
 #include "model/cursor.h"
@@ -59,4 +62,12 @@ int cam_host_read(struct cam_host *h, uint64_t now_ns);
 /* From now on these and no others; those that were watched before go on. At most CAM_HOST_WATCHES,
  * the rest is passed over. */
 void cam_host_watch(struct cam_host *h, uint64_t now_ns, const struct cam_host_watch *w, size_t n);
+/*
+ * Whether a module came since the last call (or open()); between which addresses those lie that did.
+ * /proc/modules has the newest first: one read of its beginning tells. When the newest went, all are given,
+ * for which of them came is not known any more. One that is loaded again meanwhile, at its old address
+ * and of its old size, is not seen. False as well where the file or its addresses (CAP_SYSLOG when it was opened)
+ * cannot be read: kallsyms cannot be, either.
+ */
+bool cam_host_modules_changed(struct cam_host *h, uint64_t *from, uint64_t *to);
 struct cam_host_stats cam_host_stats(const struct cam_host *h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Once a second: a clock anchor, the host's counters, what perfcam itself costs. */
+/* Once a second: a clock anchor, the host's counters, its modules, what perfcam itself costs. */
 #include "base/units.h"
 #include "daemon/log.h"
 #include "daemon/recorder_parts.h"
@@ -123,6 +123,15 @@ static void look_after_store(struct cam_recorder *r)
 			    err ? strerror(-err) : "");
 }
 
+static void follow_modules(struct cam_recorder *r)
+{
+	uint64_t from, to;
+	if (!cam_host_modules_changed(r->host, &from, &to))
+		return;
+	cam_crew_kernel_changed(r->crew, from, to);
+	cam_live_kernel_changed(r->live, from, to);
+}
+
 void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 {
 	look_after_store(r);
@@ -137,6 +146,7 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 	for (size_t i = 0; i < n; i++)
 		watches[i] = (struct cam_host_watch){.tid = busiest[i]};
 	cam_host_watch(r->host, now_ns, watches, n);
+	follow_modules(r);
 	follow_kernel(r, now_ns);
 	if (r->last_second % CAM_METER_S == 0) {
 		measure_self(r, now_ns);

@@ -83,6 +83,8 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t);
 /* Give it one before the first record: the first window has a wall time from its start then. */
 int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a);
 int cam_live_counter(struct cam_live *l, const struct cam_counter *c);
+/* The kernel's code has changed there, now, and no record says so: a module came. */
+void cam_live_kernel_changed(struct cam_live *l, uint64_t from, uint64_t to);
 /* The rate asked for from time_ns on: less than options.hz is shed. */
 int cam_live_rate(struct cam_live *l, uint64_t time_ns, uint32_t hz);
 /* The host slept for asleep_ns, somewhere between two instants. */

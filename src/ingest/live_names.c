@@ -10,11 +10,12 @@
  * whose name does not come while its window is open, stays unnamed. Unnamed code of a file whose function
  * is known by its start gets that function without a name, so that all samples of it are one.
  *
- * Kernel code that comes and goes (BPF programs, trampolines, modules: KSYMBOL records) has other
- * names after each change. All addresses that ever changed are one range, *dynamic*; each change
- * begins another turn. In that range a location is (module, turn, address), the book notes names under
- * a number of that turn, and an answer to a question of an earlier turn is not used. What a record itself says
- * of a BPF program is taken before anybody is asked (ksymbols.h), by the time of the sample.
+ * Kernel code that comes and goes (BPF programs and trampolines, by KSYMBOL records; modules, of which
+ * there are none, by cam_live_kernel_changed()) has other names after each change. All addresses that ever
+ * changed are one range, *dynamic*; each change begins another turn. In that range a location is (module,
+ * turn, address), the book notes names under a number of that turn, and an answer to a question of an
+ * earlier turn is not used. What a record itself says of a BPF program is taken before anybody is asked
+ * (ksymbols.h), by the time of the sample.
  *
  * Invariants
  *  1. A name is taken only from an answer whose ticket is under way and was about the same file.
@@ -439,17 +440,24 @@ void cam_live_names_ask(struct cam_live *l)
 	}
 }
 
+void cam_live_kernel_changed(struct cam_live *l, uint64_t from, uint64_t to)
+{
+	if (to <= from)
+		return;
+	if (l->dynamic_to == 0 || from < l->dynamic_from)
+		l->dynamic_from = from;
+	if (to > l->dynamic_to)
+		l->dynamic_to = to;
+	l->turn++;
+	/* What was asked about it before is not to be had any more. */
+	l->names_came = true;
+}
+
 void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k, uint64_t time_ns)
 {
 	uint64_t to = k->address + k->bytes;
 	if (to <= k->address)
 		return;
-	if (l->dynamic_to == 0 || k->address < l->dynamic_from)
-		l->dynamic_from = k->address;
-	if (to > l->dynamic_to)
-		l->dynamic_to = to;
-	l->turn++;
+	cam_live_kernel_changed(l, k->address, to);
 	cam_ksymbols_note(&l->ksymbols, k, time_ns, l->turn);
-	/* What was asked about it before is not to be had any more. */
-	l->names_came = true;
 }

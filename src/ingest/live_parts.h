@@ -131,7 +131,7 @@ struct cam_live {
 
 	struct cam_live_ticket tickets[CAM_LIVE_MAX_TICKETS];
 	bool names_came;
-	uint32_t turn;			   /* counts KSYMBOL records */
+	uint32_t turn;			   /* counts changes of kernel code */
 	uint64_t dynamic_from, dynamic_to; /* all code that ever changed */
 	struct cam_ksymbols ksymbols;	   /* what is known of it without asking */
 	uint64_t placing_ns;		   /* of the sample whose frames are being placed */

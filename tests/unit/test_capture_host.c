@@ -539,6 +539,100 @@ static void a_number_that_is_used_again(void **state)
 	free(r);
 }
 
+static bool modules_changed(struct tree *t, const char *modules, uint64_t *from, uint64_t *to)
+{
+	put(t, "modules", modules);
+	return cam_host_modules_changed(t->h, from, to);
+}
+
+#define EXT4 "ext4 970752 1 - Live 0xffffffffc0200000\n"
+#define JBD2 "jbd2 167936 1 ext4, Live 0xffffffffc0100000\n"
+#define TUN  "tun 61440 0 - Live 0xffffffffc0400000 (OE)\n"
+#define VETH "veth 32768 0 - Loading 0xffffffffc0300000 (+)\n"
+
+/* The newest stands first. */
+static void modules_that_come(void **state)
+{
+	(void)state;
+	struct tree t = tree_new();
+	uint64_t from, to;
+	put_stat(&t, 1, 1, 9, 1);
+	put(&t, "modules", EXT4 JBD2);
+	tree_open(&t);
+	assert_false(cam_host_modules_changed(t.h, &from, &to));
+	/* Other uses, users and states. */
+	assert_false(modules_changed(
+		&t, "ext4 970752 7 a,b,[permanent], Unloading 0xffffffffc0200000 (-)\n", &from,
+		&to));
+	/* Two came in one second; those that were there are not given. */
+	assert_true(modules_changed(&t, TUN VETH EXT4 JBD2, &from, &to));
+	assert_int_equal(from, 0xffffffffc0300000);
+	assert_int_equal(to, 0xffffffffc0400000 + 61440);
+	assert_false(modules_changed(&t, TUN VETH EXT4 JBD2, &from, &to));
+	/* An older one goes: nothing is in its place yet. Then another is. */
+	assert_false(modules_changed(&t, TUN EXT4 JBD2, &from, &to));
+	assert_true(modules_changed(&t, "dummy 16384 0 - Live 0xffffffffc0300000\n" TUN EXT4 JBD2,
+				    &from, &to));
+	assert_int_equal(from, 0xffffffffc0300000);
+	assert_int_equal(to, 0xffffffffc0300000 + 16384);
+	/* The same again elsewhere; and of another size where it was. */
+	assert_true(modules_changed(&t, "dummy 16384 0 - Live 0xffffffffc0500000\n" TUN EXT4 JBD2,
+				    &from, &to));
+	assert_int_equal(to, 0xffffffffc0500000 + 16384);
+	assert_true(modules_changed(&t, "dummy 20480 0 - Live 0xffffffffc0500000\n" TUN EXT4 JBD2,
+				    &from, &to));
+	assert_int_equal(to, 0xffffffffc0500000 + 20480);
+	/* The newest went: who of the others came is not known. */
+	assert_true(modules_changed(&t, TUN EXT4 JBD2, &from, &to));
+	assert_int_equal(from, 0xffffffffc0100000);
+	assert_int_equal(to, 0xffffffffc0400000 + 61440);
+	/* All went, and one is there again. */
+	assert_false(modules_changed(&t, "", &from, &to));
+	assert_true(modules_changed(&t, JBD2, &from, &to));
+	assert_int_equal(from, 0xffffffffc0100000);
+	tree_free(&t);
+}
+
+static void lines_that_are_no_modules(void **state)
+{
+	(void)state;
+	static const char *const odd[] = {
+		"tun 61440 0 - Live 0x0000000000000000\n" EXT4, /* without CAP_SYSLOG */
+		"tun 61440 0 - Live 0xffffffffc0400000",	/* it goes on */
+		"tun 61440 0 - Live 0xffffffffc04000zz\n",
+		"tun 61440 0 - Live 0x1ffffffffc0400000\n",
+		"tun 61440 0 - Live 0xffffffffffffff00\n",
+		"tun 61440 0 - Live ffffffffc0400000\n",
+		"tun 61440 0 - Live\n",
+		"tun 99999999999999999999 0 - Live 0xffffffffc0400000\n",
+		"tun -1 0 - Live 0xffffffffc0400000\n",
+		"tun\n",
+		"   \n",
+		"\n",
+		"a_name_of_64_bytes_is_longer_than_any_that_the_kernel_has_itself 61440 0 - Live "
+		"0xffffffffc0400000\n",
+	};
+	struct tree t = tree_new();
+	uint64_t from, to;
+	put_stat(&t, 1, 1, 9, 1);
+	put(&t, "modules", EXT4);
+	tree_open(&t);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		assert_false(modules_changed(&t, odd[i], &from, &to));
+	char users[1024];
+	snprintf(users, sizeof(users), "tun 61440 9 %0900d, Live 0xffffffffc0400000\n", 0);
+	assert_false(modules_changed(&t, users, &from, &to));
+	/* One behind the first is passed over. */
+	assert_true(modules_changed(&t, TUN "veth 1 2\n" EXT4, &from, &to));
+	assert_int_equal(from, 0xffffffffc0400000);
+	tree_free(&t);
+	t = tree_new();
+	put_stat(&t, 1, 1, 9, 1);
+	tree_open(&t);
+	assert_false(modules_changed(&t, EXT4, &from, &to)); /* there was no such file */
+	tree_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +645,8 @@ int main(void)
 		cmocka_unit_test(the_delay_of_an_invented_thread),
 		cmocka_unit_test(this_host_as_python_sees_it),
 		cmocka_unit_test(a_number_that_is_used_again),
+		cmocka_unit_test(modules_that_come),
+		cmocka_unit_test(lines_that_are_no_modules),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

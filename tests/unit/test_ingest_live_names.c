@@ -358,6 +358,29 @@ static void programs_that_come_and_go_have_the_names_they_came_with(void **state
 	stage_free(&s);
 }
 
+/* A module is loaded where another was: no record says so. What lies elsewhere is not asked for again, and a BPF program
+ * between modules keeps the name it came with. */
+static void a_module_that_came_has_its_own_names(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	say_ksymbol(&s, 2 * SEC + 500 * MS, "bpf_prog_1_first", false);
+	for (unsigned i = 1; i <= 3; i++) {
+		uint64_t t = (2 + i) * SEC;
+		s.version = i;
+		stage_sample(&s, t + 10000, 10, 10, KERNEL(0xc0005010, 0xc0001011, 0x81000011));
+		stage_run(&s, t + 800 * MS);
+		cam_live_kernel_changed(s.live, 0xc0000000, 0xc0006000);
+		stage_run(&s, t + SEC);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "k.1_810000;bpf_prog_1_first;k.1_c00050");
+	assert_string_equal(stage_stack(&s, 0, 2), "k.1_810000;bpf_prog_1_first;k.2_c00050");
+	assert_string_equal(stage_stack(&s, 0, 3), "k.1_810000;bpf_prog_1_first;k.3_c00050");
+	stage_free(&s);
+}
+
 /* A host with more programs than are kept: the newest that fit, and those that went make room. */
 static void many_programs_make_room(void **state)
 {
@@ -659,6 +682,7 @@ int main(void)
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),
 		cmocka_unit_test(programs_that_come_and_go_have_the_names_they_came_with),
+		cmocka_unit_test(a_module_that_came_has_its_own_names),
 		cmocka_unit_test(many_programs_make_room),
 		cmocka_unit_test(a_name_that_was_overtaken_by_a_change_is_not_used),
 		cmocka_unit_test(a_file_that_cannot_be_held_is_tried_again),

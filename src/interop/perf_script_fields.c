@@ -123,8 +123,7 @@ int cam_perf_fields_parse(struct cam_text list, struct cam_perf_script_options *
 			apply(&o->fields, change, field);
 		if (trace)
 			apply(&o->trace_fields, change, field);
-		/* The text of an event is there or not; nobody misses it. */
-		apply(&o->exact, change, field & ~(unsigned)CAM_PERF_TRACE);
+		apply(&o->exact, change, field);
 		if (!comma)
 			break;
 		list = (struct cam_text){comma + 1, list.n - word.n - 1};

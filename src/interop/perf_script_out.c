@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "model/source_lines.h"
+#include "model/unwind_table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -254,7 +255,12 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 		.event_width = s->event_width,
 	};
 	h.fields = is_tracepoint(h.event) ? s->o.trace_fields : s->o.fields;
-	s->missing = missing_of(&h) & h.fields & s->o.exact;
+	/* What perf does not print stays out unless it was asked for. */
+	if (!(s->o.exact & CAM_PERF_TRACE) &&
+	    cam_text_equal(h.detail, CAM_TEXT(CAM_DETAIL_GUESSED)))
+		h.detail = CAM_TEXT("");
+	/* The text of an event is there or not; nobody misses it. */
+	s->missing = missing_of(&h) & h.fields & s->o.exact & ~(unsigned)CAM_PERF_TRACE;
 	if (s->missing)
 		return -ENODATA;
 	h.time_ns = shown_time(s, h.time_ns);

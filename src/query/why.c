@@ -118,7 +118,7 @@ static struct group *same_time(struct build *b, const struct cam_why_candidate *
 
 /*
  * When all processes have their groups: cores that several processes were busier on, paths through the kernel. One that is to
- * 60 % one process's is not a core's; and no path's where that process is told.
+ * 60 % one process's is not a core's, and of a path it is that process that is told.
  */
 static int group_places(struct build *b)
 {
@@ -135,8 +135,14 @@ static int group_places(struct build *b)
 		looked_at++;
 		err = cam_why_owner(&b->e, &w, &name, &claimed);
 		err = err ? err : cam_why_go_on(b->o->progress, &b->h);
-		const struct group *whose = find_group(b, name, false);
-		if (name && (c->entity == CAM_WHY_CORE || (whose && whose->rare)))
+		struct group *whose = name ? find_group(b, name, false) : NULL;
+		if (whose && c->entity == CAM_WHY_KERNEL_PATH && !whose->rare) {
+			/* One process's way: it is that process's finding, as with its functions. */
+			double p = cam_why_judge_p(&b->judge, c);
+			whose->p = p < whose->p ? p : whose->p;
+			whose->rare = true;
+		}
+		if (name && (c->entity == CAM_WHY_CORE || whose))
 			continue;
 		struct group *told = same_time(b, c);
 		if (told)

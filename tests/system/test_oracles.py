@@ -11,7 +11,7 @@ over its memory by the step that the kernel runs, compiled as C (walk_stopped.c)
 Both recordings are samples of the same seconds, taken at other instants, so stacks are compared as what each call
 looks like: an edge is (caller's file and address, callee's file), and of perf's edges, each as often as
 perf saw it, the share that perfcam saw too is asked for. Two runs of perf would not agree wholly either: an
-edge that is seen once in N samples by one is missed by the other as often as not. Of the unlike files the
+edge that is seen once in N samples by one is missed by the other as often as not. Of the unlike files, and of C++ and Rust, the
 names are compared, too, address by address.
 """
 import collections
@@ -492,6 +492,21 @@ class Oracle(support.Case):
         self.assertGreater(total, len(theirs) / 2, name)
         self.assertGreaterEqual(same, SAME_EDGES, name)
 
+    def check_names(self, name, theirs, ours):
+        """Each address that both saw; of callers found by pointer perf's are one further."""
+        common = set(theirs) & set(ours)
+        wrong = [(theirs[a], ours[a]) for a in common if theirs[a] != ours[a]]
+        support.note(f"{name}: {len(common)} addresses named by both, {len(wrong)} otherwise")
+        if name == "go_stripped":
+            # perf has none; ours are of the table that Go's runtime has: those of the same program with symbols.
+            r = subprocess.run(["nm", os.path.join(self.dir, "go")], stdout=subprocess.PIPE, text=True, check=True)
+            known = {line.split(None, 2)[2].removesuffix(".abi0") for line in r.stdout.splitlines()}
+            self.assertIn("main.work", ours.values())
+            self.assertEqual(set(ours.values()) - known, set())
+        else:
+            self.assertGreater(len(common), 5, name)
+            self.assertEqual(wrong, [], name)
+
 
 class Usual(Oracle):
     """The programs are started once; both comparisons are of what they do then."""
@@ -503,7 +518,7 @@ class Usual(Oracle):
             Usual.made = False
             Usual.made = self.made_once(Usual.make)
         self.assertTrue(Usual.made, "the programs could not be started or watched")
-        self.both, self.stops = Usual.made
+        self.both, self.stops, self.names = Usual.made
 
     def make(self):
         programs, chance = Programs(self), random.Random(4)
@@ -512,7 +527,8 @@ class Usual(Oracle):
         try:
             both = self.record(programs, SECONDS)
             os.setpriority(os.PRIO_PROCESS, 0, -15)  # others need not wait for who looks
-            return both, {name: stop_often(self, pids[0], chance) for name, pids in programs.pids.items()}
+            stops = {name: stop_often(self, pids[0], chance) for name, pids in programs.pids.items()}
+            return both, stops, self.names
         finally:
             os.setpriority(os.PRIO_PROCESS, 0, was)
             programs.stop.set()
@@ -521,6 +537,12 @@ class Usual(Oracle):
         for name, (ours, theirs) in self.both.items():
             with self.subTest(name):
                 self.check(name, ours, theirs, whole=1 - share(ours, is_cut))
+
+    def test_names_of_mangled_functions_are_those_that_perf_finds(self):
+        for name, one in (("cxx", "once"), ("rust", "rust::count")):
+            with self.subTest(name):
+                self.check_names(name, *self.names[name])
+                self.assertIn(one, self.names[name][1].values())
 
     def test_every_frame_is_what_eu_stack_finds(self):
         for name, stops in self.stops.items():
@@ -559,21 +581,6 @@ class Unlike(Oracle):
                     whole = share(ours, lambda frames: any(f[1] in main for f in frames))
                 self.check(name, ours, theirs, whole)
                 self.check_names(name, *self.names[name])
-
-    def check_names(self, name, theirs, ours):
-        """Each address that both saw; of callers found by pointer perf's are one further."""
-        common = set(theirs) & set(ours)
-        wrong = [(theirs[a], ours[a]) for a in common if theirs[a] != ours[a]]
-        support.note(f"{name}: {len(common)} addresses named by both, {len(wrong)} otherwise")
-        if name == "go_stripped":
-            # perf has none; ours are of the table that Go's runtime has: those of the same program with symbols.
-            r = subprocess.run(["nm", os.path.join(self.dir, "go")], stdout=subprocess.PIPE, text=True, check=True)
-            known = {line.split(None, 2)[2].removesuffix(".abi0") for line in r.stdout.splitlines()}
-            self.assertIn("main.work", ours.values())
-            self.assertEqual(set(ours.values()) - known, set())
-        else:
-            self.assertGreater(len(common), 5, name)
-            self.assertEqual(wrong, [], name)
 
 
 if __name__ == "__main__":

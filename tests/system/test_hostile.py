@@ -282,7 +282,7 @@ class Held(support.Case):
         self.assertTrue(support.wait_until(is_held))
         self.assertTrue(support.wait_until(is_read), said)
         self.jit_pid = int(said.split()[1])
-        time.sleep(1.2)
+        time.sleep(2.5)  # within which there are names
         return fuse
 
     def test_a_mount_that_hangs_once_its_file_is_held(self):

@@ -15,5 +15,5 @@
  * will be no other one. An exit status; what went wrong was said.
  */
 int cam_attendant_start(struct cam_serving *s, pid_t *out, int *out_fd);
-/* Ends it, and with it the server. */
+/* Ends it, and with it the server, within seconds: one that hangs is killed. */
 void cam_attendant_stop(pid_t attendant);

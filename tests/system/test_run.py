@@ -138,6 +138,23 @@ class Run(support.Case):
         self.check_server(support.wait_until(lambda: self.server() != pid and self.server()))
         self.stop()
 
+    def test_a_server_that_hangs_does_not_hold_up_the_end(self):
+        """Also where it had not begun to answer: the new one is stopped as soon as it is there."""
+        def children(pid):
+            with open(f"/proc/{pid}/task/{pid}/children") as f:
+                return [int(p) for p in f.read().split()]
+
+        pid = self.server()
+        with open(f"/proc/{pid}/stat") as f:
+            attendant = int(f.read().rpartition(")")[2].split()[1])
+        os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + support.PATIENCE
+        while not (new := [p for p in children(attendant) if p != pid]):
+            self.assertLess(time.monotonic(), until, self.said())
+        os.kill(new[0], signal.SIGSTOP)
+        self.stop()
+        self.assertFalse(os.path.exists(f"/proc/{new[0]}"))
+
     def test_a_server_that_dies_again_and_again_is_given_up(self):
         def kill():
             try:

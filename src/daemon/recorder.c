@@ -230,7 +230,11 @@ static void take_server(struct cam_recorder *r)
 	if (n == -EAGAIN)
 		return;
 	part_from_server(r);
-	if (n <= 0) {
+	if (n < 0) {
+		cam_recorder_mishap(r, "the server is not heard: %s", strerror((int)-n));
+		return;
+	}
+	if (n == 0) {
 		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->request->servers_fd, NULL);
 		cam_recorder_mishap(r, "the server has ended; recording goes on");
 		return;

@@ -195,7 +195,12 @@ struct seconds {
 	uint64_t first;
 	size_t n;
 	struct cam_cell *cells; /* n; none has a CPU */
-	uint64_t steps;		/* see spread() */
+	/* What they were before the chunk that is summed: of those in `touched` alone, which bounds the copying by its rows. */
+	struct cam_cell *was;
+	bool *is_touched;
+	uint32_t *touched;
+	size_t n_touched;
+	uint64_t steps; /* see spread() */
 	cam_cell_fn *fn;
 	void *arg;
 };
@@ -228,6 +233,26 @@ static int keep_row(struct rows *rows, const struct cam_ledger_row *row)
 	return err;
 }
 
+static void touch(struct seconds *x, uint64_t at)
+{
+	if (at >= x->n || x->is_touched[at])
+		return;
+	x->is_touched[at] = true;
+	x->was[at] = x->cells[at];
+	x->touched[x->n_touched++] = (uint32_t)at;
+}
+
+/* Done with a chunk: what it gave stays, or goes. */
+static void settle(struct seconds *x, bool good)
+{
+	while (x->n_touched) {
+		uint32_t at = x->touched[--x->n_touched];
+		x->is_touched[at] = false;
+		if (!good)
+			x->cells[at] = x->was[at];
+	}
+}
+
 /*
  * Rows of a ledger's chunk, most of which lie in one second near the window's start: a large host has ten thousand of them in a
  * window, so these are summed as they are decoded. The others wait until the chunk has turned out to be good.
@@ -239,6 +264,7 @@ static int sum_rows(struct seconds *x, struct cam_rd *in, uint32_t n, struct row
 	/* Of the second of the row before, and its place. */
 	uint64_t begin = x->first * CAM_NS_PER_SEC, at = 0;
 	int err = 0;
+	touch(x, at);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		uint64_t cause = cam_rd_varint(&rd), cpu = cam_rd_varint(&rd);
 		row.from_ns += (uint64_t)cam_unzigzag(cam_rd_varint(&rd));
@@ -251,6 +277,7 @@ static int sum_rows(struct seconds *x, struct cam_rd *in, uint32_t n, struct row
 			uint64_t second = row.from_ns / CAM_NS_PER_SEC;
 			begin = second * CAM_NS_PER_SEC;
 			at = second - x->first;
+			touch(x, at);
 		}
 		if (at < x->n && length <= CAM_NS_PER_SEC - (row.from_ns - begin)) {
 			x->cells[at].by_cause[row.cause] += row.samples;
@@ -283,17 +310,14 @@ static int sum_block(struct seconds *x, const struct cam_chunk_in *chunk, uint32
 }
 
 /* A chunk that is bad in its middle gives none of its rows. */
-static int sum_chunk(struct cam_reader *r, size_t i, struct cam_chunk_in *chunk,
-		     struct cam_cell *was, struct seconds *x)
+static int sum_chunk(struct cam_reader *r, size_t i, struct cam_chunk_in *chunk, struct seconds *x)
 {
 	struct rows others = {0};
-	memcpy(was, x->cells, x->n * sizeof(*was));
 	int err = cam_reader_chunk(r, CAM_CHUNK_LEDGER, i, chunk);
 	if (!err)
 		err = sum_block(x, chunk, r->dir.sections[CAM_CHUNK_LEDGER].chunks[i].rows,
 				&others);
-	if (err)
-		memcpy(x->cells, was, x->n * sizeof(*was));
+	settle(x, !err);
 	for (size_t k = 0; k < others.n && !err; k++)
 		err = spread(&others.v[k], &x->steps, add_to_second, x);
 	free(others.v);
@@ -303,16 +327,22 @@ static int sum_chunk(struct cam_reader *r, size_t i, struct cam_chunk_in *chunk,
 static int sum_ledger(struct cam_reader *r, struct seconds *x)
 {
 	struct cam_chunk_in chunk = {0};
-	struct cam_cell *was = malloc(x->n * sizeof(*was));
-	int err = was ? 0 : -ENOMEM;
+	x->was = malloc(x->n * sizeof(*x->was));
+	x->is_touched = calloc(x->n, sizeof(*x->is_touched));
+	x->touched = malloc(x->n * sizeof(*x->touched));
+	int err = x->was && x->is_touched && x->touched ? 0 : -ENOMEM;
 	for (size_t i = 0; i < r->dir.sections[CAM_CHUNK_LEDGER].n && !err; i++) {
-		err = sum_chunk(r, i, &chunk, was, x);
+		if (!r->dir.sections[CAM_CHUNK_LEDGER].chunks[i].rows)
+			continue;
+		err = sum_chunk(r, i, &chunk, x);
 		if (err == -EBADMSG) {
 			cam_reader_mark_bad(r, CAM_CHUNK_LEDGER, i);
 			err = 0;
 		}
 	}
-	free(was);
+	free(x->was);
+	free(x->is_touched);
+	free(x->touched);
 	free(chunk.data);
 	return err;
 }

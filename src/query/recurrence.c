@@ -9,7 +9,8 @@
  * upper tail is the chance of what was seen. That is multiplied by the number of names that were tried.
  *
  * Functions, and paths through the kernel, in the same way, where stacks were read: in the windows of the events, and in others as
- * far as that goes. They and the names are two families, so each chance counts twice. A function that is high before the same events as
+ * far as that goes. They and the names are two families, so each chance counts twice; and all functions that ever had 10 samples in
+ * 10 s were tried, also those that the events alone say are not before them. A function that is high before the same events as
  * a process is told with it; one that no process explains is told by itself.
  *
  * The profile is the mean over the events, second by second, from 120 s before to 30 s after: where it is highest
@@ -69,9 +70,9 @@ struct build {
 	uint32_t *sums; /* over the 10 s that end with a second; UINT32_MAX: not observed */
 	uint32_t *with; /* how many sums have a value */
 	size_t cap_with, n_sums;
-	uint32_t most; /* the largest */
-	uint8_t need;  /* flags of seconds that count */
-	uint64_t *tried;
+	uint32_t most;	 /* the largest */
+	uint8_t need;	 /* flags of seconds that count */
+	uint64_t *tried; /* counts who could be high; NULL: they are counted already */
 	uint64_t stacked[MAX_EVENTS / 64]; /* events whose stacks were read */
 };
 
@@ -266,7 +267,8 @@ static int judge_row(struct build *b, struct cam_recurrence_row row)
 			f.row.event = b->events[i].id;
 		}
 	}
-	++*b->tried;
+	if (b->tried)
+		++*b->tried;
 	f.row.usually = (double)high / (double)b->n_sums;
 	f.row.mean = before / (double)b->n_events;
 	f.row.p = tail(b->n_events, f.row.before, f.row.usually);
@@ -332,6 +334,20 @@ static bool may_precede(const struct build *b, const struct cam_why_cell *c, siz
 	return enough >= (b->n_events < FEWEST ? b->n_events : FEWEST);
 }
 
+/* Whether it had enough to be high at any time. b->v is the function's. */
+static bool may_be_high(const struct build *b, const struct cam_why_cell *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = c[i].at, from = at < NEAR ? 0 : at + 1 - NEAR;
+		uint64_t sum = 0;
+		for (uint32_t t = from; t <= at; t++)
+			sum += b->v[t];
+		if (sum >= (uint64_t)LEAST)
+			return true;
+	}
+	return false;
+}
+
 static struct cam_recurrence_row row_of(const struct cam_why_function *f)
 {
 	if (!f->leaf)
@@ -347,14 +363,17 @@ static int judge_each(struct build *b, const uint32_t *starts, const uint16_t *n
 	for (uint32_t f = 0; f < b->h.n_functions && !err; f++) {
 		const struct cam_why_cell *c = b->h.by_function.v + starts[f];
 		size_t n = starts[f + 1] - starts[f];
-		if (b->h.functions[f].role != CAM_WHY_TELLS || !may_precede(b, c, n, near, sums))
+		if (b->h.functions[f].role != CAM_WHY_TELLS)
 			continue;
-		err = cam_why_go_on(b->o->progress, &b->h);
-		memset(b->v, 0, (b->h.axis.n + 1) * sizeof(*b->v));
 		for (size_t i = 0; i < n; i++)
 			b->v[c[i].at] += c[i].n;
-		if (!err)
-			err = judge_row(b, row_of(&b->h.functions[f]));
+		b->out->tried_functions += may_be_high(b, c, n);
+		if (may_precede(b, c, n, near, sums)) {
+			err = cam_why_go_on(b->o->progress, &b->h);
+			err = err ? err : judge_row(b, row_of(&b->h.functions[f]));
+		}
+		for (size_t i = 0; i < n; i++)
+			b->v[c[i].at] = 0;
 	}
 	return err;
 }
@@ -365,7 +384,8 @@ static int judge_functions(struct build *b)
 	uint32_t *starts = NULL, *sums = calloc(MAX_EVENTS + 1, sizeof(*sums));
 	uint16_t *near = calloc((size_t)b->h.axis.n + 1, sizeof(*near));
 	b->need = CAM_WHY_SEEN | CAM_WHY_FUNCTIONS;
-	b->tried = &b->out->tried_functions;
+	b->tried = NULL;
+	memset(b->v, 0, (b->h.axis.n + 1) * sizeof(*b->v));
 	keep_with_stacks(b);
 	int err = near && sums ? cam_why_cells_sort(&b->h.by_function, b->h.n_functions, &starts)
 			       : -ENOMEM;

@@ -638,12 +638,24 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now)
 	c->look_now = false;
 }
 
+static void widen(uint64_t *have_from, uint64_t *have_to, uint64_t from, uint64_t to)
+{
+	if (*have_from >= *have_to || from < *have_from)
+		*have_from = from;
+	if (to > *have_to)
+		*have_to = to;
+}
+
 void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to)
 {
-	if (c->stale_from >= c->stale_to || from < c->stale_from)
-		c->stale_from = from;
-	if (to > c->stale_to)
-		c->stale_to = to;
+	widen(&c->stale_from, &c->stale_to, from, to);
+	widen(&c->changed_from, &c->changed_to, from, to);
+}
+
+void cam_crew_kernel_lost(struct cam_crew *c)
+{
+	c->stale_from = c->changed_from;
+	c->stale_to = c->changed_to;
 }
 
 int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg,

@@ -42,4 +42,6 @@ void cam_crew_tick(struct cam_crew *c, uint64_t now_ns);
 /* The kernel's symbols have changed there: a module or a BPF program came or went. They are read
  * again, which takes 45 ms, when the next name in the range of all changes is asked for. */
 void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to);
+/* Nobody knows what has changed: all that ever did may have. */
+void cam_crew_kernel_lost(struct cam_crew *c);
 struct cam_crew_stats cam_crew_stats(const struct cam_crew *c);

@@ -55,8 +55,9 @@ struct cam_crew {
 	bool java_maps;
 	/* The kernel's symbols. */
 	bool kernel_asked, kernel_sent;
-	uint64_t stale_from, stale_to; /* what changed since; none: from >= to */
-	unsigned kernel_renewals;      /* that may still follow at once */
+	uint64_t stale_from, stale_to;	   /* what changed since; none: from >= to */
+	uint64_t changed_from, changed_to; /* what ever did */
+	unsigned kernel_renewals;	   /* that may still follow at once */
 	uint64_t kernel_refilled_ns;
 	struct cam_crew_stats stats;
 	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];

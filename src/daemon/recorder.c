@@ -127,6 +127,8 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 	for (int i = 0; cam_queue_peek(r->queue, &raw); i++) {
 		if (!all && i == RECORDS_A_TURN)
 			return false;
+		if (raw.type == CAM_RAW_LOST && raw.lost.side_band)
+			cam_crew_kernel_lost(r->crew);
 		if (raw.type == CAM_RAW_KSYMBOL)
 			cam_crew_kernel_changed(r->crew, raw.ksymbol.address,
 						raw.ksymbol.address + raw.ksymbol.bytes);

@@ -226,7 +226,7 @@ int cam_live_raw(struct cam_live *l, const struct cam_raw *r)
 		return 0;
 	case CAM_RAW_LOST:
 		if (r->lost.side_band)
-			cam_ksymbols_forget(&l->ksymbols);
+			cam_live_names_lost(l);
 		cam_processes_raw(l->processes, r);
 		return cam_ledger_raw(l->ledger, r);
 	case CAM_RAW_MMAP:

@@ -12,7 +12,7 @@
  *
  * Kernel code that comes and goes (BPF programs and trampolines, by KSYMBOL records; modules, of which
  * there are none, by cam_live_kernel_changed()) has other names after each change. All addresses that ever
- * changed are one range, *dynamic*; each change begins another turn. In that range a location is (module,
+ * changed are one range, *dynamic*; each change, and each loss of records, begins another turn. In that range a location is (module,
  * turn, address), the book notes names under a number of that turn, and an answer to a question of an
  * earlier turn is not used. What a record itself says of a BPF program is taken before anybody is asked
  * (ksymbols.h), by the time of the sample.
@@ -460,4 +460,13 @@ void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k, 
 		return;
 	cam_live_kernel_changed(l, k->address, to);
 	cam_ksymbols_note(&l->ksymbols, k, time_ns, l->turn);
+}
+
+void cam_live_names_lost(struct cam_live *l)
+{
+	cam_ksymbols_forget(&l->ksymbols);
+	if (l->dynamic_to == 0)
+		return;
+	l->turn++;
+	l->names_came = true;
 }

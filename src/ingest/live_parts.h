@@ -131,7 +131,7 @@ struct cam_live {
 
 	struct cam_live_ticket tickets[CAM_LIVE_MAX_TICKETS];
 	bool names_came;
-	uint32_t turn;			   /* counts changes of kernel code */
+	uint32_t turn; /* counts changes of kernel code, and losses of records */
 	uint64_t dynamic_from, dynamic_to; /* all code that ever changed */
 	struct cam_ksymbols ksymbols;	   /* what is known of it without asking */
 	uint64_t placing_ns;		   /* of the sample whose frames are being placed */
@@ -172,6 +172,8 @@ void cam_live_names_ask(struct cam_live *l);
 /* Lets the symboliser read on in a file that grows. */
 void cam_live_names_refresh(struct cam_live *l, struct cam_files_row *f);
 void cam_live_names_change(struct cam_live *l, const struct cam_raw_ksymbol *k, uint64_t time_ns);
+/* Such records may be lost. */
+void cam_live_names_lost(struct cam_live *l);
 
 /* live_window.c */
 /* The one of that time; opens one if there is none. */

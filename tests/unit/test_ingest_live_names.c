@@ -309,6 +309,29 @@ static void changed_kernel_code_has_its_new_name(void **state)
 	stage_free(&s);
 }
 
+/* The records that tell of it are lost: who was there before does not name who is there now. */
+static void code_that_changed_unheard_is_asked_for_again(void **state)
+{
+	(void)state;
+	struct stage s;
+	stage_open_known_shell(&s);
+	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = 3 * SEC};
+	k.ksymbol = (struct cam_raw_ksymbol){.address = 0xc0001000, .bytes = 0x100};
+	cam_live_raw(s.live, &k);
+	for (unsigned i = 1; i <= 2; i++) {
+		uint64_t t = (2 + i) * SEC;
+		s.version = i;
+		stage_sample(&s, t + 10000, 10, 10, KERNEL(0xc0001010));
+		stage_run(&s, t + 800 * MS);
+		if (i == 1)
+			stage_lost(&s, t + 810 * MS, t + 900 * MS);
+	}
+	stage_close(&s);
+	assert_string_equal(stage_stack(&s, 0, 1), "k.1_c00010");
+	assert_string_equal(stage_stack(&s, 0, 2), "k.2_c00010");
+	stage_free(&s);
+}
+
 static void say_ksymbol(struct stage *s, uint64_t time_ns, const char *name, bool removed)
 {
 	struct cam_raw k = {.type = CAM_RAW_KSYMBOL, .time_ns = time_ns};
@@ -681,6 +704,7 @@ int main(void)
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),
+		cmocka_unit_test(code_that_changed_unheard_is_asked_for_again),
 		cmocka_unit_test(programs_that_come_and_go_have_the_names_they_came_with),
 		cmocka_unit_test(a_module_that_came_has_its_own_names),
 		cmocka_unit_test(many_programs_make_room),

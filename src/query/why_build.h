@@ -28,7 +28,7 @@ struct cam_why_build {
 	uint64_t busiest;  /* samples of a CPU in a second: the most there are */
 	size_t kept;	   /* windows before it are not taken, or were given up */
 	/* Cells before the window that is read; and the most that one had. */
-	size_t had_processes, had_functions, most_processes, most_functions;
+	size_t had_cells, most_cells;
 	/* Of the window that is read. */
 	const struct cam_tables *tables;
 	uint32_t *process_of, *function_of; /* by task, function: + 1 */

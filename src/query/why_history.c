@@ -212,17 +212,15 @@ static void give_up(struct cam_why_build *b, size_t window)
 	b->h->left_out_s += (info->end_ns - info->start_ns) / CAM_NS_PER_SEC;
 }
 
-static bool cells_fit(const struct cam_why_build *b)
+static size_t cells_of(const struct cam_why_history *h)
 {
-	return b->h->by_process.n + b->most_processes <= b->o->room.cells &&
-	       b->h->busiest.n + b->most_processes <= b->o->room.cells &&
-	       b->h->by_function.n + b->most_functions <= b->o->room.cells;
+	return h->by_process.n + h->by_function.n + h->busiest.n + h->by_core.n + h->of_one.n;
 }
 
 /* Room for the cells of one more window: a part of those that are farther from the question goes. */
 static bool make_way(struct cam_why_build *b, size_t index)
 {
-	while (!cells_fit(b)) {
+	while (cells_of(b->h) + b->most_cells > b->o->room.cells) {
 		size_t most = (index - b->kept) / 8 + 1, gone = 0;
 		for (; b->kept < index && gone < most; b->kept++) {
 			if (!(b->plan[b->kept] & PLAN_TAKE))
@@ -372,8 +370,7 @@ static int take_names(struct cam_why_build *b, struct cam_walk_window *x)
 	if (!x->w->ops->name_cells || x->tables->n_etypes != 1)
 		return leave_out(b, x);
 	b->named.samples = 0;
-	b->had_processes = b->h->by_process.n;
-	b->had_functions = b->h->by_function.n;
+	b->had_cells = cells_of(b->h);
 	int err = x->w->ops->name_cells(x->w, on_name_cell, x);
 	if (err == -ENODATA)
 		return leave_out(b, x);
@@ -402,8 +399,7 @@ static int open_window(void *self, struct cam_walk_window *x)
 		return err;
 	x->tables = t;
 	bool plain = is_plain(b) && t->n_etypes == 1;
-	b->had_processes = b->h->by_process.n;
-	b->had_functions = b->h->by_function.n;
+	b->had_cells = cells_of(b->h);
 	b->want_functions = plan & PLAN_FUNCTIONS;
 	b->want_processes = !plain;
 	b->want_cores = plain && b->want_functions;
@@ -621,10 +617,8 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	if (!err && b->tables == x->tables)
 		cam_why_axis_cover(&b->h->axis, &x->w->info);
 	if (b->tables == x->tables) {
-		size_t processes = b->h->by_process.n - b->had_processes,
-		       functions = b->h->by_function.n - b->had_functions;
-		b->most_processes = processes > b->most_processes ? processes : b->most_processes;
-		b->most_functions = functions > b->most_functions ? functions : b->most_functions;
+		size_t cells = cells_of(b->h) - b->had_cells;
+		b->most_cells = cells > b->most_cells ? cells : b->most_cells;
 	}
 	if (x->w->damage.samples)
 		forget_functions(b, &x->w->info);

@@ -2,7 +2,7 @@
 /* How much `why` keeps at once, and giving a part of it up. */
 #include "query/why_rows.h"
 
-#define MAX_CELLS      (1u << 25)
+#define MAX_CELLS      (1u << 26)
 #define MAX_NAME_BYTES (256u << 20)
 #define MAX_TASKS      1000000u
 #define MAX_THINGS     (1u << 22)
@@ -18,12 +18,12 @@ struct cam_why_room cam_why_room_of(uint64_t max_bytes)
 					 .seconds = CAM_WHY_MAX_SECONDS,
 					 .name_bytes = MAX_NAME_BYTES,
 					 .tasks = MAX_TASKS};
-	/* An eighth for each kind of cells, and once more while they are sorted. */
-	struct cam_why_room part = {.cells = max_bytes / 8 / sizeof(struct cam_why_cell),
-				    .things = max_bytes / 16 / THING_BYTES,
-				    .rows = max_bytes / 4 / sizeof(struct cam_why_row),
+	/* Half for cells, which are there twice while they are sorted; things are processes, and as many functions. */
+	struct cam_why_room part = {.cells = max_bytes / 4 / sizeof(struct cam_why_cell),
+				    .things = max_bytes / 32 / THING_BYTES,
+				    .rows = max_bytes * 3 / 16 / sizeof(struct cam_why_row),
 				    .seconds = max_bytes / 6 / SECOND_BYTES,
-				    .name_bytes = max_bytes / 8,
+				    .name_bytes = max_bytes / 12,
 				    .tasks = MAX_TASKS};
 	return max_bytes && part.cells < all.cells ? part : all;
 }

@@ -53,8 +53,9 @@ struct build {
 	/* Of the side being walked. */
 	uint64_t observed_ns, before_ns; /* all of it; of the windows before this one */
 	uint32_t stretches;
-	double clock_ns, clock_samples; /* weights of a clock event, and how many have one */
-	char *event;			/* of the first sample; NULL: none yet */
+	double clock_ns,
+		clock_samples; /* weights of all samples, in focus or not, and how many there are */
+	char *event;	       /* of the first sample; NULL: none yet */
 	uint64_t period_ns;
 	bool cpu_clock; /* that event is */
 	struct cam_sums sums;
@@ -340,7 +341,8 @@ static int walk_side(struct build *b, const struct cam_diff_input *in, struct ca
 		side->samples = (uint64_t)sum_of(b->all.v[b->side]);
 	}
 	cam_walk_free(&walk);
-	return err ? err : side->samples ? 0 : -ENODATA;
+	/* What is in focus may be new, or gone: then a side has none of it. */
+	return err ? err : b->clock_samples > 0 ? 0 : -ENODATA;
 }
 
 static struct cam_diff_series series_of(const struct build *b, const struct cam_diff *d,
@@ -372,7 +374,8 @@ static void compare(const struct build *b, const struct cam_diff *d, const struc
 	row->samples_after = (uint64_t)after;
 	row->amount = (struct cam_diff_change){before * d->factor * unit, after * unit,
 					       amount.low * unit, amount.high * unit};
-	row->share = (struct cam_diff_change){before / all_before, after / all_after, share.low,
+	row->share = (struct cam_diff_change){all_before > 0 ? before / all_before : 0,
+					      all_after > 0 ? after / all_after : 0, share.low,
 					      share.high};
 	row->p = row->q = amount.p;
 }
@@ -388,7 +391,7 @@ static void find_factor(struct build *b, struct cam_diff *d)
 	d->factor = d->in_seconds ? a->per_sample / c->per_sample : 1;
 	if (d->scale == CAM_DIFF_BY_TIME && a->seen.observed_ns && c->seen.observed_ns)
 		d->factor *= (double)c->seen.observed_ns / (double)a->seen.observed_ns;
-	if (d->scale == CAM_DIFF_BY_TOTAL)
+	if (d->scale == CAM_DIFF_BY_TOTAL && a->samples && c->samples)
 		d->factor = sum_of(b->all.v[1]) / sum_of(b->all.v[0]);
 }
 
@@ -470,6 +473,8 @@ int cam_diff_build(const struct cam_diff_input *before, const struct cam_diff_in
 	b.side = 1;
 	if (!err)
 		err = walk_side(&b, after, &out->sides[1]);
+	if (!err && !out->sides[0].samples && !out->sides[1].samples)
+		err = -ENODATA;
 	if (!err) {
 		find_factor(&b, out);
 		err = make_rows(&b, out);

@@ -229,6 +229,10 @@ class Diff(support.Case):
                          ({**{k: v for k, v in plain.items() if k != "keep"}, "x": (10, 6)}, (13, 9)))
         self.assertEqual(self.table(*both, "--focus", "gone", "--by", "total"), ({"gone": (6, 1), "deep": (6, 1)}, (6, 1)))
         self.assertEqual(self.table(*both, "--focus", "gone", "--hide", "deep|gone"), ({"[hidden]": (6, 1)}, (6, 1)))
+        # New, or gone: one side has none of what is in focus.
+        self.assertEqual(self.table(*both, "--focus", "C:::m"), ({"a/b/C:::m": (1, 0)}, (1, 0)))
+        self.assertEqual(self.table(*both, "--focus", "C:::n"), ({"a/b/C:::n": (0, 1)}, (0, 1)))
+        self.assertIn(b"C:::n", self.good("diff", *both, "--focus", "C:::n", "--normalise", "total", "--all"))
         self.assertEqual(self.table(*both, "--group", "package")[0]["a/b"], (1, 1))
         self.assertEqual(self.table(*both, "--frames", "kernel")[0], {"x": (13, 9)})
         self.bad("diff", *both, "--focus", "nowhere", names="no samples")

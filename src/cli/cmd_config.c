@@ -70,10 +70,16 @@ static void put_text(struct cam_out *out, const struct cam_settings *s)
 	}
 }
 
-/* The recorder reads its own file again, with the flags it was started with. */
+/* The recorder reads its own file again, with the flags it was started with: no other ones are for it. */
 static int reload(const struct cam_settings_given *given, bool json)
 {
 	int status;
+	for (size_t i = 0; i < CAM_SETTINGS; i++)
+		if (given->flags[i] && i != CAM_SET_STORE && i != CAM_SET_CONTROL)
+			return cam_usage(
+				"--reload takes no --%s: what the recorder is to read again "
+				"is in its file; --store and --control say which recorder",
+				cam_setting_of((enum cam_setting_id)i)->name);
 	struct cam_asking *a = cam_asking_new(given, &status);
 	if (!a)
 		return status;

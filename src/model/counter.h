@@ -23,7 +23,7 @@ enum cam_counter_kind {
 	CAM_COUNTER_MEMORY_CGROUPS, /* number, now */
 	CAM_COUNTER_RUN_DELAY,	    /* of one thread: subject is its tid: time it waited to run */
 	CAM_COUNTER_OWN_CPU,	    /* perfcam's own processes */
-	CAM_COUNTER_GUESSED, /* no longer written: samples say it themselves (CAM_DETAIL_GUESSED) */
+	CAM_COUNTER_GUESSED, /* of one process: samples. No longer written: they say it themselves (CAM_DETAIL_GUESSED) */
 	CAM_COUNTER_MAX,
 };
 

@@ -21,6 +21,7 @@
 #define MAX_PROCESSES  (1u << 20)
 #define MAX_NAME_BYTES (256u << 20)
 #define FEW_FRAMES     3u
+#define MAX_LOOKS      (1u << 26) /* at tasks, for the counters of a window */
 
 /* A process's unnamed frames in one file. */
 struct blame {
@@ -59,6 +60,9 @@ struct window_step {
 	size_t n_row_of;
 	bool by_tables;	  /* unwound by them: what is incomplete is marked, and what was guessed */
 	bool by_pointers; /* all stacks are */
+	bool is_marked;	  /* samples of it are marked as guessed */
+	const struct cam_walk_window *x;
+	uint64_t looks;
 };
 
 static const struct {
@@ -270,7 +274,7 @@ static int row_of_task(struct window_step *s, uint32_t task, uint32_t *out)
 	return 0;
 }
 
-static uint32_t traits_of(const struct window_step *s, const struct cam_batch *b, size_t at)
+static uint32_t traits_of(struct window_step *s, const struct cam_batch *b, size_t at)
 {
 	uint32_t traits = 0;
 	if (b->task[at] < s->n_row_of) {
@@ -282,6 +286,7 @@ static uint32_t traits_of(const struct window_step *s, const struct cam_batch *b
 	    cam_text_equal(cam_string(s->t, (struct cam_str_id){b->detail[at]}),
 			   CAM_TEXT(CAM_DETAIL_GUESSED)))
 		traits |= IS_GUESSED;
+	s->is_marked |= traits & IS_GUESSED;
 	return traits;
 }
 
@@ -389,6 +394,34 @@ static int add_sums(struct window_step *s)
 	return err;
 }
 
+static bool is_taken(const struct cam_selector *x, uint64_t time_ns)
+{
+	for (size_t i = 0; i < x->n_ranges; i++)
+		if (time_ns >= x->ranges[i].from_ns && time_ns < x->ranges[i].to_ns)
+			return true;
+	return x->whole;
+}
+
+/*
+ * Windows that were written before samples said it themselves count them by pid, every 10 s. An interval counts by its middle, a
+ * pid that was used twice for the first.
+ */
+static int look_at_counter(void *arg, const struct cam_counter *c)
+{
+	struct window_step *s = arg;
+	uint64_t at = c->time_ns > c->span_ns / 2 ? c->time_ns - c->span_ns / 2 : 0;
+	if (c->kind != CAM_COUNTER_GUESSED || !is_taken(&s->x->selector, at) ||
+	    s->looks > MAX_LOOKS)
+		return 0;
+	s->looks += s->n_row_of;
+	for (size_t i = 0; i < s->n_row_of; i++)
+		if (s->row_of[i] && (uint32_t)s->t->tasks[i].pid == c->subject) {
+			s->b->rows[s->row_of[i] - 1].guessed += c->value;
+			break;
+		}
+	return 0;
+}
+
 static int look_at_fact(void *arg, const struct cam_fact *f)
 {
 	struct window_step *s = arg;
@@ -407,6 +440,7 @@ static int open_window(void *self, struct cam_walk_window *x)
 	if (!s)
 		return -ENOMEM;
 	s->b = self;
+	s->x = x;
 	s->t = x->tables;
 	s->n_row_of = s->t->n_tasks;
 	s->row_of = calloc(s->n_row_of + 1, sizeof(*s->row_of));
@@ -421,6 +455,8 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 		return err;
 	if (!err)
 		err = add_sums(s);
+	if (!err && s->by_tables && !s->is_marked && x->w->ops->counters)
+		err = x->w->ops->counters(x->w, look_at_counter, s);
 	cam_sums_free(&s->sums);
 	free(s->row_of);
 	free(s);

@@ -176,6 +176,34 @@ static void guesses_are_their_processes(void **state)
 	}
 }
 
+/* As windows had it before their samples said so; what samples say is not counted twice. */
+static void guesses_of_older_windows_are_counters(void **state)
+{
+	(void)state;
+	for (int marked = 0; marked < 2; marked++) {
+		struct fake_window *f = fake_window_new();
+		struct cam_task_id web = fake_task(f, 10, 11, "web");
+		struct cam_str_id guessed = fake_str(f, CAM_DETAIL_GUESSED), none = {0};
+		fake_add_fact(f, CAM_FACT_UNWIND, "tables (bpf_loop)");
+		for (uint64_t i = 0; i < 20; i++) {
+			struct cam_sample a = of(web, i * SEC, fake_place(f, "_start@/bin/web"),
+						 marked && i < 2 ? guessed : none);
+			fake_add_sample(f, &a);
+		}
+		fake_add_counter(f, &(struct cam_counter){10 * SEC, 10 * SEC, CAM_COUNTER_GUESSED,
+							  10, 4});
+		fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED,
+							  10, 3});
+		fake_add_counter(f, &(struct cam_counter){20 * SEC, 10 * SEC, CAM_COUNTER_GUESSED,
+							  30, 9});
+		fake_add_counter(f, &(struct cam_counter){20 * SEC, SEC, CAM_COUNTER_RUN_DELAY, 10,
+							  5});
+		struct cam_quality q = quality_of(&f, 1);
+		assert_int_equal(q.all.guessed, marked ? 2 : 7);
+		cam_quality_free(&q);
+	}
+}
+
 static void frame_pointers_are_judged_by_where_they_end(void **state)
 {
 	(void)state;
@@ -256,6 +284,7 @@ int main(void)
 		cmocka_unit_test(every_end_has_words),
 		cmocka_unit_test(who_has_no_user_stack_says_why),
 		cmocka_unit_test(guesses_are_their_processes),
+		cmocka_unit_test(guesses_of_older_windows_are_counters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

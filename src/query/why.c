@@ -94,11 +94,6 @@ static bool is_much(const struct cam_why_candidate *c)
 	return c->x - c->law.mean >= SHARED_LEAST || c->score >= SHARED_SCORE;
 }
 
-static bool is_place(const struct cam_why_candidate *c)
-{
-	return c->entity == CAM_WHY_CORE || c->entity == CAM_WHY_KERNEL_PATH;
-}
-
 static bool overlap(const struct cam_why_candidate *a, const struct cam_why_candidate *b)
 {
 	return a->at < b->at + b->length && b->at < a->at + a->length;
@@ -130,7 +125,7 @@ static int group_places(struct build *b)
 		struct cam_why_which w = which_of(c);
 		uint32_t name, claimed;
 		bool rare = cam_why_judge_is_rare(&b->judge, c) && is_much(c);
-		if (!is_place(c) || !rare)
+		if (!cam_why_is_place(c) || !rare)
 			continue;
 		looked_at++;
 		err = cam_why_owner(&b->e, &w, &name, &claimed);
@@ -169,7 +164,7 @@ static int group_candidates(struct build *b)
 		const struct cam_why_candidate *c = &s->candidates[i];
 		struct cam_why_which w = which_of(c);
 		uint32_t name = 0, claimed;
-		if (is_place(c))
+		if (cam_why_is_place(c))
 			continue;
 		if (of_processes(c))
 			name = name_of(b, c);
@@ -235,7 +230,7 @@ static double telling(const struct group *g)
 /* Surges, then stops, then cores and paths: their scores have no common scale. */
 static int order_of(const struct group *g)
 {
-	return is_place(&g->lead) ? 2 : g->lead.stopped ? 1 : 0;
+	return cam_why_is_place(&g->lead) ? 2 : g->lead.stopped ? 1 : 0;
 }
 
 /* Rare ones first; among both, surges before stops; then by score. Stops that are not rare say nothing. */

@@ -97,21 +97,6 @@ int cam_why_owner(const struct cam_why_explaining *e, const struct cam_why_which
 	return 0;
 }
 
-/* Frames of every system call, interrupt and thread. */
-static bool says_nothing(struct cam_text name)
-{
-	static const char *const starts[] = {"entry_",	       "do_syscall_64", "x64_sys_call",
-					     "asm_",	       "ret_from_fork", "__x64_sys_",
-					     "[unknown]",      "syscall_",	"_start",
-					     "__libc_start",   "start_thread",	"el0",
-					     "invoke_syscall", "do_el0_svc",	"__arm64_sys_"};
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		if (cam_text_starts(name, cam_text_of(starts[i])))
-			return true;
-	}
-	return name.n > 0 && name.p[0] == '[' && name.p[name.n - 1] == ']';
-}
-
 /* How many of the rows hold each function, and how deep. */
 struct common {
 	uint32_t *n, *mark;
@@ -140,7 +125,7 @@ static bool is_common(const struct cam_why_explaining *e, const struct common *c
 {
 	struct cam_str_id name = {e->h->functions[f].name};
 	return c->n[f] * 10ull >= c->rows * (uint64_t)MOST &&
-	       !says_nothing(cam_string(e->h->names, name));
+	       !cam_why_says_nothing(cam_string(e->h->names, name));
 }
 
 /* The innermost one, then its callers as a row has them. */

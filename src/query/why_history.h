@@ -74,7 +74,7 @@ struct cam_why_cells {
 
 /* How much may be kept at once. What is farther from the question gives way, and is counted. */
 struct cam_why_room {
-	uint64_t cells;	 /* of processes, and as many of functions */
+	uint64_t cells;	 /* of processes, functions and cores together */
 	uint64_t things; /* processes, and as many functions */
 	uint64_t rows;	 /* samples of the time asked about */
 	uint64_t seconds;
@@ -146,6 +146,8 @@ int cam_why_function_of(struct cam_why_history *h, const struct cam_tables *t, u
 			uint32_t *out);
 /* The path from one function to another, as one of the functions; UINT32_MAX: that is none. */
 int cam_why_path_of(struct cam_why_history *h, struct cam_why_way way, uint32_t *out);
+/* Frames of every system call, interrupt and thread. */
+bool cam_why_says_nothing(struct cam_text name);
 /* "kworker" of "kworker/u8:3": what a kernel thread's name says beside its number. */
 struct cam_text cam_why_name(struct cam_text comm);
 /* Sorted by `of`: where the cells of each begin, n + 1 numbers that the caller frees. -ENOMEM. */

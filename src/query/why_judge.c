@@ -128,17 +128,12 @@ static double share_above(const struct cam_why_null *null, double score)
 	return share > least ? share : least;
 }
 
-static bool is_place(const struct cam_why_candidate *c)
-{
-	return c->entity == CAM_WHY_CORE || c->entity == CAM_WHY_KERNEL_PATH;
-}
-
 static const struct cam_why_null *null_of(const struct cam_why_judge *j,
 					  const struct cam_why_candidate *c)
 {
 	if (c->stopped)
 		return c->pause_ns ? &j->pauses : &j->stops;
-	if (is_place(c))
+	if (cam_why_is_place(c))
 		return c->entity == CAM_WHY_CORE ? &j->cores : &j->paths;
 	return j->split && c->entity == CAM_WHY_FUNCTION ? &j->functions : &j->surges;
 }
@@ -146,7 +141,7 @@ static const struct cam_why_null *null_of(const struct cam_why_judge *j,
 double cam_why_judge_p(const struct cam_why_judge *j, const struct cam_why_candidate *c)
 {
 	double p = share_above(null_of(j, c), c->score);
-	return fmin(1, j->split && !c->stopped && !is_place(c) ? 2 * p : p);
+	return fmin(1, j->split && !c->stopped && !cam_why_is_place(c) ? 2 * p : p);
 }
 
 static double quantile(const struct cam_why_null *null, double share)
@@ -210,7 +205,7 @@ bool cam_why_judge_is_rare(const struct cam_why_judge *j, const struct cam_why_c
 	if (c->stopped)
 		return c->score >
 		       least_threshold(null_of(j, c), c->pause_ns ? &pause_bar : &stop_bar);
-	if (is_place(c))
+	if (cam_why_is_place(c))
 		return c->score > least_threshold(null_of(j, c), &place_bar);
 	return c->score > threshold_of(null_of(j, c), &surges);
 }

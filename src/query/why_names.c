@@ -111,18 +111,32 @@ static bool same_function(const void *rows, uint32_t id, const void *key)
 	return a->name == b->name && a->leaf == b->leaf && a->kernel == b->kernel;
 }
 
+static bool starts_with_any(struct cam_text name, const char *const *starts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cam_text_starts(name, cam_text_of(starts[i])))
+			return true;
+	return false;
+}
+
+#define STARTS_WITH_ANY(name, starts) \
+	starts_with_any(name, starts, sizeof(starts) / sizeof((starts)[0]))
+
 static uint8_t role_of(struct cam_text name)
 {
 	static const char *const enters[] = {"asm_", "entry_", "ret_from_fork", "el0", "el1"};
 	static const char *const passes[] = {"do_syscall_64",  "x64_sys_call", "syscall_",
 					     "invoke_syscall", "do_el0_svc",   "["};
-	for (size_t i = 0; i < sizeof(enters) / sizeof(enters[0]); i++)
-		if (cam_text_starts(name, cam_text_of(enters[i])))
-			return CAM_WHY_ENTERS;
-	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
-		if (cam_text_starts(name, cam_text_of(passes[i])))
-			return CAM_WHY_PASSES;
-	return CAM_WHY_TELLS;
+	if (STARTS_WITH_ANY(name, enters))
+		return CAM_WHY_ENTERS;
+	return STARTS_WITH_ANY(name, passes) ? CAM_WHY_PASSES : CAM_WHY_TELLS;
+}
+
+bool cam_why_says_nothing(struct cam_text name)
+{
+	static const char *const begins[] = {"__x64_sys_", "__arm64_sys_", "_start", "__libc_start",
+					     "start_thread"};
+	return role_of(name) != CAM_WHY_TELLS || STARTS_WITH_ANY(name, begins);
 }
 
 static int find_function(struct cam_why_history *h, const struct cam_why_function *key,

@@ -39,6 +39,12 @@ struct cam_why_candidate {
 	uint64_t pause_other_ns; /* the longest of its other ones */
 };
 
+/* What processes share, and none of them is. */
+static inline bool cam_why_is_place(const struct cam_why_candidate *c)
+{
+	return c->entity == CAM_WHY_CORE || c->entity == CAM_WHY_KERNEL_PATH;
+}
+
 /* The most unusual of all sums that begin in a second. */
 struct cam_why_best {
 	float score, mean;

@@ -61,6 +61,11 @@ export class Refusal extends Error {
 	constructor(readonly status: number, message: string, readonly again = false) {
 		super(message);
 	}
+
+	/* Nothing was recorded then, or it has no times; no answer about a source that is not there. */
+	get isNothing(): boolean {
+		return this.status === NOT_FOUND && !this.message.startsWith("no such ");
+	}
 }
 
 const NOT_FOUND = 404;
@@ -267,7 +272,7 @@ export class Server {
 		if (s.paint && s.search)
 			q.set("paint", s.search);
 		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer()))).catch((e: unknown) => {
-			if (e instanceof Refusal && e.status === NOT_FOUND)
+			if (e instanceof Refusal && e.isNothing)
 				return null;
 			throw e;
 		});

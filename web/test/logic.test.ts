@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHeat } from "../src/api";
+import { readHeat, Refusal } from "../src/api";
 import { heatScale, heatTable } from "../src/colour";
 import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
@@ -240,4 +240,10 @@ test("a name is cut between characters, not within one", () => {
 	assert.equal(f.cutBytes("aéé", 4), "aé");
 	assert.equal(f.cutBytes("aéé", 5), "aéé");
 	assert.equal(f.cutBytes("𝄞".repeat(100), 255).length, 2 * 63);
+});
+
+test("a source that is gone is not a time without samples", () => {
+	assert.ok(new Refusal(404, "nothing was recorded at that time").isNothing);
+	assert.ok(!new Refusal(404, "no such source: it was dropped since, or the server is another one; /api/sources lists them").isNothing);
+	assert.ok(!new Refusal(503, "this takes too long").isNothing);
 });

@@ -41,8 +41,9 @@ enum cam_wire_flag {
 };
 
 /*
- * Then n_kernel + n_user addresses, leaf first, kernel's first; then, if copy_bytes is not 0, the
- * registers and that much of the stack from sp upwards. The idle task (pid 0) has none of it.
+ * Then n_kernel + n_user addresses, as model/raw.h has them, leaf first, kernel's first; then, if
+ * copy_bytes is not 0, the registers and that much of the stack from sp upwards. The idle task (pid 0) has
+ * none of it.
  */
 struct cam_wire_sample {
 	__u64 time_ns;	/* CLOCK_MONOTONIC */

@@ -15,7 +15,8 @@
  * source did not have, and that is known here, was pending.
  * Callers are return addresses: the call is the instruction before, so 1 is taken off; else a call
  * that is a function's last instruction (abort(), a tail of panic()) would be put into the function
- * behind it. The first frame of each half is where the CPU was, and stays.
+ * behind it. The first frame of each half is where the CPU was, and stays; so does, in effect, one that a
+ * signal interrupted (model/raw.h).
  *
  * Invariants
  *  1. Each sample record ends as exactly one of: idle, filtered, stored, lost to a bound, lost to

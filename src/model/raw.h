@@ -13,6 +13,11 @@
  * Times are CLOCK_MONOTONIC nanoseconds as the kernel saw them. Stacks are leaf first, without
  * the kernel's context markers, user frames apart from kernel frames. Pids are those of the
  * recorder's own pid namespace.
+ *
+ * The first frame of each half is where the CPU stood, the others are return addresses: the call is before
+ * them. A user frame that a signal interrupted called nobody: it is told as one more than where it stood, so
+ * that who takes 1 off all but the first has that. (By frame pointers no such frame is found: they lead from
+ * the handler to the caller of what it interrupted.)
  */
 #pragma once
 #include "base/text.h"

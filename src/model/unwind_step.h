@@ -17,6 +17,7 @@
  * 3. A return address is looked up one byte before itself: a call may be the last instruction of a
  *    function. The leaf, the first frame under a system call and the one that a signal interrupted are
  *    not return addresses: they are looked up as they are.
+ * 4. cam_step_address() is how a frame is told: 1 taken off all but the first gives what was looked up.
  *
  * Guessing: where a mapping has no file, or the file no rule, [rbp] and [rbp + 8] may be the caller's
  * rbp and the return address. That is believed only if rbp is aligned and not below sp, and the
@@ -73,6 +74,12 @@ static const struct cam_unwind_chunk *cam_step_chunk(struct cam_step_env *e, __u
 static long cam_step_read(struct cam_step_env *e, void *to, __u32 bytes, __u64 address);
 /* Is there a call instruction before it? 1 also where that cannot be seen. */
 static int cam_step_after_call(struct cam_step_env *e, __u64 address);
+
+/* Of the frame, as model/raw.h has it. Without a branch. */
+static CAM_STEP_INLINE __u64 cam_step_address(const struct cam_step *s)
+{
+	return s->ip + (s->exact & (s->leaf ^ 1u));
+}
 
 /* 1: a <= b, 0: not; both below 2^63. */
 static CAM_STEP_INLINE __u64 cam_step_le(__u64 a, __u64 b)

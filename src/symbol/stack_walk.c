@@ -86,7 +86,7 @@ int cam_stack_walk(struct cam_stack_walk *w, struct cam_table_cache *tables,
 	e->tables = tables;
 	e->copy = copy;
 	while (end == CAM_STACK_UNKNOWN && n < CAM_RAW_MAX_FRAMES) {
-		w->frames[n++] = s.ip;
+		w->frames[n++] = cam_step_address(&s);
 		end = cam_step_up(e, &s);
 	}
 	*out = (struct cam_unwind_tidings){

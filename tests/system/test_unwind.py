@@ -92,6 +92,14 @@ class Unwind(support.Case):
         row = next(p for p in said["processes"] if p["pid"] == pid)
         self.assertEqual((row["io_worker"], row["samples"]), (len(workers), len(store.of_pid(pid))))
 
+    def check_trapped(self, store):
+        """What a signal interrupted at its first byte has its own name, not that of who is before it."""
+        found = [s.names for s in store.samples if s.exe == support.workload("trapped") and s.has("on_trap") and s.frames[0].kind != "mark"]
+        support.note(f"{len(found)} stacks of a signal handler")
+        self.assertGreater(len(found), 5)
+        # Between both is what the C library has for the kernel to return to.
+        self.assertEqual({n[n.index("main"):n.index("on_trap") - 1] for n in found}, {("main", "trapped")})
+
     def check(self, *args, beside_perf=False):
         """One program that lives, perf beside it; then a storm of such that live for 50 ms."""
         path = os.path.join(self.dir, "perf.data")
@@ -100,6 +108,7 @@ class Unwind(support.Case):
         time.sleep(1)
         worker = self.start(support.workload("worker"), "0.4", stdout=subprocess.DEVNULL)
         self.assertEqual(worker.wait(support.PATIENCE), 0)
+        self.load("trapped", share=20)
         perf = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "97", "--call-graph", "dwarf,8192",
                 "--no-bpf-event", "-o", path] if beside_perf else []
         self.assertEqual(self.start(*perf, support.workload("unframed"), "2.5", str(DEPTH),
@@ -136,6 +145,7 @@ class Unwind(support.Case):
             self.assertEqual({c for c in lives if self.known(c, DEPTH)}, theirs)
         self.assertGreater(status["stacks"]["copies_unwound"], 0)
         self.check_workers(status, store, r.store, worker.pid)
+        self.check_trapped(store)
         self.assertLess(status["processes"][0]["resident_bytes"], 64 << 20)
         return status, store
 

@@ -115,6 +115,7 @@ static void test_rsp(void **state)
 	e->stack[0] = AT(1) + 1;
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_UNKNOWN);
 	assert_int_equal(s.ip, AT(1) + 1);
+	assert_int_equal(cam_step_address(&s), AT(1) + 1);
 	assert_int_equal(s.sp, STACK + 8);
 	assert_int_equal(s.bp, 77);
 	assert_false(s.exact);
@@ -204,8 +205,10 @@ static void test_signal(void **state)
 	e->stack[16 + 5 + 10] = 55;
 	e->stack[16 + 5 + 15] = STACK + 8;
 	e->stack[16 + 5 + 16] = AT(2);
+	assert_int_equal(cam_step_address(&s), AT(1) + 1);
 	assert_int_equal(cam_step_up(e, &s), CAM_STACK_UNKNOWN);
 	assert_int_equal(s.ip, AT(2));
+	assert_int_equal(cam_step_address(&s), AT(2) + 1);
 	assert_int_equal(s.sp, STACK + 8);
 	assert_int_equal(s.bp, 55);
 	assert_true(s.exact);

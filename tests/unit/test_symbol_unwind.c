@@ -151,17 +151,32 @@ static void read_registers(struct watch *w)
 	assert_int_equal(ptrace(PTRACE_DETACH, w->pid, 0, 0), 0);
 }
 
+/* mov $15, %rax; syscall: where a signal handler returns to. */
+static bool ends_signal(pid_t pid, uint64_t address)
+{
+	static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+	uint8_t code[sizeof(sigreturn)];
+	struct iovec to = {code, sizeof(code)};
+	struct iovec from = {(void *)address, sizeof(code)}; /* NOLINT: another process's */
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof(code) &&
+	       !memcmp(code, sigreturn, sizeof(code));
+}
+
+/* What was interrupted is told as one more (model/raw.h). */
 static void read_oracle(struct watch *w)
 {
 	struct stop *x = &w->stop;
 	/* Its status is 1 where it, too, could not go on; then there are fewer lines. */
 	struct cam_buf b = oracle_run("eu-stack -1 -q -n 0 -p %d 2>/dev/null; true", w->pid);
 	char *rest = NULL;
+	bool interrupted = false;
 	x->n_oracle = 0;
 	for (char *l = strtok_r((char *)b.data, "\n", &rest); l; l = strtok_r(NULL, "\n", &rest)) {
 		unsigned long address;
-		if (sscanf(l, "#%*u 0x%lx", &address) == 1 && x->n_oracle < MAX_FRAMES)
-			x->oracle[x->n_oracle++] = address;
+		if (sscanf(l, "#%*u 0x%lx", &address) != 1 || x->n_oracle == MAX_FRAMES)
+			continue;
+		x->oracle[x->n_oracle++] = address + interrupted;
+		interrupted = ends_signal(w->pid, address);
 	}
 	cam_buf_free(&b);
 }

@@ -104,7 +104,7 @@ __noinline int cam_walk_on(__u32 i)
 	if (s->head.n_user >= CAM_WIRE_MAX_USER_FRAMES ||
 	    at >= CAM_WIRE_MAX_FRAMES + CAM_WIRE_MAX_USER_FRAMES)
 		return CAM_STACK_DEPTH;
-	((__u64 *)s->body)[at] = s->step.ip;
+	((__u64 *)s->body)[at] = cam_step_address(&s->step);
 	s->head.n_user++;
 	struct cam_step_env e = {s};
 	return cam_step_up(&e, &s->step);

@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both sources on this kernel: known programs have their names and shares, kernel functions are the
-kernel's own."""
+kernel's own, also those of a module that comes later."""
 import unittest
 
 import machine
+
+# All that dd does there goes through the module.
+MODULE = """
+cd /tmp
+umount merged; rmmod overlay
+mkdir -p lower upper work merged && dd if=/dev/zero of=lower/file bs=1M count=32 || exit 1
+insmod /modules/overlay.ko && mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged || exit 1
+end=$(($(date +%s) + 5))
+while [ $(date +%s) -lt $end ]; do
+	dd if=merged/file of=/dev/null bs=64k
+done
+umount merged && rm -r lower upper work merged
+"""
 
 
 class Sources(unittest.TestCase):
@@ -15,6 +28,8 @@ class Sources(unittest.TestCase):
         cls.made = machine.Recorders(cls.vm, "sources")
         cls.vm.must("taskset 2 /work/spin31 5 & taskset 1 /work/kernel 3; wait")
         cls.made.await_names("zero_work", "three", "read_zero")
+        cls.vm.must(MODULE)
+        cls.made.await_names("ovl_read_iter")
         cls.ended = cls.made.stop()
         cls.stores = {s: cls.made.store(s) for s in machine.SOURCES}
         cls.kallsyms = {line.split()[2] for line in cls.vm.must("cat /proc/kallsyms").splitlines()}
@@ -45,6 +60,15 @@ class Sources(unittest.TestCase):
                      if f.module.startswith("[kernel") and f.name}
             self.assertGreater(len(named), 20, source)
             self.assertEqual(named - self.kallsyms, set(), source)
+
+    def test_a_module_that_came_while_it_recorded_has_its_names(self):
+        for source, store in self.stores.items():
+            mine = [s for s in store.samples if s.comm == "dd" and s.has("vfs_read")]
+            named = [s for s in mine if s.has("ovl_read_iter")]
+            print(f"# {source}: {len(named)} of {len(mine)} samples have the module's names", flush=True)
+            self.assertGreater(len(named), 0.1 * len(mine), source)
+            self.assertEqual({f.module for s in named for f in s.frames if f.name == "ovl_read_iter"},
+                             {"[overlay]"}, source)
 
     def test_both_give_the_same_profile(self):
         share = {}

@@ -15,6 +15,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 META = "linux-image-amd64"
 # What init loads, each after what it depends on.
 MODULES = ("virtio_pci", "virtio_console", "virtio_blk", "9pnet_virtio", "9p", "crc32c_generic", "ext4")
+# What a case loads.
+LATER = ("overlay",)
 PASSWD = ("root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\n"
           "nobody:x:65534:65534::/:/bin/false\n")
 GROUP = "root:x:0:\nalice:x:1000:\nnogroup:x:65534:\n"
@@ -124,7 +126,7 @@ def initramfs(path, module_directory, programs):
     a.text("etc/group", GROUP)
     a.file("bin/busybox", "/bin/busybox")
     paths = modules(module_directory, MODULES)
-    for module in paths:
+    for module in modules(module_directory, MODULES + LATER):
         a.file("modules/" + os.path.basename(module), module)
     a.text("modules/order", "".join(os.path.basename(p) + "\n" for p in paths))
     for name, source in programs.items():

@@ -344,9 +344,9 @@ class Why(Case):
         self.assertIn(first["lag_s"], (-3, -2, -1))
         self.assertEqual(len(first["profile"]), 150)
         self.assertRegex(first["sentence"], "^Before 1[12] of 12 events kubelet was busier.*; so was the (function|kernel path) [a-z_]+")
-        # What it did then goes with it; what others do as well is no row of its own.
+        # What it did then goes with it; what others do as well is no row of its own, or hardly one: it does rise with kubelet's.
         self.assertEqual((first["kind"], first["function"] in [p.decode() for p in PATH]), ("process", True), f"seed {self.drawn}: {first}")
-        self.assertEqual([r for r in out["precedes"] if r["kind"] != "process" and r["function"] in ("vfs_read", "ksys_read")], [])
+        self.assertEqual([r for r in out["precedes"] if r["kind"] != "process" and r["function"] in ("vfs_read", "ksys_read") and r["p"] < 0.001], [], f"seed {self.drawn}")
         other = json.loads(self.good("why", "--event-match", "lunch", "--store", store, "--json"))
         self.assertNotIn("kubelet", [r["process"] for r in other["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")
         for k in range(12):

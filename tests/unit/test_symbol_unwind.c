@@ -151,15 +151,20 @@ static void read_registers(struct watch *w)
 	assert_int_equal(ptrace(PTRACE_DETACH, w->pid, 0, 0), 0);
 }
 
-/* mov $15, %rax; syscall: where a signal handler returns to. */
+static bool has_code(pid_t pid, uint64_t address, const uint8_t *code, size_t n)
+{
+	uint8_t found[16];
+	struct iovec to = {found, n};
+	struct iovec from = {(void *)address, n}; /* NOLINT: another process's */
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)n && !memcmp(found, code, n);
+}
+
+/* mov $15, %rax; syscall: where a signal handler returns to. It may be stopped between the two. */
 static bool ends_signal(pid_t pid, uint64_t address)
 {
 	static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	uint8_t code[sizeof(sigreturn)];
-	struct iovec to = {code, sizeof(code)};
-	struct iovec from = {(void *)address, sizeof(code)}; /* NOLINT: another process's */
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof(code) &&
-	       !memcmp(code, sigreturn, sizeof(code));
+	return has_code(pid, address, sigreturn, sizeof(sigreturn)) ||
+	       has_code(pid, address - 7, sigreturn, sizeof(sigreturn));
 }
 
 /* What was interrupted is told as one more (model/raw.h). */

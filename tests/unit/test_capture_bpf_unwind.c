@@ -131,14 +131,16 @@ static bool agrees_through_made(const uint64_t *user, uint32_t n_user, unsigned 
 	uint32_t at = 0;
 	while (at < n_user && user[at] != (uint64_t)(uintptr_t)told->made)
 		at++;
-	uint32_t n_outer = (uint32_t)told->n_outer - 1;
-	if (at < depth || n_user != at + 2 + n_outer)
+	/* A sanitizer stands between backtrace() and who calls it: then the first one is its own, the second the caller's. */
+	uint32_t n_outer = n_user > at + 2 ? n_user - at - 2 : 0;
+	uint32_t own = (uint32_t)told->n_outer - n_outer;
+	if (at < depth || n_outer < 3 || n_outer > (uint32_t)told->n_outer || own < 1 || own > 2)
 		return false;
 	for (uint32_t i = 1; i < depth; i++)
 		if (user[at - i] != (uint64_t)(uintptr_t)descend_back)
 			return false;
 	for (uint32_t i = 0; i < n_outer; i++)
-		if (user[at + 2 + i] != (uint64_t)(uintptr_t)told->outer[1 + i])
+		if (user[at + 2 + i] != (uint64_t)(uintptr_t)told->outer[own + i])
 			return false;
 	return true;
 }

@@ -162,7 +162,7 @@ class Unwind(support.Case):
         self.assertTrue(store.facts["unwind"].startswith("tables ("), store.facts)
         self.assertIn("unwound in the kernel", status["stacks"]["how"])
         self.assertLess(status["stacks"]["table_bytes"], status["stacks"]["max_bytes"])
-        self.assertGreaterEqual(status["stacks"]["copies_denied"], 0)
+        self.assertIn("copies_denied", status["stacks"])
 
     def test_a_library_that_comes_late_is_covered_within_a_second(self):
         """Of the first sample in it, by the samples' own times. Copies are few at this rate: until its table is there, most

@@ -32,29 +32,34 @@ class Counting(unittest.TestCase):
     def count(self, stdout, result="OK", returncode=0):
         entry = {"name": "t", "stdout": stdout, "result": result, "returncode": returncode}
         with contextlib.redirect_stdout(io.StringIO()):
-            return RUNNER.report(entry)
+            return RUNNER.report(entry, [])
 
-    def try_again(self, name, stdout, second):
-        """What counts, and how often meson was asked, when the second try gives this."""
+    def judge(self, name, first, second):
+        """(passed, failed, exit status), what meson was asked at the end, and what was said, when the second try gives this."""
         asked, had = [], (RUNNER.subprocess.run, RUNNER.read_log)
         RUNNER.subprocess.run = lambda command, **_: asked.append(command[-1])
         RUNNER.read_log = lambda log: second
+        verdict = RUNNER.Verdict()
         try:
             with contextlib.redirect_stdout(io.StringIO()) as said:
-                entry = {"name": name, "stdout": stdout, "result": "FAIL", "returncode": 1}
-                return RUNNER.again("nowhere", entry), asked, said.getvalue()
+                entry = {"name": name, "stdout": first, "result": "FAIL", "returncode": 1}
+                verdict.judge("nowhere", ["x"], [entry], 1)
+                self.assertEqual(asked, [], "not before everything else is over")
+                status = verdict.finish()
+            return (verdict.passed, verdict.failed, status), asked, said.getvalue()
         finally:
             RUNNER.subprocess.run, RUNNER.read_log = had
 
     def test_what_is_live_is_tried_again_and_that_is_said(self):
-        bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n"}
+        bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n", "result": "OK"}
         for suite in ("system", "alone", "unit+live", "cli", "browser"):
-            entry, asked, said = self.try_again(f"perfcam:{suite} / system_x.py", bad, [good])
-            self.assertEqual((entry, asked), (good, ["system_x.py"]))
-            self.assertIn("tried again", said)
+            counts, asked, said = self.judge(f"perfcam:{suite} / system_x.py", bad, [good])
+            self.assertEqual((counts, asked), ((1, 0, 0), ["system_x.py"]))
+            self.assertIn("tried again, alone, since it failed: a", said)
         for name in ("perfcam:unit / test_x", "perfcam:fuzz / fuzz_x", "perfcam:packaging / x.py", "perfcam:lint / check-x"):
-            entry, asked, _ = self.try_again(name, bad, [good])
-            self.assertEqual((entry["stdout"], asked), (bad, []))
+            counts, asked, said = self.judge(name, bad, [good])
+            self.assertEqual((counts, asked), ((0, 1, 1), []))
+            self.assertEqual(said.splitlines()[-2:], [f"failed: {name.split()[-1]}: a", "0 passed, 1 failed"])
 
     def test_every_suite_is_run(self):
         """Of those that a meson.build names; what is in none of run-tests' lists would never run."""
@@ -78,10 +83,18 @@ class Counting(unittest.TestCase):
                    {"name": "perfcam:cli / y.py", "stdout": "1..1\nok 1 - not run\n"}]
         self.assertEqual(RUNNER.left_out(entries), ["x.py: not run here: bpf: refused"])
 
-    def test_a_second_try_that_says_nothing_leaves_the_first(self):
-        bad = "1..1\nnot ok 1 - a\n"
-        entry, _, _ = self.try_again("perfcam:system / system_x.py", bad, [])
-        self.assertEqual(entry["stdout"], bad)
+    def test_what_fails_twice_has_failed(self):
+        bad = "1..2\nok 1 - b\nnot ok 2 - a\n"
+        second = {"name": "perfcam:system / system_x.py", "stdout": bad, "result": "FAIL", "returncode": 1}
+        for again in ([second], []):  # none: it says nothing, and leaves the first
+            counts, _, said = self.judge("perfcam:system / system_x.py", bad, again)
+            self.assertEqual(counts, (1, 1, 1))
+            self.assertEqual(said.splitlines()[-2:], ["failed: system_x.py: a", "1 passed, 1 failed"])
+
+    def test_nothing_that_ran_is_no_success(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(RUNNER.Verdict().finish(), 1)
+        self.assertEqual(said.getvalue(), "failed: no test ran\n0 passed, 1 failed\n")
 
     def test_what_fails_or_is_missing_beside_others_counts(self):
         had = RUNNER.run, RUNNER.build
@@ -98,8 +111,10 @@ class Counting(unittest.TestCase):
             for asan, counts in ((True, (8, 3)), (False, (8, 1))):
                 calls.clear()
                 RUNNER.build = lambda directory, *_, asan=asan, **__: directory == "build" or asan
+                verdict = RUNNER.Verdict()
                 with contextlib.redirect_stdout(io.StringIO()) as said:
-                    self.assertEqual(tuple(map(sum, zip(*RUNNER.run_all()))), counts)
+                    RUNNER.run_all(verdict)
+                self.assertEqual((verdict.passed, verdict.failed), counts)
                 self.assertEqual({c for c in calls if c[0] == "build-asan"},
                                  {("build-asan", "unit"), ("build-asan", "seconds"), ("build-asan", "live")} if asan else set())
                 self.assertEqual([c for c in calls if c[0] == "build" and c[1] != "lint"],

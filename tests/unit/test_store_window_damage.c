@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -665,6 +666,40 @@ static void a_newer_cause_is_unexplained(void **state)
 	tear_down(&x);
 }
 
+static int add_idle(void *arg, const struct cam_cell *cell)
+{
+	*(uint64_t *)arg += cell->by_cause[CAM_CAUSE_IDLE];
+	return 0;
+}
+
+/* Nothing says how small a chunk is at least: one for each row of a ledger of an hour. */
+static void chunks_of_a_ledger_cost_no_more_than_their_rows(void **state)
+{
+	(void)state;
+	enum { ROWS = 60000 };
+	struct fake_window *f = fake_window_new();
+	struct memory_file m;
+	struct cam_window *w;
+	uint64_t idle = 0;
+	fake_sample(f, 5 * NS, 0, fake_task(f, 1, 1, "a"), fake_place(f, "x"));
+	for (uint64_t i = 0; i < ROWS; i++)
+		fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_IDLE, 0, (5 + i % 3600) * NS,
+							    (6 + i % 3600) * NS, 3});
+	f->w.info.end_ns = 3605 * NS;
+	struct cam_buf bytes = seal(fake_window_ready(f), 8);
+	fake_window_free(f);
+	memory_file_init(&m, bytes.data, bytes.len);
+	assert_int_equal(cam_window_open(&m.file, &w), 0);
+	assert_int_equal(w->info.end_ns, 3605 * NS);
+	assert_true(cam_reader_of(w)->dir.sections[CAM_CHUNK_LEDGER].n >= ROWS / 2);
+	clock_t begun = clock();
+	assert_int_equal(cam_read_seconds(w, add_idle, &idle), 0);
+	assert_true(clock() - begun < CLOCKS_PER_SEC / 2);
+	assert_int_equal(idle, 3 * ROWS);
+	w->ops->close(w);
+	cam_buf_free(&bytes);
+}
+
 static int count_damaged_rows(void *arg, const struct cam_ledger_row *row)
 {
 	if (row->cause == CAM_CAUSE_DAMAGED)
@@ -731,6 +766,7 @@ int main(void)
 		cmocka_unit_test(what_a_newer_writer_adds_is_ignored),
 		cmocka_unit_test(a_directory_in_two_steps_is_the_same),
 		cmocka_unit_test(a_newer_cause_is_unexplained),
+		cmocka_unit_test(chunks_of_a_ledger_cost_no_more_than_their_rows),
 		cmocka_unit_test(sealed_again_the_loss_is_on_record),
 		cmocka_unit_test(other_files_are_no_windows),
 	};

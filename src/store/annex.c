@@ -246,8 +246,11 @@ static int replace(struct cam_io *io, struct cam_annex_writer *w, const struct c
 	int err = cam_store_replace_file(io, CAM_NAME_ANNEX, content->data, content->len);
 	if (!err)
 		err = io->ops->open(io, CAM_NAME_ANNEX, CAM_IO_WRITE, &f);
-	if (err)
+	if (err) {
+		/* The name may lead to the new file already: what is added to the old one would be lost. */
+		w->suspect = true;
 		return err;
+	}
 	bool lazy = w->lazy;
 	cam_annex_writer_close(w);
 	*w = (struct cam_annex_writer){

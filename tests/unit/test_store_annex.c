@@ -379,6 +379,31 @@ static void test_trim(void **state)
 	assert_string_equal(events_of(f, 1), "mark 9;mark 1;");
 }
 
+/* Trimming that fails after the new file has the name: what is added next must not go into the old, nameless one. */
+static void test_failed_trim(void **state)
+{
+	struct fixture *f = *state;
+	bool failed = true;
+	add_window(f, 100, 0, 0, true);
+	for (unsigned call = 1; failed; call++) {
+		struct sim_plan plan = {.at_call = call, .fail_errno = EIO};
+		struct cam_store_list list;
+		struct numbers found;
+		reopen(f);
+		for (unsigned i = 0; i < 4; i++)
+			assert_int_equal(add_mark(f->s, 3, 200 * NS, 7), 0);
+		assert_int_equal(cam_store_list_read(f->io, NULL, &list), 0);
+		sim_set_plan(f->disk, &plan);
+		failed = cam_annex_trim(f->io, &f->s->annex, &list, 0) != 0;
+		sim_set_plan(f->disk, &(struct sim_plan){0});
+		cam_store_list_free(&list);
+		assert_int_equal(add_mark(f->s, 1, 100 * NS, 10 + call), 0);
+		store_read(f->io, &found);
+		for (unsigned i = 1; i <= call; i++)
+			assert_int_equal(found.marks[10 + i], 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_trim, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_trim, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

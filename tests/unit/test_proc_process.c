@@ -356,12 +356,47 @@ static void the_cgroup_is_the_one_that_says_most(void **state)
 		assert_text(cam_cgroup_pick(cam_text_of(cases[i].all)), cases[i].want);
 }
 
+/* Each file is mapped twice, one behind the other; after some thousand there is no room left for their names. */
+static void what_has_no_room_is_left_out(void **state)
+{
+	(void)state;
+	enum { FILES = 8000, PAGE = 4096 };
+	struct cam_process p = {0};
+	char name[250], want[300];
+	char *at = mmap(NULL, 2ul * FILES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "%0248u", i);
+		int fd = memfd_create(name, MFD_CLOEXEC);
+		assert_true(fd >= 0 && ftruncate(fd, PAGE) == 0);
+		for (unsigned k = 0; k < 2; k++)
+			assert_ptr_not_equal(mmap(at + (2ul * i + k) * PAGE, PAGE,
+						  PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+						  fd, 0),
+					     MAP_FAILED);
+		close(fd);
+	}
+	assert_int_equal(cam_process_read(&p, getpid(), getpid()), 0);
+	assert_true(p.left_out > 0);
+	for (uint32_t i = 0; i < p.tidings.n_mappings; i++) {
+		const struct cam_mapping *m = &p.tidings.mappings[i];
+		uint64_t page = (m->start - (uint64_t)(uintptr_t)at) / PAGE;
+		if (m->start < (uint64_t)(uintptr_t)at || page >= 2 * FILES)
+			continue;
+		snprintf(want, sizeof(want), "/memfd:%0248u (deleted)", (unsigned)page / 2);
+		assert_text(m->path, want);
+	}
+	cam_process_free(&p);
+	munmap(at, 2ul * FILES * PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_is_described),
 		cmocka_unit_test(an_answer_is_of_one_program),
 		cmocka_unit_test(executable_mappings_are_those_of_maps),
+		cmocka_unit_test(what_has_no_room_is_left_out),
 		cmocka_unit_test(names_come_as_they_are),
 		cmocka_unit_test(paths_are_those_the_process_sees),
 		cmocka_unit_test(anonymous_code_is_called_as_in_records),

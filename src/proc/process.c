@@ -177,7 +177,8 @@ static int take_mapping(void *arg, const struct cam_mapping *m)
 		t->last = (struct cam_text){t->last_room, path.n < CAM_RAW_MAX_TEXT ? path.n : 0};
 	}
 	if (err) {
-		t->last.p = NULL; /* its path is not in the text: the next mapping of the file has none there */
+		t->last.p =
+			NULL; /* its path is not in the text: the next mapping of the file has none there */
 		p->left_out++;
 		return 0;
 	}

@@ -11,12 +11,15 @@
 
 #define MAX_EVENTS     (1u << 20)
 #define MAX_NAME_BYTES (64u << 20)
+/* Then who waits is asked: each is held against all ranges of the selection, and a file may make as many as it has anchors. */
+#define EVENTS_A_TELL 64u
 
 struct work {
 	struct cam_event_list *out;
 	const struct cam_event_list_options *options;
 	size_t cap;
 	struct cam_walk_window *x;
+	uint64_t looked_at;
 };
 
 void cam_event_list_free(struct cam_event_list *l)
@@ -76,6 +79,12 @@ static int take_event(void *arg, const struct cam_event *e)
 {
 	struct work *k = arg;
 	struct cam_event_list *l = k->out;
+	const struct cam_progress *p = k->options->progress;
+	if (++k->looked_at % EVENTS_A_TELL == 0 && p) {
+		int stop = p->tell(p->arg, k->x->walk->done, k->x->walk->all);
+		if (stop)
+			return stop;
+	}
 	if (!is_wanted(k, e) || !is_within(k->x, e->time_ns))
 		return 0;
 	int err = cam_vec_reserve(&l->events, &k->cap, l->n + 1, sizeof(*l->events), MAX_EVENTS);

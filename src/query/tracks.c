@@ -27,6 +27,8 @@
 
 #define CANDIDATES 64u
 #define NAME_BYTES 16u
+/* Bins of readings: then who waits is asked. A file may have millions of readings that are of all bins. */
+#define STEPS_A_TELL (1u << 20)
 
 static const struct {
 	const char *key;
@@ -75,6 +77,9 @@ struct work {
 	size_t n_candidates;
 	struct candidate *waits; /* of the window: without names until its end */
 	size_t n_waits, cap_waits;
+	const struct cam_progress *progress; /* NULL: nobody waits */
+	uint64_t done, windows, steps;
+	int stopped; /* what it answered */
 };
 
 enum cam_track_unit cam_track_unit(enum cam_counter_kind kind)
@@ -279,6 +284,11 @@ static int take_counter(void *arg, const struct cam_counter *c)
 		end = end < to ? end : to;
 		add_to_bin(k, c, bin, (double)(end - at), rate);
 		at = end;
+		k->steps++;
+	}
+	if (!err && k->progress && k->steps >= STEPS_A_TELL) {
+		k->steps = 0;
+		err = k->stopped = k->progress->tell(k->progress->arg, k->done, k->windows);
 	}
 	return err;
 }
@@ -308,6 +318,8 @@ static int take_window(struct work *k, struct cam_source *source, size_t i)
 		end_waiting(k);
 		k->w->ops->close(k->w);
 	}
+	if (k->stopped)
+		return k->stopped;
 	if (err && err != -ENOMEM)
 		o->unreadable++;
 	return err == -ENOMEM ? err : 0;
@@ -359,13 +371,16 @@ int cam_tracks_build(struct cam_source *source, int64_t from_ns, int64_t to_ns, 
 		return -EINVAL;
 	*out = (struct cam_tracks){
 		.from_ns = from_ns, .step_ns = (uint64_t)(to_ns - from_ns) / n, .n = n};
-	struct work k = {.out = out, .clock = calloc(n, sizeof(double))};
+	struct work k = {.out = out,
+			 .clock = calloc(n, sizeof(double)),
+			 .progress = progress,
+			 .windows = source->ops->count(source)};
 	int err = k.clock ? 0 : -ENOMEM;
-	size_t windows = source->ops->count(source);
-	for (size_t i = 0; !err && i < windows; i++) {
-		err = take_window(&k, source, i);
+	while (!err && k.done < k.windows) {
+		err = take_window(&k, source, k.done);
+		k.done++;
 		if (!err && progress)
-			err = progress->tell(progress->arg, i + 1, windows);
+			err = progress->tell(progress->arg, k.done, k.windows);
 	}
 	if (!err) {
 		finish_tracks(&k);

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 
 #define SUMS_AT_ONCE 16u
+/* Of the ledger: then who waits is asked. A row may cost a view a millisecond, and a file may have millions. */
+#define ROWS_A_TELL 64u
 
 static struct cam_etype_id find_etype(const struct cam_tables *t, struct cam_text name)
 {
@@ -103,6 +105,7 @@ struct step {
 	bool every_row; /* no row is refused by CPU or task */
 	uint8_t *comms; /* verdict_of_comm() + 1 by comm and awake; 0: not yet asked */
 	size_t n_comms;
+	uint32_t ledger_rows; /* so far */
 };
 
 static int on_total(void *arg, const struct cam_total *t)
@@ -246,8 +249,12 @@ static int read_samples(struct step *s, unsigned columns, cam_batch_fn *fn)
 	if (s->x.weighted)
 		columns |= CAM_COL_WEIGHT;
 	int err = 0;
-	for (size_t i = 0; i < x->n_ranges && !err; i++)
+	for (size_t i = 0; i < x->n_ranges && !err; i++) {
 		err = w->ops->samples(w, x->whole ? CAM_RANGE_ALL : x->ranges[i], columns, fn, s);
+		/* One that holds nothing tells nobody, and a file may make as many as it has anchors. */
+		if (!err && i)
+			err = tell_progress(s->x.walk, 0);
+	}
 	return err;
 }
 
@@ -339,6 +346,9 @@ static int on_ledger(void *arg, const struct cam_ledger_row *row)
 {
 	struct step *s = arg;
 	struct cam_walk *walk = s->x.walk;
+	int err = ++s->ledger_rows % ROWS_A_TELL ? 0 : tell_progress(walk, 0);
+	if (err)
+		return err;
 	uint64_t samples = cam_selector_ledger(&s->x.selector, row);
 	walk->seen.by_cause[row->cause] += samples;
 	if (cam_cause_is_loss(row->cause))

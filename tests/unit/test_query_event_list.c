@@ -5,6 +5,7 @@
 #include "query/event_id.h"
 #include "support_window.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -168,6 +169,32 @@ static void test_nothing(void **state)
 	s->ops->close(s);
 }
 
+static int lose_patience(void *arg, uint64_t done, uint64_t all)
+{
+	(void)arg;
+	(void)done;
+	(void)all;
+	return -ETIMEDOUT;
+}
+
+static void test_many_take_no_longer_than_is_waited(void **state)
+{
+	(void)state;
+	struct fake_window *f = window(100, 10);
+	const struct cam_progress patience = {lose_patience, NULL};
+	const struct cam_event_list_options o = {.least = CAM_SEVERITY_DEBUG,
+						 .progress = &patience};
+	struct cam_selection all;
+	struct cam_event_list l;
+	for (unsigned i = 0; i < 100; i++)
+		fake_add_event(f, 103 * NS, CAM_SEVERITY_ERR, "kmsg", "ena eth0: Tx timeout");
+	struct cam_source *s = source(&f, 1);
+	cam_selection_init(&all);
+	assert_int_equal(cam_event_list_build(s, &all, &o, &l), -ETIMEDOUT);
+	cam_selection_free(&all);
+	s->ops->close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +203,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_before_the_window),
 		cmocka_unit_test(test_by_text_and_source),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_many_take_no_longer_than_is_waited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,38 @@ static void test_peak_across_windows(void **state)
 	source->ops->close(source);
 }
 
+static int lose_patience(void *arg, uint64_t done, uint64_t all)
+{
+	unsigned *tells = arg;
+	(void)done;
+	(void)all;
+	return ++*tells > 4 ? -ETIMEDOUT : 0;
+}
+
+/* A file may hold a million losses as long as all of it, each of which takes all cells: who waits is asked meanwhile. */
+static void test_losses_take_no_longer_than_is_waited(void **state)
+{
+	(void)state;
+	struct fake_window *f = fake_window_new();
+	fake_sample(f, 5 * SEC, 0, fake_task(f, 7, 7, "sh"), fake_place(f, "main"));
+	f->w.info.start_ns = 0;
+	f->w.info.end_ns = 1000 * SEC;
+	for (unsigned i = 0; i < 1000; i++)
+		fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_LOST_RING, 0, 0, 1000 * SEC,
+							    97});
+	struct cam_source *source = one(f);
+	unsigned tells = 0;
+	const struct cam_progress patience = {lose_patience, &tells};
+	const struct cam_heatmap_options o = {
+		.rows = 100, .max_columns = 1024, .progress = &patience};
+	struct cam_selection all;
+	struct cam_heatmap h;
+	cam_selection_init(&all);
+	assert_int_equal(cam_heatmap_build(source, &all, &o, &h), -ETIMEDOUT);
+	cam_selection_free(&all);
+	source->ops->close(source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_footers_say_the_same),
 		cmocka_unit_test(test_wall_seconds),
 		cmocka_unit_test(test_unobserved_is_not_idle),
+		cmocka_unit_test(test_losses_take_no_longer_than_is_waited),
 		cmocka_unit_test(test_paint_and_filters),
 		cmocka_unit_test(test_asked_range),
 		cmocka_unit_test(test_far_apart),

@@ -225,6 +225,28 @@ static void test_refusals(void **state)
 	s->ops->close(s);
 }
 
+static int lose_patience(void *arg, uint64_t done, uint64_t all)
+{
+	(void)arg;
+	return done < all ? -ETIMEDOUT : 0;
+}
+
+/* A file may hold millions of readings that are of all bins: who waits is asked before the window's end. */
+static void test_readings_take_no_longer_than_is_waited(void **state)
+{
+	(void)state;
+	struct fake_window *f = window(100, 4);
+	const struct cam_progress patience = {lose_patience, NULL};
+	struct cam_tracks t;
+	for (unsigned i = 0; i < 300; i++)
+		add(f, CAM_COUNTER_IDLE, 0, 104 * NS, 4 * NS, NS);
+	struct cam_source *s = source(&f, 1);
+	assert_int_equal(cam_tracks_build(s, WALL + 100ll * (int64_t)NS, WALL + 104ll * (int64_t)NS,
+					  CAM_TRACKS_MAX_BINS, &patience, &t),
+			 -ETIMEDOUT);
+	s->ops->close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_many_waited),
 		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_readings_take_no_longer_than_is_waited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

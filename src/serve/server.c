@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libmicrohttpd, a thread a connection, and one that lets them in; guards (guard.h) come before any route. At most RUNNING questions
+ * libmicrohttpd, a thread a connection; guards (guard.h) come before any route. At most RUNNING questions
  * are worked on at a time and WAITING wait for their turn, WAIT_MS at most: the rest is told to come again.
  * Every answer, errors too, carries the same headers: no sniffing, no framing, no script but ours.
  */
@@ -17,9 +17,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +46,12 @@
 #define LONG_RUNNING 2u /* of these: such as take long */
 #define WAITING	     16u
 #define WAIT_MS	     2000
-#define NO_ROOM_MS   100
 
 struct cam_server {
 	struct cam_server_house house;
 	struct cam_guard guard;
 	int fd;
 	struct MHD_Daemon *daemon;
-	pthread_t porter;
-	bool has_porter;
 	struct cam_minder *minder;
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
@@ -624,47 +619,23 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 	return 0;
 }
 
-/*
- * Who comes is let in here and not by the library: where there is no descriptor or memory for one who waits, that tries again at
- * once and for ever, and takes a CPU to itself (0.9.75, with a thread a connection).
- */
-static void *let_in(void *arg)
-{
-	struct cam_server *s = arg;
-	const struct timespec pause = {.tv_nsec = NO_ROOM_MS * 1000000};
-	while (!atomic_load(&s->shared.stopping)) {
-		union any_address from;
-		socklen_t n = sizeof(from);
-		struct pollfd somebody = {.fd = s->fd, .events = POLLIN};
-		poll(&somebody, 1, -1);
-		int fd = accept4(s->fd, &from.any, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd >= 0)
-			MHD_add_connection(s->daemon, fd, &from.any, n);
-		else if (errno != EAGAIN && errno != ECONNABORTED)
-			nanosleep(&pause, NULL);
-	}
-	return NULL;
-}
-
 int cam_server_start(struct cam_server *s)
 {
 	int err = cam_minder_start(s->minder);
 	if (err)
 		return err;
 	s->daemon = MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
-			MHD_USE_NO_LISTEN_SOCKET,
-		0, NULL, NULL, handle, s, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, MAX_PER_ADDRESS,
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
+		NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
+		MAX_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, MAX_PER_ADDRESS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_THREAD_STACK_SIZE,
 		(size_t)STACK_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
 		forget, s, MHD_OPTION_NOTIFY_CONNECTION, notice, s, MHD_OPTION_END);
 	if (!s->daemon)
 		return errno ? -errno : -EIO;
-	err = -pthread_create(&s->porter, NULL, let_in, s);
-	s->has_porter = !err;
-	return err;
+	s->fd = -1; /* the daemon's now */
+	return 0;
 }
 
 void cam_server_leave(struct cam_server *s)
@@ -681,10 +652,6 @@ void cam_server_stop(struct cam_server *s)
 	atomic_store(&s->shared.stopping, true);
 	for (unsigned i = 0; i < s->shared.n_news; i++)
 		cam_news_stop(s->shared.news[i]);
-	if (s->has_porter) {
-		shutdown(s->fd, SHUT_RDWR); /* wakes it up */
-		pthread_join(s->porter, NULL);
-	}
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
 	cam_minder_free(s->minder);

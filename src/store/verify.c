@@ -27,7 +27,10 @@ static int add_file(void *arg, const char *name)
 	if (err)
 		return err;
 	files->names[files->n] = strdup(name);
-	return files->names[files->n++] ? 0 : -ENOMEM;
+	if (!files->names[files->n])
+		return -ENOMEM;
+	files->n++;
+	return 0;
 }
 
 static int by_name(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include "support_store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -219,6 +220,39 @@ static void test_unreadable_disk(void **state)
 	sim_free(d);
 }
 
+/* In the place of the C library's: names are copied by it. */
+static unsigned copies_left = UINT_MAX;
+
+char *strdup(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *copy = copies_left ? malloc(n) : NULL;
+	copies_left -= copies_left && copies_left != UINT_MAX;
+	return copy ? memcpy(copy, s, n) : NULL;
+}
+
+static int say_nothing(void *arg, const struct cam_verify_report *r)
+{
+	(void)arg;
+	(void)r;
+	return 0;
+}
+
+static void test_no_memory_for_names(void **state)
+{
+	(void)state;
+	struct sim_disk *d = sim_new();
+	for (const char *name = "abc"; *name; name++)
+		sim_put(d, name, "x", 1);
+	for (copies_left = 0; copies_left < 3; copies_left++) {
+		unsigned had = copies_left;
+		assert_int_equal(cam_store_verify(sim_io(d), say_nothing, NULL), -ENOMEM);
+		copies_left = had;
+	}
+	copies_left = UINT_MAX;
+	sim_free(d);
+}
+
 int main(void)
 {
 	keep_memory();
@@ -227,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_journal),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_unreadable_disk),
+		cmocka_unit_test(test_no_memory_for_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ struct subject {
 	const void *like_arg;
 	const char *scope;
 	const struct cam_progress *progress;
+	const struct cam_progress *patience; /* of who waits for it; NULL: it takes what it takes */
 	size_t max_tree;
 	enum cam_weight weigh;
 	bool foreign;
@@ -155,10 +156,10 @@ static void put_timeline(struct capsule *c)
 	struct cam_moment wide;
 	struct cam_selection around;
 	struct cam_buf redacted = CAM_BUF(MAX_REDACTED);
-	struct cam_moment_options options = {.max_events = MAX_EVENTS};
+	struct cam_moment_options options = {.max_events = MAX_EVENTS, .progress = c->of.patience};
 	if (s->clock != CAM_SELECT_WALL ||
 	    cam_overview_build(c->of.source, s->from_ns - TIMELINE_NS, s->to_ns + TIMELINE_NS,
-			       TIMELINE_BINS, NULL, &o))
+			       TIMELINE_BINS, c->of.patience, &o))
 		return;
 	int status = select_like(c, TIMELINE_NS, TIMELINE_NS, &around);
 	int err = status ? -EINVAL : cam_moment_look(c->of.source, &around, &options, &wide);
@@ -205,13 +206,15 @@ static bool find_tracks(struct capsule *c, const struct cam_heatmap *h, struct c
 	    span_ns / CAM_NS_PER_SEC * (h->seen.cpus + 1ull) > MOST_CPU_SECONDS)
 		return false;
 	return !cam_tracks_build(c->of.source, h->realtime_from_ns,
-				 h->realtime_from_ns + (int64_t)span_ns, bins, NULL, tracks);
+				 h->realtime_from_ns + (int64_t)span_ns, bins, c->of.patience,
+				 tracks);
 }
 
 static void put_heatmap(struct capsule *c, enum cam_heat_mode mode)
 {
 	struct cam_heatmap_options query = {.mode = mode,
-					    .max_columns = cam_svg_heatmap_columns(0)};
+					    .max_columns = cam_svg_heatmap_columns(0),
+					    .progress = c->of.patience};
 	struct cam_selection s;
 	struct cam_heatmap h;
 	struct cam_tracks tracks = {0};
@@ -249,7 +252,8 @@ static void put_flame(struct capsule *c, const struct cam_flame *f, const char *
 
 static void put_comparison(struct capsule *c)
 {
-	struct cam_flame_options o = {.weight = c->of.weigh, .max_bytes = c->of.max_tree};
+	struct cam_flame_options o = {
+		.weight = c->of.weigh, .max_bytes = c->of.max_tree, .progress = c->of.patience};
 	struct cam_flame before, pair;
 	struct cam_selection s;
 	int64_t length = c->of.selection->to_ns - c->of.selection->from_ns;
@@ -293,7 +297,7 @@ static void put_quality(struct capsule *c)
 {
 	struct cam_quality q;
 	char line[200];
-	if (cam_quality_build(c->of.source, c->of.selection, NULL, &q))
+	if (cam_quality_build(c->of.source, c->of.selection, c->of.patience, &q))
 		return;
 	uint64_t frames = q.all.user_frames + q.all.jit_frames + q.all.kernel_frames;
 	uint64_t unnamed = q.all.user_unnamed + q.all.jit_unnamed + q.all.kernel_unnamed;
@@ -362,9 +366,12 @@ static int gather(struct capsule *c)
 {
 	struct cam_source *source = c->of.source;
 	struct cam_why_options why = {.limit = FINDINGS, .progress = c->of.progress};
-	struct cam_moment_options moment = {
-		.weight = c->of.weigh, .rows = ROWS, .max_events = MAX_EVENTS};
-	struct cam_flame_options flame = {.weight = c->of.weigh, .max_bytes = c->of.max_tree};
+	struct cam_moment_options moment = {.weight = c->of.weigh,
+					    .rows = ROWS,
+					    .max_events = MAX_EVENTS,
+					    .progress = c->of.patience};
+	struct cam_flame_options flame = {
+		.weight = c->of.weigh, .max_bytes = c->of.max_tree, .progress = c->of.patience};
 	int err = cam_flame_build(source, c->of.selection, &flame, &c->flame);
 	if (!err)
 		err = cam_moment_build(source, c->of.selection, &moment, &c->moment);
@@ -454,6 +461,7 @@ int cam_capsule_send(void *self, const struct cam_server_capsule *asked, struct 
 				   .like_arg = asked->like_arg,
 				   .scope = asked->scope,
 				   .progress = asked->progress,
+				   .patience = asked->progress,
 				   .max_tree = MAX_SENT_TREE};
 	struct capsule c = begin(&of);
 	(void)self;
@@ -465,6 +473,9 @@ int cam_capsule_send(void *self, const struct cam_server_capsule *asked, struct 
 		put_all(&c);
 		err = cam_buf_error(&c.redacted);
 	}
+	/* Parts that were given up are not in it: that is no capsule. */
+	if (!err && of.patience)
+		err = of.patience->tell(of.patience->arg, 0, 0);
 	end(&c);
 	return err;
 }

@@ -358,8 +358,11 @@ int cam_moment_look(struct cam_source *source, const struct cam_selection *s,
 {
 	struct build b = {.out = out, .options = o};
 	struct cam_walk walk = {0};
-	const struct cam_walk_view view = {
-		.self = &b, .open = look_at_window, .wall = true, .no_tasks = true};
+	const struct cam_walk_view view = {.self = &b,
+					   .open = look_at_window,
+					   .progress = o->progress,
+					   .wall = true,
+					   .no_tasks = true};
 	*out = (struct cam_moment){.wall_ns = INT64_MIN, .names = calloc(1, sizeof(*out->names))};
 	int err = out->names ? cam_tables_init(out->names, MAX_NAME_BYTES) : -ENOMEM;
 	if (!err)

@@ -9,12 +9,13 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define MOST	    128u
 #define STACK_BYTES (128u << 10)
 
 struct cam_minded {
 	int socket; /* -1: free */
 	int64_t until_s;
+	uint64_t since; /* since when it waits for a request, in order; 0: it does not */
+	bool ended;
 };
 
 struct cam_minder {
@@ -22,7 +23,8 @@ struct cam_minder {
 	pthread_cond_t changed;
 	pthread_t thread;
 	bool runs, stopping;
-	struct cam_minded places[MOST];
+	uint64_t waits; /* that began */
+	struct cam_minded places[CAM_MINDER_MOST];
 };
 
 static int64_t now_s(void)
@@ -43,10 +45,18 @@ int cam_minder_new(struct cam_minder **out)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&m->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	for (unsigned i = 0; i < MOST; i++)
+	for (unsigned i = 0; i < CAM_MINDER_MOST; i++)
 		m->places[i].socket = -1;
 	*out = m;
 	return 0;
+}
+
+/* Whoever serves it finds it closed, and leaves. The lock is held. */
+static void end(struct cam_minded *w)
+{
+	shutdown(w->socket, SHUT_RDWR);
+	w->until_s = INT64_MAX;
+	w->ended = true;
 }
 
 static void *mind(void *arg)
@@ -55,12 +65,10 @@ static void *mind(void *arg)
 	pthread_mutex_lock(&m->lock);
 	while (!m->stopping) {
 		const struct timespec next = {.tv_sec = now_s() + 1};
-		for (unsigned i = 0; i < MOST; i++) {
+		for (unsigned i = 0; i < CAM_MINDER_MOST; i++) {
 			struct cam_minded *w = &m->places[i];
-			if (w->socket >= 0 && now_s() > w->until_s) {
-				shutdown(w->socket, SHUT_RDWR);
-				w->until_s = INT64_MAX;
-			}
+			if (w->socket >= 0 && now_s() > w->until_s)
+				end(w);
 		}
 		pthread_cond_timedwait(&m->changed, &m->lock, &next);
 	}
@@ -96,24 +104,45 @@ void cam_minder_free(struct cam_minder *m)
 
 struct cam_minded *cam_minder_join(struct cam_minder *m, int socket, unsigned seconds)
 {
-	struct cam_minded *w = NULL;
+	struct cam_minded *w = NULL, *oldest = NULL;
+	unsigned n = 0;
 	pthread_mutex_lock(&m->lock);
-	for (unsigned i = 0; !w && i < MOST; i++)
-		if (m->places[i].socket < 0)
-			w = &m->places[i];
+	for (unsigned i = 0; i < CAM_MINDER_MOST; i++) {
+		struct cam_minded *p = &m->places[i];
+		if (p->socket < 0) {
+			w = p;
+			continue;
+		}
+		n += !p->ended;
+		if (!p->ended && p->since && (!oldest || p->since < oldest->since))
+			oldest = p;
+	}
+	if (n >= CAM_MINDER_KEPT && oldest)
+		end(oldest);
 	if (w)
-		*w = (struct cam_minded){socket, now_s() + seconds};
+		*w = (struct cam_minded){socket, now_s() + seconds, ++m->waits, false};
 	pthread_mutex_unlock(&m->lock);
 	return w;
 }
 
-void cam_minder_allow(struct cam_minder *m, struct cam_minded *w, unsigned seconds)
+static void allow(struct cam_minder *m, struct cam_minded *w, unsigned seconds, bool waits)
 {
 	if (!w)
 		return;
 	pthread_mutex_lock(&m->lock);
 	w->until_s = seconds ? now_s() + seconds : INT64_MAX;
+	w->since = waits ? ++m->waits : 0;
 	pthread_mutex_unlock(&m->lock);
+}
+
+void cam_minder_allow(struct cam_minder *m, struct cam_minded *w, unsigned seconds)
+{
+	allow(m, w, seconds, false);
+}
+
+void cam_minder_await(struct cam_minder *m, struct cam_minded *w, unsigned seconds)
+{
+	allow(m, w, seconds, true);
 }
 
 void cam_minder_leave(struct cam_minder *m, struct cam_minded *w)

@@ -22,7 +22,7 @@ CANARY = b"canary-that-nobody-may-see"
 
 
 def setUpModule():
-    global folder, process, port, own
+    global folder, store, process, port, own
     folder = tempfile.mkdtemp(prefix="perfcam-attack-")
     os.chmod(folder, 0o755)
     store = os.path.join(folder, "store")
@@ -35,12 +35,16 @@ def setUpModule():
     for place in ("store-secret/secret.txt", "secret.txt", "store/secret.txt"):
         with open(os.path.join(folder, place), "wb") as f:
             f.write(CANARY)
-    process = subprocess.Popen([tap.BIN, "serve", "--store", store, "--listen", "127.0.0.1:0"], text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    url = urllib.parse.urlsplit(process.stdout.readline().strip())
-    port = url.port
+    process, port, own = serve()
+
+
+def serve(*wrap):
+    """A server of the store; its port; the headers that it wants."""
+    p = subprocess.Popen([*wrap, tap.BIN, "serve", "--store", store, "--listen", "127.0.0.1:0"], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    url = urllib.parse.urlsplit(p.stdout.readline().strip())
     token = urllib.parse.parse_qs(url.query).get("token", [""])[0]
-    own = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+    return p, url.port, f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
 
 
 def tearDownModule():
@@ -49,8 +53,8 @@ def tearDownModule():
     shutil.rmtree(folder)
 
 
-def connect(source="127.0.0.1"):
-    s = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(source, 0))
+def connect(source="127.0.0.1", to=None):
+    s = socket.create_connection(("127.0.0.1", to or port), timeout=10, source_address=(source, 0))
     s.settimeout(10)
     return s
 
@@ -107,6 +111,8 @@ class Attack(unittest.TestCase):
         """The other tests would pass on a server that refuses everything."""
         self.assertEqual(self.tell(request() * 3), ([200] * 3, False))
         self.assertEqual(self.tell(request("Content-Length: 5\r\n", "abcde") + request()), ([200] * 2, False))
+        for _ in range(100):  # one after the other: three times as many as one address may have at a time
+            self.assertEqual(self.tell(request("Connection: close\r\n")), ([200], True))
 
     def test_a_request_whose_end_is_disputed_ends_the_connection(self):
         """Each hides a second request where another reader may see a body: never are both answered."""
@@ -205,6 +211,39 @@ class Attack(unittest.TestCase):
         for t in threads:
             t.join()
         self.assertTrue(all(14 < e < 20 for e in ended), ended)
+
+    def test_silent_connections_of_many_addresses_give_way(self):
+        """Each may have 32, all of them 64: those who said nothing for longest go."""
+        held = [connect(f"127.0.0.{i % 6 + 10}") for i in range(200)]
+        for _ in range(3):
+            with connect("127.0.0.7") as s:
+                s.sendall(request("Connection: close\r\n"))
+                self.assertEqual(answers(receive(s, 3)[0]), [200])
+        for s in held:
+            s.close()
+
+    def test_without_descriptors_it_waits_and_takes_no_cpu(self):
+        """More wait than there are descriptors for: accept() fails for as long as they stay."""
+        p, to, headers = serve("prlimit", "--nofile=12:12")
+        clock = ~p.pid << 3 | 2  # clock_getcpuclockid(3), as the kernel has it
+        try:
+            held = [connect(to=to) for _ in range(20)]
+            for s in held:
+                s.sendall(b"GET /healthz HTT")
+            time.sleep(.3)
+            self.assertEqual(len(os.listdir(f"/proc/{p.pid}/fd")), 12)
+            before = time.clock_gettime(clock)
+            time.sleep(1.5)
+            self.assertLess(time.clock_gettime(clock) - before, .03)
+            for s in held:
+                s.close()
+            with connect(to=to) as s:
+                s.sendall(f"GET /api/store HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
+                self.assertEqual(answers(receive(s, 10)[0]), [200])
+        finally:
+            p.terminate()
+            p.communicate()
+        self.assertEqual(p.returncode, 0)
 
 
 def after_the_end(data):

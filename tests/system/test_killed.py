@@ -15,7 +15,8 @@ from dump import Store
 
 SECOND = 1_000_000_000
 KILLS = int(os.environ.get("PERFCAM_KILLS", "50"))
-LANES = 3  # so many recorders at once, each with a store of its own: most of the time between two kills is waiting
+# So many recorders at once, each with a store of its own: most of the time between two kills is waiting.
+LANES = 3 if KILLS <= 100 else 6
 
 
 class Killed(support.Case):

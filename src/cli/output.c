@@ -13,22 +13,86 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MOST_LINKS 40u /* as the kernel */
+
 struct cam_output {
 	struct cam_out file;
 	struct cam_compress_out *compress;
 	char followed[PATH_MAX];
+	bool is_end;		  /* path is no link */
 	const char *path;	  /* NULL: standard output */
 	char temporary[PATH_MAX]; /* empty: written in place */
 	bool nameless;		  /* there is no file of that name yet */
 	int fd;
 };
 
-/* A link is followed: what it points to is replaced, not the link. */
-static const char *follow(const char *path, char room[PATH_MAX])
+/* The directory that a path is in. */
+static bool directory_of(const char *path, char room[PATH_MAX])
 {
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	if (n >= PATH_MAX)
+		return false;
+	snprintf(room, PATH_MAX, "%.*s", n ? (int)n : 1, slash ? path : ".");
+	return true;
+}
+
+/*
+ * The kernel's own rule (fs.protected_symlinks), which it does not know to apply where links are read: where anybody makes
+ * names, as in /tmp, a link is followed if it is one's own or the directory's owner's.
+ */
+static bool is_to_be_followed(const char *link, uid_t owner)
+{
+	char directory[PATH_MAX];
 	struct stat st;
-	bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-	return link && realpath(path, room) ? room : path;
+	if (!directory_of(link, directory) || stat(directory, &st))
+		return false;
+	bool anybodys = st.st_mode & S_ISVTX && st.st_mode & S_IWOTH;
+	return !anybodys || owner == geteuid() || owner == st.st_uid;
+}
+
+/* Where a link leads to; false: that has too long a name. */
+static bool read_link(const char *link, char room[PATH_MAX])
+{
+	char directory[PATH_MAX], to[PATH_MAX];
+	ssize_t n = readlink(link, to, sizeof(to) - 1);
+	if (n <= 0 || !directory_of(link, directory))
+		return false;
+	to[n] = '\0';
+	int length = to[0] == '/' ? snprintf(room, PATH_MAX, "%s", to)
+				  : snprintf(room, PATH_MAX, "%.2000s/%.2000s", directory, to);
+	return length > 0 && length < PATH_MAX;
+}
+
+/*
+ * A link is followed: what it points to is replaced, not the link. One that leads nowhere, or to what has no name (a pipe, by
+ * /dev/stdout), is left to who opens it.
+ */
+static int follow(struct cam_output *o, const char *path)
+{
+	char at[PATH_MAX], next[PATH_MAX];
+	struct stat st;
+	o->path = path;
+	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
+		return -ENAMETOOLONG;
+	for (unsigned i = 0; i < MOST_LINKS; i++) {
+		if (lstat(at, &st)) {
+			o->is_end = i == 0;
+			return 0;
+		}
+		if (!S_ISLNK(st.st_mode)) {
+			o->is_end = true;
+			memcpy(o->followed, at, sizeof(at));
+			o->path = i ? o->followed : path;
+			return 0;
+		}
+		if (!is_to_be_followed(at, st.st_uid))
+			return -EACCES;
+		if (!read_link(at, next))
+			return -ENAMETOOLONG;
+		memcpy(at, next, sizeof(at));
+	}
+	return -ELOOP;
 }
 
 /* A device or a pipe is written to as it is; only a regular file can be put in place whole. */
@@ -41,20 +105,17 @@ static bool replaceable(const char *path)
 /* A file without a name in the directory of path: whoever interrupts us leaves nothing behind. */
 static int open_nameless(const char *path)
 {
-	char directory[PATH_MAX] = ".";
-	const char *slash = strrchr(path, '/');
-	size_t n = slash ? (size_t)(slash - path) : 0;
-	if (n >= sizeof(directory) || access("/proc/self/fd", X_OK) != 0)
+	char directory[PATH_MAX];
+	if (!directory_of(path, directory) || access("/proc/self/fd", X_OK) != 0)
 		return -1;
-	if (slash)
-		snprintf(directory, sizeof(directory), "%.*s", n ? (int)n : 1, path);
 	return open(directory, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
 }
 
 static int open_path(struct cam_output *o)
 {
 	if (!replaceable(o->path)) {
-		o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		o->fd = open(o->path,
+			     O_WRONLY | O_CLOEXEC | O_NOCTTY | (o->is_end ? O_NOFOLLOW : 0));
 		return o->fd < 0 ? -errno : 0;
 	}
 	int n = snprintf(o->temporary, sizeof(o->temporary), "%s.perfcam-XXXXXX", o->path);
@@ -84,8 +145,9 @@ static struct cam_output *open_output(const char *path, bool gzip)
 		return NULL;
 	}
 	o->fd = STDOUT_FILENO;
-	o->path = path && strcmp(path, "-") != 0 ? follow(path, o->followed) : NULL;
-	int err = o->path ? open_path(o) : 0;
+	int err = path && strcmp(path, "-") != 0 ? follow(o, path) : 0;
+	if (!err && o->path)
+		err = open_path(o);
 	if (!err) {
 		cam_out_to_fd(&o->file, o->fd);
 		enum cam_compress by_name =

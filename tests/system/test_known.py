@@ -259,10 +259,11 @@ class Known(support.Both):
             self.assertLess(abs(p - q), bound, f"{key}: {p:.4f} of {n}, {q:.4f} of {m}")
 
     def profile(self, store):
-        """{(comm, function in which the work is): samples} of this test's own programs, since both recorded."""
+        """{(comm, function in which the work is): samples} while both recorded: programs of other tests, too, which run on
+        while one of them stops."""
         found = {}
         for s in store.samples:
-            if s.time < self.scene.begun:
+            if not self.scene.begun <= s.time < self.scene.ended:
                 continue
             for name in s.names:
                 if name.endswith("_work") or name in ("bottom", CXX):
@@ -324,6 +325,7 @@ class Scene:
             perf.wait(support.PATIENCE)
         self.run_third()
         self.finish()
+        self.ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         self.stores = {}
         for source, r in recorders.items():
             if r.stop() != 0:

@@ -8,15 +8,17 @@
             self.assertEqual(r.returncode, 0)
     tap.main()
 
-A skipped case is reported as failed: this project has no skipped tests.
+A skipped case is reported as failed: this project has no skipped tests. Of one that takes long it is said how long.
 """
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 DATA = os.environ.get("PERFCAM_TEST_DATA", "")
 BIN = os.environ.get("PERFCAM_BIN", "build/perfcam")
+SLOW_SECONDS = 2
 
 
 def perfcam(*args, stdin=None, timeout=120, env=None):
@@ -36,6 +38,16 @@ class _Result(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic(), sum(os.times()[:4])
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        took, cpu = time.monotonic() - self.began[0], sum(os.times()[:4]) - self.began[1]
+        if took >= SLOW_SECONDS:
+            print(f"# that took {took:.1f} s, {cpu:.1f} s of CPU in what has ended", flush=True)
 
     def _line(self, word, test, detail=""):
         self.number += 1

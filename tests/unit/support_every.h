@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How far a loop over every bit, byte or call goes at a time. `make test` takes every seventh, and where a sanitizer makes
- * each of them five to ten times slower every 31st; `make test-long` goes through all of them (PERFCAM_EVERY=1). Both are
+ * How far a loop over every bit, byte or call goes at a time. `make test` takes every 31st, and where a sanitizer makes
+ * each of them five to ten times slower every 61st; `make test-long` goes through all of them (PERFCAM_EVERY=1). Both are
  * prime to 8 and to the sizes of blocks: every bit of a byte and every place in a block comes up. Where the loop begins
  * is another place each time: it is printed, and PERFCAM_EVERY_FROM repeats it.
  */
@@ -15,7 +15,7 @@
 #ifndef __has_feature /* gcc */
 #define __has_feature(x) 0
 #endif
-#define EVERY	   (every_number("PERFCAM_EVERY", __has_feature(address_sanitizer) ? 31u : 7u))
+#define EVERY	   (every_number("PERFCAM_EVERY", __has_feature(address_sanitizer) ? 61u : 31u))
 #define EVERY_FROM (every_from(EVERY))
 
 static inline unsigned every_number(const char *name, unsigned otherwise)

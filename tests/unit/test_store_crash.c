@@ -543,7 +543,8 @@ static void points_in_recovery(struct enumeration *e, struct sim_disk *d)
 
 /*
  * The process dies, the next one begins to recover what the page cache holds, and the power goes:
- * before any of the calls of the recovery. What the first process had not synced can go with it.
+ * before any of the calls of the recovery. What the first process had not synced can go with it. Which calls those are that
+ * EVERY leaves is another thing at each position.
  */
 static void points_of_two_crashes(struct enumeration *e)
 {
@@ -551,7 +552,7 @@ static void points_of_two_crashes(struct enumeration *e)
 					       SIM_BYTE, SIM_SECTOR, SIM_BYTE};
 	bool more = true;
 	e->how = SIM_NONE;
-	for (uint64_t call = 1; more; call++) {
+	for (uint64_t call = 1 + (EVERY_FROM + e->position) % EVERY; more; call += EVERY) {
 		struct sim_disk *d = sim_replay_new(e->w->disk);
 		struct cam_store *s = NULL;
 		int holder;

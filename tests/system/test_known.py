@@ -23,6 +23,8 @@ SHORT = 150
 CHILDREN = 2500
 NOBODY = 65534
 CXX = "shop::Till<int>::ring"
+# Not whatever ends in _work: the kernel's process_one_work() does, under names of kworkers that /proc tells otherwise than the task.
+WORK = {c + "_work" for c in (*COLOURS, "spawn", "zero", "even", "odd", "before", "after")} | {"bottom", CXX}
 VDSO = "__vdso_clock_gettime"
 
 
@@ -259,14 +261,14 @@ class Known(support.Both):
             self.assertLess(abs(p - q), bound, f"{key}: {p:.4f} of {n}, {q:.4f} of {m}")
 
     def profile(self, store):
-        """{(comm, function in which the work is): samples} while both recorded: programs of other tests, too, which run on
-        while one of them stops."""
+        """{(comm, function in which the work is): samples} while both recorded: other tests may run these programs, too, and on
+        while one of the recorders stops."""
         found = {}
         for s in store.samples:
             if not self.scene.begun <= s.time < self.scene.ended:
                 continue
             for name in s.names:
-                if name.endswith("_work") or name in ("bottom", CXX):
+                if name in WORK:
                     found[(s.comm, name)] = found.get((s.comm, name), 0) + 1
                     break
         return found

@@ -222,12 +222,47 @@ static void test_capsule_at_the_end(void **state)
 	assert_int_equal(atomic_load(&shared.capsules), 0);
 }
 
+static uint64_t beat(void *self)
+{
+	(void)self;
+	return 7;
+}
+
+static uint64_t no_beat(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+/* Without a token, and without a turn: so it must be cheap. Windows are asked for only where the store does not list. */
+static void test_health_is_cheap(void **state)
+{
+	int cannot = -EACCES, can = 0;
+	struct cam_server_doors good = doors(&cannot), bad = doors(&cannot), back = doors(&can);
+	(void)state;
+	good.pulse = beat;
+	bad.pulse = back.pulse = no_beat;
+	const struct cam_server_doors *const all[] = {&good, &bad, &back};
+	const unsigned want[] = {200, 503, 200};
+	for (size_t i = 0; i < 3; i++) {
+		const struct cam_server_house h = house(all[i]);
+		const struct cam_request q = {.path = "/healthz", .house = &h, .shared = &shared};
+		struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
+		cam_route(&q, &a);
+		assert_int_equal(a.status, want[i]);
+		cam_buf_free(&a.body);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_room_for_an_answer), cmocka_unit_test(test_unknown_words),
-		cmocka_unit_test(test_errors_in_words),	      cmocka_unit_test(test_why),
+		cmocka_unit_test(test_no_room_for_an_answer),
+		cmocka_unit_test(test_unknown_words),
+		cmocka_unit_test(test_errors_in_words),
+		cmocka_unit_test(test_why),
 		cmocka_unit_test(test_capsule_at_the_end),
+		cmocka_unit_test(test_health_is_cheap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

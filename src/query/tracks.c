@@ -19,6 +19,7 @@
 
 #include "base/units.h"
 #include "base/vec.h"
+#include "query/overview.h"
 
 #include <errno.h>
 #include <math.h>
@@ -267,8 +268,12 @@ static int take_counter(void *arg, const struct cam_counter *c)
 	if (cam_track_unit(c->kind) == CAM_TRACK_NONE || span > (uint64_t)INT64_MAX / 4 ||
 	    c->time_ns > (uint64_t)INT64_MAX / 4)
 		return 0;
-	int64_t to = k->shift_ns + (int64_t)c->time_ns - o->from_ns, from = to - (int64_t)span;
-	if (to <= 0 || from >= whole)
+	int64_t to, from;
+	if (__builtin_sub_overflow(k->shift_ns, o->from_ns, &from) ||
+	    __builtin_add_overflow(from, (int64_t)c->time_ns, &to) || to <= 0)
+		return 0;
+	from = to - (int64_t)span;
+	if (from >= whole)
 		return 0;
 	int err = make_track(k, c->kind);
 	if (err)
@@ -301,17 +306,17 @@ static int take_window(struct work *k, struct cam_source *source, size_t i)
 		o->unreadable++;
 		return 0;
 	}
-	if (info->realtime_ns == INT64_MIN) {
+	int64_t end, shift;
+	if (!cam_overview_place(info, &end) ||
+	    __builtin_sub_overflow(info->realtime_ns, info->start_ns, &shift)) {
 		o->unplaced++;
 		return 0;
 	}
-	int64_t length = (int64_t)(info->end_ns - info->start_ns);
-	if (info->realtime_ns >= o->from_ns + (int64_t)(o->step_ns * o->n) ||
-	    info->realtime_ns + length <= o->from_ns)
+	if (info->realtime_ns >= o->from_ns + (int64_t)(o->step_ns * o->n) || end <= o->from_ns)
 		return 0;
 	int err = source->ops->open(source, i, &k->w);
 	if (!err) {
-		k->shift_ns = info->realtime_ns - (int64_t)info->start_ns;
+		k->shift_ns = shift;
 		k->has_first_cpu = false;
 		if (k->w->ops->counters)
 			err = k->w->ops->counters(k->w, take_counter, k);

@@ -178,20 +178,21 @@ static void test_many_waited(void **state)
 	s->ops->close(s);
 }
 
-/* A window that is not touched is not read; one without a wall clock is counted. */
+/* A window that is not touched is not read; one without a wall clock, or with one that no clock shows, is counted. */
 static void test_elsewhere(void **state)
 {
 	(void)state;
-	struct fake_window *v[] = {window(100, 2), window(200, 2)};
+	struct fake_window *v[] = {window(100, 2), window(200, 2), window(300, 2)};
 	struct cam_tracks t;
 	add(v[0], CAM_COUNTER_SWITCHES, 0, 101 * NS, NS, 1);
 	v[1]->w.info.realtime_ns = INT64_MIN;
-	struct cam_source *s = source(v, 2);
+	v[2]->w.info.realtime_ns = INT64_MAX - 5;
+	struct cam_source *s = source(v, 3);
 	assert_int_equal(cam_tracks_build(s, WALL + 300ll * (int64_t)NS, WALL + 304ll * (int64_t)NS,
 					  4, NULL, &t),
 			 0);
 	assert_null(t.by_kind[CAM_COUNTER_SWITCHES].mean);
-	assert_int_equal(t.unplaced, 1);
+	assert_int_equal(t.unplaced, 2);
 	assert_int_equal(t.n_waiters, 0);
 	cam_tracks_free(&t);
 	s->ops->close(s);

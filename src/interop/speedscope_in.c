@@ -320,9 +320,9 @@ static int place_all(struct reader *r)
 	return err;
 }
 
-static uint64_t to_ns(const struct profile *p, int64_t thousandths)
+static uint64_t to_ns(const struct profile *p, __int128 thousandths)
 {
-	__int128 ns = (__int128)thousandths * p->scale / 1000;
+	__int128 ns = thousandths * p->scale / 1000;
 	return ns < 0 ? 0 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
 }
 
@@ -356,8 +356,9 @@ static int send_events(struct reader *r, const struct profile *p, struct cam_rep
 		const struct item *e = &r->items[i];
 		if (open && e->value > last) {
 			s->time_ns = p->timed ? r->p.out.clock_ns + to_ns(p, last) : CAM_TIME_NONE;
-			s->weight = p->timed ? to_ns(p, e->value - last)
-					     : (uint64_t)(e->value - last) / 1000;
+			/* From any time to any other: 64 bits are not enough. */
+			__int128 length = (__int128)e->value - last;
+			s->weight = p->timed ? to_ns(p, length) : (uint64_t)(length / 1000);
 			s->stack = open;
 			err = cam_replay_add(&r->p.out, s);
 		}

@@ -209,6 +209,14 @@ class Speedscope(Rows):
         out = self.good("export", "folded", "-i", "-", stdin=json.dumps(f).encode())
         self.assertEqual(out, b"n;a 3\nn;a;b 2\n")
 
+    def test_events_as_far_apart_as_can_be_written(self):
+        far = 9 * 10**15
+        f = {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "a"}]},
+             "profiles": [{"type": "evented", "name": "e", "unit": "nanoseconds", "startValue": 0, "endValue": 1,
+                           "events": [{"type": "O", "frame": 0, "at": -far}, {"type": "C", "frame": 0, "at": far}]}]}
+        rows = self.rows(json.dumps(f).encode())
+        self.assertEqual([(r["weight"], self.names(r)) for r in rows], [(2 * far, ["a"])])
+
     def test_out_in_out(self):
         for name in ("nginx-997.full", "pg-sched.full", "java.jit"):
             first = self.good("export", "speedscope", "-i", "-", stdin=variant(name))

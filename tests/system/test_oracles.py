@@ -181,7 +181,7 @@ class Programs:
 
     def __init__(self, case):
         self.case, self.dir = case, case.dir
-        self.pids, self.stop = {}, threading.Event()
+        self.pids, self.stop, self.started = {}, threading.Event(), []
 
     def usual(self):
         for start in (self.redis, self.postgres, self.python, self.nginx, self.cxx, self.rust):
@@ -192,8 +192,15 @@ class Programs:
             start()
 
     def run(self, *command, **options):
-        return self.case.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               **options)
+        self.started.append(self.case.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options))
+        return self.started[-1]
+
+    def end(self):
+        """Reading what was recorded takes CPUs of its own."""
+        self.stop.set()
+        for p in self.started:
+            p.kill()
+            p.wait()
 
     def build(self, name, suffix, text, *command):
         source, program = os.path.join(self.dir, name + suffix), os.path.join(self.dir, name)
@@ -445,9 +452,8 @@ def is_cut(frames):
 
 class Oracle(support.Case):
     def record(self, programs, seconds):
-        """Both at the same time; {name: (perfcam's samples, perf's)} of the seconds both were there."""
+        """Both at the same time; {name: perf's file}."""
         self.assertIn("bpf", support.sources())
-        self.names = {}
         recorder = self.recorder("--source", "bpf", "-F", str(HZ), "--addresses").ready()
         time.sleep(2)  # the tables are there a second after a sample needed them
         perf = {}
@@ -461,10 +467,14 @@ class Oracle(support.Case):
         for _, p in perf.values():
             p.wait(60)
         self.assertEqual(recorder.stop(), 0)
-        both = {}
+        return {name: path for name, (path, _) in perf.items()}
+
+    def read(self, programs, paths):
+        """{name: (perfcam's samples, perf's)} of the seconds both were there."""
+        both, self.names = {}, {}
         for name, pids in programs.pids.items():
             text = subprocess.run(["perf", "script", "--no-inline", "-F", "comm,pid,tid,time,ip,sym,dso",
-                                   "-i", perf[name][0]], stdout=subprocess.PIPE,
+                                   "-i", paths[name]], stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, errors="replace",
                                   timeout=120, check=False).stdout
             # Of callers by frame pointer perf shows where they return to, else the call.
@@ -525,13 +535,13 @@ class Usual(Oracle):
         programs.usual()
         was = os.getpriority(os.PRIO_PROCESS, 0)
         try:
-            both = self.record(programs, SECONDS)
+            paths = self.record(programs, SECONDS)
             os.setpriority(os.PRIO_PROCESS, 0, -15)  # others need not wait for who looks
             stops = {name: stop_often(self, pids[0], chance) for name, pids in programs.pids.items()}
-            return both, stops, self.names
         finally:
             os.setpriority(os.PRIO_PROCESS, 0, was)
-            programs.stop.set()
+            programs.end()
+        return self.read(programs, paths), stops, self.names
 
     def test_stacks_are_complete_and_those_that_perf_finds(self):
         for name, (ours, theirs) in self.both.items():
@@ -570,7 +580,9 @@ class Unlike(Oracle):
     def test_files_that_are_unlike_most(self):
         programs = Programs(self)
         programs.unlike()
-        both = self.record(programs, SECONDS / 2)
+        paths = self.record(programs, SECONDS / 2)
+        programs.end()
+        both = self.read(programs, paths)
         for name, (ours, theirs) in both.items():
             with self.subTest(name):
                 whole = 1 - share(ours, is_cut)

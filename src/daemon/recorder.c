@@ -162,8 +162,8 @@ static void tick(struct cam_recorder *r)
 	cam_crew_receive(r->crew);
 	/* Those two keep their own time, which a time namespace may have shifted. */
 	cam_crew_tick(r->crew, clock_ns(CLOCK_MONOTONIC));
-	/* Before what writes, so that no line waits for another round; some 25 ms at most, in a flood. */
-	cam_recorder_poll_kmsg(r);
+	/* Before what writes, so that no line waits for another round; bounded, in a flood, too. */
+	cam_recorder_poll_sources(r, now);
 	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
 	/* Behind what writes the samples: these would only keep them in memory for longer. */
 	if (another_second) {
@@ -393,7 +393,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 	cam_notify_stopping(&r->notify);
 	/* Before the end, so that what it writes down lies within the last window. */
 	cam_recorder_second(r, cam_clock_now(r->clock));
-	cam_recorder_poll_kmsg(r);
+	cam_recorder_poll_sources(r, cam_clock_now(r->clock));
 	cam_recorder_poll_events(r, cam_clock_now(r->clock), true);
 	uint64_t released = cam_clock_now(r->clock);
 	cam_drain_stop(r->drain);

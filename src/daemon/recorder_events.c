@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Events of the running recorder: sources are asked with each tick, on this thread, which is not the one that
- * drains rings; the kernel's log before the tick writes, so that its lines are readable at once. Whatever they do, a tick's work is bounded: so many records of the kernel's log a
- * second, the rest of them is passed over and counted.
+ * drains rings, and before the tick writes, so that what they have can be read at once and not a tick later. Whatever they do, a tick's work is bounded: so
+ * many records of the kernel's log a second, the rest of them is passed over and counted; of logs and the journal so much a turn.
  *
  * Lines from before the start: a recorder that was here before has stored those up to its last one. Younger
  * ones fell into the time between the two, and go into the first window with their own time. On a boot that has
@@ -187,10 +187,10 @@ static bool has_window(const struct cam_recorder *r)
 	return cam_live_stats(r->live).windows > 0;
 }
 
-void cam_recorder_poll_kmsg(struct cam_recorder *r)
+static void poll_kmsg(struct cam_recorder *r)
 {
 	struct cam_recorder_events *e = &r->events;
-	if (!e->kmsg || !has_window(r) || !cam_kmsg_is_ready(e->kmsg))
+	if (!e->kmsg || !cam_kmsg_is_ready(e->kmsg))
 		return;
 	/* Then the lines lie between two anchors. */
 	cam_recorder_clocks(r);
@@ -215,12 +215,19 @@ void cam_recorder_poll_kmsg(struct cam_recorder *r)
 	}
 }
 
+void cam_recorder_poll_sources(struct cam_recorder *r, uint64_t now_ns)
+{
+	if (!has_window(r))
+		return;
+	poll_kmsg(r);
+	cam_recorder_poll_logs(r, now_ns);
+	cam_recorder_poll_journal(r, now_ns);
+}
+
 void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last)
 {
 	if (!has_window(r))
 		return;
-	cam_recorder_poll_logs(r, now_ns);
-	cam_recorder_poll_journal(r, now_ns);
 	cam_intake_report(r->events.intake, now_ns, last);
 	cam_recorder_poll_rules(r, now_ns, last);
 }

@@ -102,9 +102,9 @@ void cam_recorder_watch(struct cam_recorder *r, const struct cam_raw *raw);
 /* recorder_events.c: -ENOMEM; a source that cannot be had is said, and done without. */
 int cam_recorder_open_events(struct cam_recorder *r);
 void cam_recorder_close_events(struct cam_recorder *r);
-/* With each tick, before it writes: the kernel's log since the last one. */
-void cam_recorder_poll_kmsg(struct cam_recorder *r);
-/* With each tick, after that: what else has happened since the last one. last: nothing will come after it. */
+/* With each tick, before it writes: what the kernel's log, log files and the journal have since the last one. */
+void cam_recorder_poll_sources(struct cam_recorder *r, uint64_t now_ns);
+/* With each tick, after that: what was left out, and what rules have under way. last: nothing will come after it. */
 void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last);
 
 /* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */

@@ -118,6 +118,15 @@ class Page(unittest.TestCase):
         self.assertIsNone(cpus)
         self.assertIn("Tx timeout", v.page.evaluate("document.querySelector('.selection').innerText"))
         self.assertEqual(v.page.evaluate("document.querySelectorAll('.events .chosen').length"), 1)
+        # That one click says what was different, too: what `perfcam why` says of that event.
+        event = next(e for e in server.json("/api/events")["events"] if "Tx timeout" in e["text"] and abs(float(e["time"]) - t) < 1e-3)
+        why = json.loads(tap.perfcam("why", event["id"], "--around", "5s", "--store", os.path.join(folder, "store"), "--json").stdout)
+        first = why["findings"][0]
+        self.assertEqual((first["process"], first["cpu"]), ("kubelet", facts["cpu"]))
+        v.settle(lambda: "held CPU" in v.panel())
+        self.assertRegex(v.page.evaluate("document.querySelector('.headline').innerText"), rf"^{first['process']} held CPU {first['cpu']} for ")
+        said = v.page.evaluate("document.querySelector('.sentence').innerText.replace(/\\s+/g, ' ')")
+        self.assertIn(f"{first['process']} ({first['pid']}) used", said)
         v.key("]")
         v.settle(lambda: "reset completed" in v.page.evaluate("document.querySelector('.selection').innerText"))
         v.key("[")

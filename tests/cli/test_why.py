@@ -256,6 +256,13 @@ class Why(Case):
         load = why_synth.Load(self.seed(), 420, cpus=16)
         load.burst(b"kubelet", 1500, 100, 100, load.text(why_synth.frames_of(PATH)), cpu=2)
         store = self.store_of(load)
+        self.assertEqual(self.why(store, 150, "--baseline", "auto"), self.why(store, 150))
+        # A moment may be a stretch of time, in options or in words.
+        part = why_synth.boot(148), why_synth.boot(153)
+        asked = [json.loads(self.good("why", *words, "--store", store, "--json"))
+                 for words in (("--from", part[0], "--to", part[1]), (f"from={part[0]} to={part[1]}",))]
+        self.assertEqual(asked[0], asked[1])
+        self.assertEqual((asked[0]["asked_seconds"], asked[0]["clock_ns"]), (5, int(1.1505e12)))
         base = f"from={why_synth.boot(105)} to={why_synth.boot(195)}"
         self.assertEqual(self.why(store, 150, "--baseline", base)["history"]["seconds"], 90)
         # Compared with itself it is nothing; with the time without it, it is.

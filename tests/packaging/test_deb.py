@@ -92,6 +92,14 @@ class Package(unittest.TestCase):
         self.assertEqual(os.path.basename(self.package), f"perfcam_{version}_amd64.deb")
         self.assertIn(version, self.said["version"])
 
+    def test_the_same_source_gives_the_same_bytes(self):
+        """In another directory, at another time."""
+        again = os.path.join(self.folder, "again")
+        made = subprocess.run([os.path.join(SOURCE, "tools", "make-deb"), again], capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for one, other in zip(sorted(self.files), sorted(made.stdout.split()), strict=True):
+            self.assertEqual(subprocess.run(["cmp", one, other], capture_output=True, text=True).stdout, "")
+
     def test_every_package_to_build_it_is_named(self):
         with open(os.path.join(SOURCE, "tools", "packages"), encoding="utf-8") as f:
             needed = {line.split()[1] for line in f if line.startswith("build ")}

@@ -103,12 +103,17 @@ class Readers(support.Case):
     def ask(self, server):
         for path in self.ASKED:
             status, _, body = server.ask(path)
+            # One that is watched is ten times slower: it may be too much for it, which it says.
+            if status == 503 and os.environ.get("SOAK_SERVER"):
+                self.put_off += 1
+                time.sleep(1)
+                continue
             if status != 200:
                 raise AssertionError((path, status, body[:300]))
             self.readings += 1
 
     def test_readers_beside_retention(self):
-        self.wrong, self.readings = [], 0
+        self.wrong, self.readings, self.put_off = [], 0, 0
         churn = self.start(MAKER, self.store, str(self.KEPT), str(self.SECONDS), stdout=subprocess.PIPE, text=True)
         self.assertTrue(support.wait_until(lambda: os.path.isdir(self.store) and len(self.windows()) >= self.KEPT))
         # SOAK_SERVER: perfcam, built to watch its threads; what it sees it says at once.
@@ -125,9 +130,9 @@ class Readers(support.Case):
         told = churn.communicate(timeout=60)[0]
         server.process.terminate()
         said = server.process.communicate(timeout=60)[1]
-        self.assertEqual((self.wrong, churn.returncode, server.process.returncode), ([], 0, 0), said)
+        self.assertEqual((self.wrong, churn.returncode, server.process.returncode), ([], 0, 0), (self.wrong, said))
         self.assertNotIn("ThreadSanitizer", said)
-        support.note(f"{told.strip()}, {self.readings} readings beside them")
+        support.note(f"{told.strip()}, {self.readings} readings beside them, {self.put_off} put off")
         came, went = (int(words.split()[0]) for words in told.split(", "))
         self.assertGreater(went, min(5, self.SECONDS // 2))
         self.assertGreater(came, went // 2)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The heatmap of a selection as columns. */
+#include "base/units.h"
 #include "query/heatmap.h"
 #include "serve/asked.h"
 #include "serve/facts.h"
@@ -69,7 +70,7 @@ static void send_heatmap(const struct cam_heatmap *h, struct cam_source *source,
 static bool read_options(const struct cam_request *q, struct cam_answer *a,
 			 struct cam_heatmap_options *o)
 {
-	const char *mode = cam_request_value(q, "mode");
+	const char *mode = cam_request_value(q, "mode"), *step = cam_request_value(q, "step");
 	uint64_t rows, columns;
 	*o = (struct cam_heatmap_options){0};
 	if (mode && strcmp(mode, "subsecond") != 0 && strcmp(mode, "cores") != 0) {
@@ -84,6 +85,12 @@ static bool read_options(const struct cam_request *q, struct cam_answer *a,
 	}
 	if (!cam_request_number(q, "columns", 1, MOST_COLUMNS, USUAL_COLUMNS, &columns)) {
 		cam_answer_error(a, 400, "columns: a number from 1 to 8192");
+		return false;
+	}
+	if (step &&
+	    (o->mode != CAM_HEAT_CORES || cam_duration_parse(cam_text_of(step), &o->step_ns) ||
+	     o->step_ns < CAM_HEAT_LEAST_STEP)) {
+		cam_answer_error(a, 400, "step: a duration of 1ms or more, of mode=cores");
 		return false;
 	}
 	o->rows = (uint32_t)rows;
@@ -110,7 +117,7 @@ static bool read_paint(const struct cam_request *q, struct cam_answer *a,
 void cam_answer_heatmap(const struct cam_server_doors *doors, const struct cam_request *q,
 			struct cam_answer *a)
 {
-	static const char *const own[] = {"mode", "rows", "columns", "paint", NULL};
+	static const char *const own[] = {"mode", "rows", "columns", "step", "paint", NULL};
 	struct cam_source *source;
 	struct cam_selection s, paint;
 	struct cam_asked_deadline deadline;

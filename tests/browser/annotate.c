@@ -8,6 +8,7 @@
  *	counter KIND SUBJECT TIME SPAN VALUE
  *	missing CAUSE CPU FROM TO SAMPLES
  *	fact KEY VALUE…
+ *	cgroup PID PATH…
  *
  * Times are nanoseconds of the window's clock, kinds and causes numbers of the model; events and counters come
  * in any order; what lies outside the window is left out. Bytes of a text are taken as they are, up to the end of the line.
@@ -118,6 +119,20 @@ static void read_fact(struct cam_tables *t, const char *line, size_t n)
 	      "value");
 }
 
+/* Of every task of that process. */
+static void read_cgroup(struct cam_tables *t, const char *line, size_t n)
+{
+	struct cam_str_id path;
+	int32_t pid = 0;
+	int at = 0;
+	if (sscanf(line, "cgroup %" SCNd32 " %n", &pid, &at) != 1)
+		check(-EINVAL, line);
+	check(cam_string_intern(t, (struct cam_text){line + at, n - (size_t)at}, &path), "path");
+	for (size_t i = 0; i < t->n_tasks; i++)
+		if (t->tasks[i].pid == pid)
+			t->tasks[i].cgroup = path;
+}
+
 static void read_line(struct cam_tables *t, char *line, size_t n)
 {
 	struct cam_counter c = {0};
@@ -127,6 +142,8 @@ static void read_line(struct cam_tables *t, char *line, size_t n)
 		read_event(t, line, n);
 	} else if (!strncmp(line, "fact ", 5)) {
 		read_fact(t, line, n);
+	} else if (!strncmp(line, "cgroup ", 7)) {
+		read_cgroup(t, line, n);
 	} else if (sscanf(line, "counter %u %u %" SCNu64 " %" SCNu64 " %" SCNu64, &kind, &c.subject,
 			  &c.time_ns, &c.span_ns, &c.value) == 5) {
 		c.kind = (enum cam_counter_kind)kind;

@@ -48,6 +48,11 @@ def open_page(query=""):
     return viewed.View(browser, server.url, query, facts)
 
 
+def turn_wheel(v, x, y, times):
+    """Over the heatmap, in no time: however busy the machine is."""
+    v.page.evaluate(f"for (let i = 0; i < {times}; i++) document.querySelector('#heat').dispatchEvent(new WheelEvent('wheel', {{ deltaY: -100, clientX: {x}, clientY: {y}, bubbles: true, cancelable: true }}))")
+
+
 def wall(ns):
     return scene.START + int(ns) / 1e9 - 5000
 
@@ -304,6 +309,69 @@ class Page(unittest.TestCase):
         at = x + GUTTER + (facts["incident"] + 1 - scene.START) / SECONDS * (w - 2 * GUTTER)
         v.page.hover(at, y + 14 + (facts["cpu"] + 0.5) * (h - 34) / CPUS)
         v.settle(lambda: "kubelet 100 %" in v.page.evaluate("document.querySelector('.tip').innerText"))
+        tip = v.page.evaluate("document.querySelector('.tip').innerText")
+        said = re.match(rf"(\d\d:\d\d:\d\d\.\d{{3}}) – \S+ UTC\nCPU {facts['cpu']}: (100|9\d\.\d) % busy, (\d+) samples\n", tip)
+        self.assertTrue(said, tip)
+        low = scene.START - scene.START % 60 + float(said[1][6:])  # a minute and its seconds
+        low += 60 * round((facts["incident"] + 1 - low) / 60)
+        self.assertEqual(int(said[3]), sum(t[2] == facts["cpu"] and low <= t[0] < low + 0.2 for t in samples), tip)
+
+    def test_a_frame_under_the_pointer(self):
+        """CPU time, its share of the selection and of the machine, as counted in the text; what is told is of the frame, of the zoom it is not."""
+        v = open_page(WHOLE)
+        x, y, w, h = v.box("#flame")
+        v.page.hover(x + 30, y + h - 6 - 18 - 9)
+        tip = v.page.evaluate("document.querySelector('.tip').innerText").replace("\u2009", "")
+        mine = sum(t[1] == tip.split("\n")[0] for t in samples)
+        said = re.search(r"\n(\d+) samples · ([\d.]+) CPU·s\n([\d.]+) % of the selection · ([\d.]+) % of the machine\n", tip)
+        self.assertTrue(mine and said, tip)
+        self.assertLessEqual(abs(int(said[1]) - mine), 2)
+        for got, want in zip(said.groups()[1:], (mine / scene.HZ, 100 * mine / len(samples), 100 * mine / scene.HZ / SECONDS / CPUS)):
+            self.assertAlmostEqual(float(got) / want, 1, delta=0.01, msg=tip)
+        for kind in ("mousePressed", "mouseReleased"):
+            v.page.mouse(kind, x + 30, y + h - 6 - 18 - 9, button="right", clickCount=1)
+        v.page.evaluate("[...document.querySelectorAll('.menu button')].find(b => b.innerText === 'Calls of itself as one frame').click()")
+        v.settle(lambda: v.query().get("collapse") == ["1"] and "recursion as one frame" in v.page.evaluate("document.querySelector('.selection').innerText"))
+        self.assertIn("recursion=collapse", v.page.evaluate("performance.getEntriesByType('resource').filter(e => e.name.includes('/api/flame')).at(-1).name"))
+        v.page.evaluate("document.querySelector('.chip button').click()")
+        v.settle(lambda: "collapse" not in v.query())
+
+    def test_a_turn_of_the_wheel_is_no_step_back(self):
+        """Ten of them are one; and so are arrow keys that move a selection."""
+        v = open_page(WHOLE)
+        x, y, w, h = v.box("#heat")
+        turn_wheel(v, x + w / 2, y + h / 2, 10)
+        v.settle(lambda: float(v.query()["to"][0]) - float(v.query()["from"][0]) < 15)
+        v.page.evaluate("history.back()")
+        v.settle(lambda: v.page.evaluate("location.search") == "?" + WHOLE)
+        v = open_page(WHOLE + f"&a={scene.START + 30}~{scene.START + 40}")
+        before = v.page.evaluate("location.search")
+        v.page.evaluate("for (let i = 0; i < 5; i++) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }))")
+        v.settle(lambda: v.selected()[0] == scene.START + 30.1)
+        v.page.evaluate("history.back()")
+        v.settle(lambda: v.page.evaluate("location.search") == before)
+
+    def test_escape_goes_back_one_step_at_a_time(self):
+        v = open_page(WHOLE + f"&a={scene.START + 60}~{scene.START + 65}&b={scene.START + 20}~{scene.START + 30}&cmp=1&q=main&zoom=zstd")
+        for gone in ("q", "zoom", "cmp", "a", "b"):
+            self.assertIn(gone, v.query())
+            v.key("Escape")
+            v.settle(lambda gone=gone: gone not in v.query())
+        self.assertEqual(set(v.query()), {"from", "to"})
+
+    def test_a_baseline_by_keys_and_what_only_it_has(self):
+        v = open_page(WHOLE + f"&a={scene.START + 60}~{scene.START + 62}&mode=cores")
+        v.page.evaluate("document.querySelector('#heat').focus()")
+        for key in ("b", "Enter", "ArrowRight", "ArrowDown", "Enter"):
+            v.key(key)
+        v.settle(lambda: "b" in v.query())
+        low, high, cpus = v.query()["b"][0].split("~")
+        self.assertAlmostEqual(float(high) - float(low), 0.4, places=3)
+        self.assertEqual((len(cpus.split("-")), v.query()["cmp"]), (2, ["1"]))
+        v = open_page(WHOLE + f"&a={scene.START + 20}~{scene.START + 40}&b={facts['incident']}~{facts['incident'] + 1.9}&cmp=1&elided=1&tab=table")
+        rows = v.page.evaluate("[...document.querySelectorAll('tbody tr')].map(r => r.cells[0].innerText.trim())")
+        self.assertIn("mem_cgroup_nr_lru_pages", rows)
+        self.assertFalse([r for r in rows if r.startswith("ZSTD_") or r == "tcp_sendmsg"], rows)
 
     def test_time_without_a_cpu_is_hatched(self):
         """CPU 14 was away for 20 s: amber lines there, and nowhere else in that row."""
@@ -354,13 +422,14 @@ FORMS = ("<script>top.hit={n}</script>", "<img src=x{n} onerror=top.hit={n}>", "
 
 class Hostile(unittest.TestCase):
     def test_a_thousand_names_of_an_attacker(self):
-        """In process names, functions, modules, events and the file's own name: text and pixels, nothing else."""
+        """In process names, cgroups, functions, modules, events and the file's own name: text and pixels, nothing else."""
         evil = [FORMS[i % len(FORMS)].format(n=i) for i in range(1000)]
         lines, notes = [], []
         for i, name in enumerate(evil):
             at = 5_000_000_000 + i * 30928
             lines.append(scene.sample(name.replace(" ", "_").replace("/", "|")[:15], 100 + i, i % 2, at, [(name.replace("(", "["), "/bin/" + name.replace("/", "|").replace(")", "]")), ("leaf" + name.replace("(", "["), None)]))
             notes.append(f"event {at * 1000 + 1000000} {i % 8} {'kmsg' if i % 2 else 'mark'} {name}")
+            notes.append(f"cgroup {100 + i} /evil.slice/{name}")
             notes.append(f"counter 16 {100 + i} {at * 1000 + 1000000} 1000000000 {900000000}")
         text, _ = scene.make(seed=5, seconds=1, cpus=2)
         head = text[:text.index(b"# ========\n#\n") + 13].replace(b"db-prod-17", b"<img/src=x/onerror=top.hit=1>")
@@ -379,7 +448,7 @@ class Hostile(unittest.TestCase):
         self.addCleanup(mean.stop)
         single = served.Server(None, named)
         self.addCleanup(single.stop)
-        for own, query in ((mean, ""), (mean, "tab=table"), (mean, "tab=sandwich&q=hit"), (mean, "by=process&colour=module"), (single, "")):
+        for own, query in ((mean, ""), (mean, "tab=table"), (mean, "tab=sandwich&q=hit"), (mean, "by=process&colour=module"), (mean, "by=cgroup"), (mean, "by=container&tab=table"), (single, "")):
             v = viewed.View(browser, own.url, query, facts)
             self.assertGreater(v.samples(), 900)
             x, y, w, h = v.box("#flame")
@@ -390,6 +459,12 @@ class Hostile(unittest.TestCase):
                 self.assertEqual(v.page.evaluate("document.querySelectorAll('.events .row').length"), 30)
                 v.page.evaluate("document.querySelector('.events .row').click()")
                 v.settle(lambda: v.selected() is not None)
+            if query == "by=cgroup":
+                first = v.page.evaluate("(r => [r.click(), r.querySelector('.cut').innerText][1])([...document.querySelectorAll('.rows .row')].find(r => r.innerText.startsWith('/evil.slice/')))")
+                v.settle(lambda: v.samples() == 1)
+                self.assertEqual(v.query()["cgroup"], [re.sub(r"([\\*?[\]])", r"\\\1", first)])
+                self.assertIn(first[len("/evil.slice/"):], evil)
+                self.assertIn("cgroup /evil.slice/", v.page.evaluate("document.querySelector('.chip').innerText"))
             self.assertEqual(set(v.page.evaluate(tags).split(",")) - clean, set(), query)
             self.assertEqual(v.page.evaluate(loose), 0, query)
             self.assertIsNone(v.page.evaluate("window.hit ?? null"))

@@ -545,6 +545,11 @@ class Page(unittest.TestCase):
         v.settle(lambda: v.selected() is None and not v.page.evaluate(shown))
         self.near(v, (facts["from"], facts["to"] + 1, None))
         self.assertIn("100 % observed", v.page.evaluate("document.querySelector('.stage').innerText"))
+        # In part: how much of it, before and behind what is kept.
+        for low, high, said, gone in ((-10, 10, "50.0", r"10\.0 s"), (SECONDS - 2, SECONDS + 6, "25.0", r"6\.0[01] s")):
+            v = View(WHOLE + f"&a={scene.START + low}~{scene.START + high}")
+            self.assertRegex(v.page.evaluate("document.querySelector('.selection').innerText"), rf"{said[:-1]}\d % observed")
+            self.assertRegex(v.panel(), rf"Coverage and quality\nincomplete\nObserved\n{said[:-1]}\d %(.|\n)*Not recorded\n{gone}")
 
     def test_names_are_only_ever_names(self):
         lines = []

@@ -106,7 +106,7 @@ class Answers(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         for path, words in (
                 ("/api/flame?from=03:99", "03:99"), ("/api/flame?pid=x", "pid"), ("/api/flame?nonsense=1", "nonsense"),
-                ("/api/heatmap?rows=5", "rows"), ("/api/heatmap?mode=x", "mode"), ("/api/timeline?from=@1&to=@2&bins=99999", "bins"),
+                ("/api/heatmap?rows=5", "rows"), ("/api/heatmap?step=10ms", "step"), ("/api/heatmap?mode=cores&step=1us", "step"), ("/api/heatmap?mode=x", "mode"), ("/api/timeline?from=@1&to=@2&bins=99999", "bins"),
                 ("/api/counters?from=@1&to=@2&bins=99999", "bins"),
                 ("/api/events?severity=9", "severity"), ("/api/events?most=0", "most"), ("/api/events?color=red", "color"),
                 ("/api/counters?from=@1&to=@2&color=red", "color"), ("/api/time?at=never", "never"), ("/api/time", "at"), ("/api/flame?match=(", "match"),

@@ -45,6 +45,7 @@ export interface Heat {
 	cpus: number[]; /* cores: of each row */
 	nodes: number[] | null; /* cores: of each row its NUMA node, where there are several; rows stand by node */
 	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
+	counts: Uint32Array; /* samples of each cell, of the busiest where it is merged */
 	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
 	anyUnseen: boolean; /* a quarter of some cell was not observed */
 	full: number; /* what a cell has that is always busy; 0: not known */
@@ -146,10 +147,15 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 		anyUnseen ||= seen[i] < 192;
 	}
 	return {
-		mode, from: seconds(meta.from), step, fine, merged, cells, unseen, anyUnseen, painted,
+		mode, from: seconds(meta.from), step, fine, merged, cells, counts, unseen, anyUnseen, painted,
 		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[], nodes: (meta.nodes ?? null) as number[] | null,
 		full: mode === "cores" && due ? 1 : 0,
 	};
+}
+
+/* Of a short span: cells down to single samples, where they fit. 0: as the server thinks best. Round ones, in ms. */
+export function fineStep(span: number, columns: number, period: number): number {
+	return period ? [1, 2, 5, 10, 20, 50].find((s) => 2 * s > period && span / s < columns - 1) ?? 0 : 0;
 }
 
 /* One of the recordings that the server has. */
@@ -263,12 +269,15 @@ export class Server {
 	}
 
 	/* null: nothing was recorded at that time. */
-	heat(s: State, mode: Mode, part: Part, columns: number): Promise<Heat | null> {
+	heat(s: State, mode: Mode, part: Part, columns: number, period: number): Promise<Heat | null> {
 		const q = selectionQuery(s, part);
 		q.set("mode", mode === "sub" ? "subsecond" : "cores");
 		q.set("columns", String(columns));
 		if (mode === "sub")
 			q.set("rows", String(s.rows));
+		const step = mode === "cores" ? fineStep(part.to - part.from, columns, period) : 0;
+		if (step)
+			q.set("step", `${step}ms`);
 		if (s.paint && s.search)
 			q.set("paint", s.search);
 		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer()))).catch((e: unknown) => {

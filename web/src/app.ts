@@ -20,6 +20,7 @@ import { keyActs } from "./keys";
 import { CAPSULE_MS, exportMenu, frameMenu, moreMenu } from "./menus";
 import { Opening } from "./opening";
 import { escapeExpression, Panel } from "./panel";
+import { Problems } from "./problems";
 import { baseline, DEFAULTS, FRAMES, GROUPS, readState, ROWS, selectionQuery, writeState, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { Undo } from "./undo";
 import { SandwichView } from "./sandwich_view";
@@ -37,6 +38,7 @@ const TOLD_MS = 200;
 const RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
 const HELD_MS = 5000;
+const DEGREE_MS = 1000;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 const NOTHING_ASKED = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "", quality: "", usual: "", chart: "" };
 export class App implements AroundHost {
@@ -44,13 +46,14 @@ export class App implements AroundHost {
 	server = new Server();
 	store: StoreFacts | null = null;
 	tree: Tree | null = null;
+	private treeOf: Part | null = null; /* what it was asked for */
 	private heatData: Heat | null = null;
 	private undo = new Undo(this.state);
 	private match: Match | null = null;
 	theme: Theme = readTheme();
 	private tip = new Tip();
 	asked: Record<Kind, string> = { ...NOTHING_ASKED };
-	private problems = new Map<Kind | "store", unknown>();
+	private problems = new Problems(this);
 
 	timeline: TimelineView = new TimelineView({
 		theme: () => this.theme, zone: () => this.zone(),
@@ -99,7 +102,6 @@ export class App implements AroundHost {
 	opening = new Opening(this);
 
 	private stage = el("main", { class: "stage", "aria-busy": "true" });
-	private banner = el("div", { class: "banner", role: "alert", hidden: true });
 	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
 	statusLine = el("span", { class: "cut grow" });
 	private heldUntil = 0; // what was said stays until then
@@ -214,7 +216,7 @@ export class App implements AroundHost {
 		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
 		this.flame.layers.root.append(this.stageEmpty, this.skeleton);
 		this.heat.layers.root.append(this.heatEmpty);
-		put(this.stage, [this.banner, this.opening.notice,
+		put(this.stage, [this.problems.banner, this.opening.notice,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels.canvases[0],
@@ -254,17 +256,21 @@ export class App implements AroundHost {
 		return this.state.a ?? { ...this.span(), cpus: null };
 	}
 
-	change(by: Partial<State>, step: boolean): void {
+	/* step: one of history; "degree": one of several that are one together, such as turns of the wheel. */
+	change(by: Partial<State>, step: boolean | "degree"): void {
+		const first = step !== "degree" || performance.now() - this.degreeAt > DEGREE_MS;
 		Object.assign(this.state, by);
 		this.undo.note(this.state);
 		const query = writeState(this.state);
 		const url = location.pathname + (query ? "?" + query : "");
-		if (step)
+		if (step && first)
 			history.pushState(null, "", url);
 		else
 			history.replaceState(null, "", url);
 		this.refresh();
+		this.degreeAt = step === "degree" ? performance.now() : -Infinity;
 	}
+	private degreeAt = -Infinity;
 
 	/* Another recording: nothing of this one's times or names means anything there. */
 	useSource(id: string): void {
@@ -280,7 +286,7 @@ export class App implements AroundHost {
 		this.store = this.tree = this.heatData = null;
 		this.noHeat = false;
 		this.asked = { ...NOTHING_ASKED };
-		this.problems.clear();
+		this.problems.forget();
 		this.around.forget();
 		this.stream?.close();
 		this.stream = null;
@@ -300,11 +306,11 @@ export class App implements AroundHost {
 		return this.opening.sources?.speedscope === true;
 	}
 
-	private setSpan(from: number, to: number, final: boolean): void {
+	private setSpan(from: number, to: number, final: boolean | "degree"): void {
 		this.state.span = { from, to };
 		this.showSpan();
 		if (final)
-			this.change({ span: { from, to } }, true);
+			this.change({ span: { from, to } }, final);
 	}
 
 	private preset(v: string): void {
@@ -328,7 +334,7 @@ export class App implements AroundHost {
 		this.drags.show(b ? "b" : "a");
 	}
 
-	select(part: Part | null, final: boolean, second = false): void {
+	select(part: Part | null, final: boolean | "degree", second = false): void {
 		if (!final) {
 			this.heat.showSelection(second ? this.state.a : part, second ? part : this.shownBaseline());
 			return;
@@ -340,9 +346,14 @@ export class App implements AroundHost {
 			return;
 		}
 		/* A selection stays where it is while the span runs on with the time. */
-		this.change({ a: part, event: "", zoom: [], span: part && !this.state.span ? this.span() : this.state.span }, true);
+		this.change({ a: part, event: "", zoom: [], span: part && !this.state.span ? this.span() : this.state.span }, final);
 		if (part)
 			this.say(`selected ${this.partName(part)}`);
+	}
+
+	private showSelected(): void {
+		this.heat.showSelection(this.state.a, this.shownBaseline());
+		this.heat.resume();
 	}
 
 	addFilter(name: Filter, value: string): void {
@@ -403,7 +414,7 @@ export class App implements AroundHost {
 		this.directions.root.hidden = s.tab !== "flame" && s.tab !== "time";
 		this.byTime.view.layers.root.hidden = this.byTime.view.picker.hidden = s.tab !== "time";
 		this.showSpan();
-		this.heat.showSelection(s.a, this.shownBaseline());
+		this.showSelected();
 		this.groups.value = s.by;
 		this.colours.value = s.colour;
 		this.colours.parentElement!.hidden = this.comparing();
@@ -457,14 +468,14 @@ export class App implements AroundHost {
 			return;
 		this.asked.heat = key;
 		await this.answering("heat", async () => {
-			const heat = await this.server.heat(s, mode, { ...span, cpus: null }, this.heat.room());
+			const heat = await this.server.heat(s, mode, { ...span, cpus: null }, this.heat.room(), this.store!.period);
 			if (this.asked.heat !== key)
 				return;
 			this.heatData = heat;
 			this.noHeat = heat === null;
 			this.showNoHeat();
 			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
-			this.heat.showSelection(this.state.a, this.shownBaseline());
+			this.showSelected();
 			this.showSpan();
 			this.around.showTracks();
 		});
@@ -481,6 +492,7 @@ export class App implements AroundHost {
 			if (this.asked.flame !== key)
 				return;
 			this.tree = tree;
+			this.treeOf = part;
 			this.showTree();
 		});
 		await this.growing;
@@ -529,37 +541,15 @@ export class App implements AroundHost {
 		this.busy.show(1, kind);
 		try {
 			await work();
-			this.problems.delete(kind);
-			this.showProblem();
+			this.problems.note(kind);
 		} catch (e) {
 			if (isAbort(e))
 				return;
 			this.asked[kind] = "";
-			this.problems.set(kind, e);
-			this.showProblem();
+			this.problems.note(kind, e);
 		} finally {
 			this.busy.show(-1, kind);
 		}
-	}
-
-	private showProblem(): void {
-		const e = this.problems.get("store") ?? [...this.problems.values()][0];
-		this.banner.hidden = e === undefined;
-		if (e === undefined)
-			return;
-		const refused = e instanceof Refusal;
-		this.banner.className = "banner" + (refused && e.status < 500 ? " bad" : "");
-		fill(this.banner, el("span", { class: "grow" }, refused ? e.message : "The server does not answer. What is shown stays; trying again."),
-			refused && e.status === 401 ? el("span", { class: "soft" }, "Open the address that perfcam printed when it started.") : null,
-			refused && e.status === 404 && this.state.source
-				? el("button", { class: "framed", type: "button", onclick: () => this.useSource("") }, "Show what the server has") : null,
-			refused && e.status === 400 && this.state.filters.length
-				? el("button", { class: "framed", type: "button", onclick: () => this.change({ filters: [] }, true) }, "Remove the filters") : null);
-	}
-
-	/* What failed for want of an answer, and not because of the question. */
-	private mayRetry(): boolean {
-		return [...this.problems.values()].some((e) => !(e instanceof Refusal) || e.again);
 	}
 
 	/* The store grows while it is looked at. */
@@ -571,9 +561,8 @@ export class App implements AroundHost {
 			const first = !this.store, empty = !this.store?.windows;
 			const before = this.store?.to;
 			this.store = await this.server.store();
-			const again = this.mayRetry();
-			this.problems.delete("store");
-			this.showProblem();
+			const again = this.problems.mayRetry();
+			this.problems.note("store");
 			this.showStore();
 			this.listen();
 			if (first || again || this.store.to !== before) {
@@ -589,8 +578,7 @@ export class App implements AroundHost {
 			if (isAbort(e))
 				wait = 0;
 			else {
-				this.problems.set("store", e);
-				this.showProblem();
+				this.problems.note("store", e);
 				wait = RETRY_MS;
 			}
 		}
@@ -676,6 +664,12 @@ export class App implements AroundHost {
 		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus, of: part.cpus ? cpuNames(part.cpus) : "the machine" };
 	}
 
+	/* How long what the graph is of lasts, without what is still to come. */
+	private askedMs(): number {
+		const p = this.treeOf;
+		return p ? (this.store?.recording ? Math.max(p.from, Math.min(p.to, this.store.to)) : p.to) - p.from : NaN;
+	}
+
 	showTree(): void {
 		const t = this.tree, s = this.state;
 		const { re, why } = compileSearch(s.search);
@@ -690,8 +684,8 @@ export class App implements AroundHost {
 		if (s.tab === "sandwich")
 			this.sandwich.show(t, s.sandwich, this.match);
 		const { each, machine, of } = this.cpuSeconds();
-		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store);
-		this.bar.showCoverage(t);
+		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store, this.askedMs());
+		this.bar.showCoverage(t, this.askedMs());
 		this.showEmpty();
 		this.around.showPlaces();
 		if (t && performance.now() >= this.heldUntil)
@@ -749,7 +743,7 @@ export class App implements AroundHost {
 		this.drawFunnels();
 	}
 
-	/* Esc takes one step back: a range begun, the search, the zoom, the selection. */
+	/* Esc takes one step back: a range begun, the search, the zoom, the comparison, the selection, the baseline. */
 	private back(): void {
 		if (this.heat.cancel())
 			return;
@@ -759,8 +753,12 @@ export class App implements AroundHost {
 			return;
 		else if (this.state.zoom.length)
 			this.flame.zoomTo(0);
+		else if (this.state.compare)
+			this.change({ compare: false, zoom: [] }, true);
 		else if (this.state.a)
 			this.select(null, true);
+		else if (this.state.b)
+			this.select(null, true, true);
 	}
 
 	private key(e: KeyboardEvent): void {

@@ -12,6 +12,7 @@ import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
 import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
 import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
 import type { Part } from "./state";
 import type { Place } from "./why";
 import { GUTTER } from "./timeline_view";
@@ -24,39 +25,14 @@ export interface HeatHost {
 	theme(): Theme;
 	zone(): Zone;
 	linear(): boolean;
-	/* second: it is the baseline that is chosen. */
-	select(part: Part | null, final: boolean, second: boolean): void;
+	/* second: it is the baseline that is chosen. "degree": by a little, one of several times. */
+	select(part: Part | null, final: boolean | "degree", second: boolean): void;
 	dragsBaseline(): boolean;
 	zoomSpan(by: number, around: number): void;
 	openEvent(e: Happening): void;
 	walked(words: string): void;
 	/* Who ran most in a part, in words; null: not known. */
 	busiest(part: Part): Promise<string | null>;
-}
-
-/* A cell by column and row. */
-interface Cell {
-	c: number;
-	r: number;
-}
-
-/* Rows of a NUMA node, which stand together. */
-interface NodeRows {
-	node: number;
-	row: number;
-	rows: number;
-}
-
-/* None: there is one node, or nobody knows. */
-function nodesOf(d: Heat): NodeRows[] {
-	const out: NodeRows[] = [];
-	(d.nodes ?? []).forEach((node, row) => {
-		if (row && node === out[out.length - 1].node)
-			out[out.length - 1].rows++;
-		else
-			out.push({ node, row, rows: 1 });
-	});
-	return out;
 }
 
 export class HeatView {
@@ -115,10 +91,11 @@ export class HeatView {
 
 	/* until: what lies behind it has not been yet. */
 	show(data: Heat | null, until: number): void {
+		/* A live picture goes on under a range that was begun: so does its beginning. */
+		this.start = this.start && this.data && data ? moved(this.start, this.data, data) : null;
+		this.pressed &&= this.start !== null;
 		this.data = data;
 		this.until = until;
-		this.start = null;
-		this.pressed = false;
 		this.paint();
 	}
 
@@ -126,6 +103,12 @@ export class HeatView {
 		this.selected = part;
 		this.baseline = baseline;
 		this.redrawOver();
+	}
+
+	/* The range that was begun is still the one to be seen. */
+	resume(): void {
+		if (this.start && this.data)
+			this.host.select(this.between(this.start, this.hovered ?? this.start, this.shift), false, this.second);
 	}
 
 	/* Once, when all that is to change has been said: an outline over the cells takes milliseconds. */
@@ -610,13 +593,13 @@ export class HeatView {
 		const step = (d.mode === "cores" || d.merged > 1 ? d.step : 1000 / d.rows) * by;
 		const to = s.to + step, from = grow ? s.from : s.from + step;
 		if (to > from)
-			this.host.select({ from, to, cpus: s.cpus }, true, false);
+			this.host.select({ from, to, cpus: s.cpus }, "degree", false);
 	}
 
 	/* Without a pointer: arrow keys walk the cells, Enter begins a range and ends it. What is selected they move: see nudge. */
 	private key(e: KeyboardEvent): void {
 		const d = this.data, by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[e.key];
-		if (!d || e.ctrlKey || e.metaKey || e.altKey || (this.selected && !this.start) || (!by && e.key !== "Enter"))
+		if (!d || e.ctrlKey || e.metaKey || e.altKey || (this.selected && !this.start && !this.host.dragsBaseline()) || (!by && e.key !== "Enter"))
 			return;
 		e.preventDefault();
 		e.stopPropagation();
@@ -663,16 +646,17 @@ export class HeatView {
 		const d = this.data!;
 		const zone = this.host.zone();
 		const v = d.cells[cell.r * d.columns + cell.c];
-		const lost = d.unseen[cell.r * d.columns + cell.c];
+		const lost = d.unseen[cell.r * d.columns + cell.c], n = d.counts[cell.r * d.columns + cell.c];
+		const samples = n === 1 ? "1 sample" : `${count(n)} samples`;
 		const part = this.between(cell, cell, false);
 		const lines: string[] = [`${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`];
 		if (lost > 250)
 			lines.push("not observed: this is not idle time");
 		else if (d.mode === "cores")
-			lines.push(`CPU ${d.cpus[cell.r]}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy` : `${count(v)} samples`}` +
+			lines.push(`CPU ${d.cpus[cell.r]}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy, ` : ""}${samples}` +
 				(d.merged > 1 ? ` in the busiest ${duration(d.fine)} of it` : ""));
 		else
-			lines.push(`${count(v)} samples${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);
+			lines.push(`${samples}${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);
 		if (lost > 5 && lost <= 250)
 			lines.push(`${percent(lost / 255)} of it was not observed`);
 		if (d.painted && v > 0)

@@ -51,6 +51,7 @@ export function frameMenu(app: MenuHost, t: Tree, node: number, x: number, y: nu
 		["Without this function's stacks", () => app.addFilter("exclude", exactly)],
 		["Hide its frames", () => app.addFilter("hide", exactly)],
 		["Begin the stacks at it", () => app.addFilter("focus", exactly)],
+		[app.state.collapse ? "Show each call of itself" : "Calls of itself as one frame", () => app.change({ collapse: !app.state.collapse, zoom: [] }, true)],
 		["Copy the name", () => void navigator.clipboard?.writeText(name)],
 	];
 	if (t === app.tree)

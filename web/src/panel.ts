@@ -88,10 +88,11 @@ export class Panel {
 		this.summary.querySelector<HTMLElement>("button.sentence:not(:disabled)")?.focus();
 	}
 
-	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null): void {
+	/* asked: how long the time is that the tree was asked for, as far as it has been; ms. */
+	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null, asked: number): void {
 		this.showSummary(tree, name, each, machine, of, store?.windows === 0);
 		this.showWho(tree, each, machine, of);
-		this.showCoverage(tree, store);
+		this.showCoverage(tree, store, asked);
 	}
 
 	/* Those in the span, and the nearest around it. */
@@ -171,7 +172,7 @@ export class Panel {
 		const used = t.total[0] * each, share = (v: number) => (machine && each ? (v * each) / machine : v / t.total[0]), why = this.why_ && this.why_ !== "asked" ? this.why_ : null;
 		const answer = why ? headline(why) : null;
 		fill(this.summary,
-			el("div", { class: "quiet" }, name),
+			el("div", { class: "quiet cut", title: name }, name),
 			el("p", { class: "headline" }, ...(!t.before && answer ? answer : this.headline(t, each, machine))),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
 				(machine ? `, ${percent(used / machine)} of ${of}` : "")),
@@ -254,15 +255,17 @@ export class Panel {
 			this.host.addFilter("uid", number);
 	}
 
-	private showCoverage(t: Tree | null, store: StoreFacts | null): void {
+	private showCoverage(t: Tree | null, store: StoreFacts | null, asked: number): void {
 		const seen = (t?.meta.seen ?? null) as Seen | null, q = this.quality;
-		const { observed, good } = coverage(t);
+		const { observed, outside, good } = coverage(t, asked);
 		const frames = q ? q.frames.user + q.frames.jit + q.frames.kernel : 0, unnamed = q ? q.unnamed.user + q.unnamed.jit + q.unnamed.kernel : 0;
 		const more: [string, string][] = [];
 		if (seen?.lost || seen?.damaged)
 			more.push(["Lost", count(seen.lost + seen.damaged)]);
 		if (seen?.gap_ns)
 			more.push(["Gaps", duration(seen.gap_ns / 1e6)]);
+		if (outside)
+			more.push(["Not recorded", duration(outside)]);
 		fill(this.coverage,
 			el("div", { class: "head" }, el("h2", {}, "Coverage and quality"), el("span", { class: "grow" }),
 				t ? el("span", { class: "dot " + (good ? "good" : "part") }) : null, t ? el("span", { class: "soft" }, good ? "complete" : "incomplete") : null),
@@ -329,14 +332,18 @@ export class Panel {
 	}
 }
 
-/* Of the samples that were due, and of the time: between windows nobody counted any. */
-export function coverage(t: Tree | null): { observed: number; good: boolean } {
+/*
+ * Of the samples that were due, and of the `asked` ms: between windows nobody counted any, nor before the first and behind
+ * the last; of these two `outside` is the sum, unless it is next to nothing. NaN: there are no times.
+ */
+export function coverage(t: Tree | null, asked: number): { observed: number; outside: number; good: boolean } {
 	const seen = (t?.meta.seen ?? null) as Seen | null;
 	const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
+	const looked = seen ? (seen.observed_ns + seen.gap_ns) / 1e6 : 0, outside = seen && asked > looked ? asked - looked : 0;
 	/* Where no window lies, nobody looked: no gap between two says so. */
-	const inTime = seen?.windows === 0 ? 0 : seen && seen.observed_ns + seen.gap_ns ? seen.observed_ns / (seen.observed_ns + seen.gap_ns) : 1;
+	const inTime = seen?.windows === 0 ? 0 : seen && looked ? seen.observed_ns / 1e6 / (looked + outside) : 1;
 	const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
-	return { observed, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
+	return { observed, outside: outside > asked / 1000 ? outside : 0, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
 }
 
 export function escapeWildcards(s: string): string {

@@ -38,10 +38,15 @@ export class SelectionBar {
 	}
 
 	private chips(s: State): (Node | null)[] {
+		const also: [string, string, Partial<State>][] = [];
+		if (s.only)
+			also.push([`${s.only} only`, "Remove this filter", { only: "" }]);
+		if (s.collapse)
+			also.push(["recursion as one frame", "Show each call of itself", { collapse: false, zoom: [] }]);
 		return [...s.filters.map(([name, value], i) => el("span", { class: "chip" }, el("span", { class: "cut" }, `${name} ${value}`),
 			el("button", { type: "button", "aria-label": `Remove the filter ${name} ${value}`, onclick: () =>
 				this.app.change({ filters: s.filters.filter((_, k) => k !== i), zoom: [] }, true) }, "×"))),
-		s.only ? el("span", { class: "chip" }, `${s.only} only`, el("button", { type: "button", "aria-label": "Remove this filter", onclick: () => this.app.change({ only: "" }, true) }, "×")) : null];
+		...also.map(([words, label, by]) => el("span", { class: "chip" }, el("span", { class: "cut" }, words), el("button", { type: "button", "aria-label": label, onclick: () => this.app.change(by, true) }, "×")))];
 	}
 
 	private comparison(s: State, part: Part, zone: Zone): (Node | null)[] {
@@ -56,8 +61,8 @@ export class SelectionBar {
 				onclick: () => this.app.change({ elided: !s.elided, zoom: [] }, true) }, "Elided") : null];
 	}
 
-	showCoverage(t: Tree | null): void {
-		const seen = coverage(t);
+	showCoverage(t: Tree | null, asked: number): void {
+		const seen = coverage(t, asked);
 		fill(this.observed, t ? el("span", { class: "dot " + (seen.good ? "good" : "part") }) : null, t ? `${percent(seen.observed)} observed` : "");
 	}
 }

@@ -17,7 +17,8 @@ const EDGE = 5; /* px around the brush's edges that take hold of them */
 export interface TimelineHost {
 	theme(): Theme;
 	zone(): Zone;
-	setSpan(from: number, to: number, final: boolean): void;
+	/* "degree": by a little, one of several times. */
+	setSpan(from: number, to: number, final: boolean | "degree"): void;
 	openEvent(e: Happening): void;
 }
 
@@ -290,7 +291,7 @@ export class TimelineView {
 		}
 	}
 
-	private apply(a: number, b: number, final: boolean): void {
+	private apply(a: number, b: number, final: boolean | "degree"): void {
 		let from = Math.min(a, b), to = Math.max(a, b);
 		const length = Math.max(1000, Math.min(to - from, this.to - this.from));
 		from = Math.max(this.from, Math.min(from, this.to - length));
@@ -307,12 +308,12 @@ export class TimelineView {
 	zoom(by: number, around = (this.span.from + this.span.to) / 2): void {
 		const { from, to } = this.span;
 		const at = around < from || around > to ? (from + to) / 2 : around;
-		this.apply(at - (at - from) * by, at + (to - at) * by, true);
+		this.apply(at - (at - from) * by, at + (to - at) * by, "degree");
 	}
 
 	pan(by: number): void {
 		const d = (this.span.to - this.span.from) * by;
-		this.apply(this.span.from + d, this.span.to + d, true);
+		this.apply(this.span.from + d, this.span.to + d, "degree");
 	}
 
 	private hover(e: PointerEvent): void {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHeat, Refusal } from "../src/api";
+import { fineStep, readHeat, Refusal, type Heat } from "../src/api";
 import { heatScale, heatTable } from "../src/colour";
 import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
 import { merge, near, nearest, type Happening } from "../src/happening";
+import { moved } from "../src/heat_cells";
+import { coverage } from "../src/panel";
+import type { Tree } from "../src/tree";
 import { readTracks } from "../src/tracks";
 import { against, headline, sentences, type Why } from "../src/why";
 import { Undo } from "../src/undo";
@@ -140,6 +143,7 @@ test("heat: a column of many seconds shows the busiest of them", () => {
 	assert.deepEqual([...cores.cells].map((v) => Math.round(v * 1000)), [900, 50]);
 	assert.deepEqual([...cores.unseen], [0, 255]);
 	assert.deepEqual([cores.merged, cores.full, cores.from], [4, 1, 1776222847000]);
+	assert.deepEqual([...cores.counts], [90, 5]);
 	assert.deepEqual([...readHeat("sub", answer).cells], [90, 5]);
 });
 
@@ -154,6 +158,33 @@ test("heat: of a cell that was observed in part, busy is of that part", () => {
 });
 
 const event = (id: string, time: number, severity = 6): Happening => ({ id, time, severity, uncertainty: 0, source: "kmsg", text: id });
+
+test("heat: of a short span a cell is one sample, where they fit", () => {
+	assert.deepEqual([1000, 9000, 11e3, 60e3, 120e3].map((span) => fineStep(span, 950, 10.3)), [10, 10, 20, 0, 0]);
+	assert.deepEqual([fineStep(900, 950, 1.001), fineStep(1000, 950, 20.4), fineStep(1000, 950, 0)], [1, 20, 0]);
+});
+
+test("heat: a live picture goes on, and what was begun with it", () => {
+	const at = (from: number, rows = 4): Heat => ({ ...readHeat("sub", decodeColumns(pack({ from: String(from), step: "1", fine: "1", columns_n: 9, rows_n: rows, period_ns: 1e7 },
+		{ samples: ["u32", new Uint32Array(9 * rows)], peak: ["u32", new Uint32Array(9 * rows)], seen: ["u8", new Uint8Array(9 * rows)] }))) });
+	assert.deepEqual(moved({ c: 5, r: 2 }, at(100), at(103)), { c: 2, r: 2 });
+	assert.equal(moved({ c: 2, r: 2 }, at(100), at(103)), null);
+	assert.equal(moved({ c: 5, r: 2 }, at(100), at(103, 8)), null);
+});
+
+test("coverage: of what was asked for, not of what there is", () => {
+	const of = (seen: object, asked: number) => {
+		const c = coverage({ meta: { seen: { samples: 90, idle: 10, lost: 0, damaged: 0, unreadable: 0, gap_ns: 0, observed_ns: 4e9, windows: 1, ...seen } } } as unknown as Tree, asked);
+		return [Math.round(c.observed * 1000) / 1000, Math.round(c.outside), c.good];
+	};
+	assert.deepEqual(of({}, 4000), [1, 0, true]);
+	assert.deepEqual(of({}, NaN), [1, 0, true]);
+	assert.deepEqual(of({}, 4001), [1, 0, true]);
+	assert.deepEqual(of({}, 10e3), [0.4, 6000, false]);
+	assert.deepEqual(of({ gap_ns: 1e9 }, 10e3), [0.4, 5000, false]);
+	assert.deepEqual(of({ lost: 100 }, 8000), [0.25, 4000, false]);
+	assert.deepEqual(of({ windows: 0, observed_ns: 0, samples: 0, idle: 0 }, 10e3), [0, 10e3, false]);
+});
 
 test("events: those in the span, and the nearest around it, the newest first", () => {
 	const list = [1, 20, 30, 40, 90, 95].map((t) => event("e" + t, t));

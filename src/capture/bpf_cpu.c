@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The control is counted without reading it: its ring is mapped read-only, so the kernel overwrites
- * the oldest for ever and never loses one; a record of it is a bare header of 8 bytes, so data_head / 8
- * is how often it fired. One page of data, no system call.
- *
  * Invariants:
  * 1. counts.fired == emitted + lost + filtered in each COUNTS, and lost is the sum of `records` of the
  *    LOST records before it.
@@ -16,32 +12,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #define SECOND_NS 1000000000ull
 /* Rounds come at their own times: a second is over if this much of it is. */
 #define COUNTS_EVERY_NS (SECOND_NS - SECOND_NS / 20)
-
-static size_t control_bytes(void)
-{
-	return 2 * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 static void push(struct cam_bpf_cpu *c, uint64_t time_ns, struct cam_raw r)
 {
 	r.cpu = c->cpu;
 	r.time_ns = time_ns;
 	cam_synth_push(&c->synth, &r);
-}
-
-static uint64_t control_count(const struct cam_bpf_cpu *c)
-{
-	if (!c->control)
-		return 0;
-	return __atomic_load_n(&c->control->data_head, __ATOMIC_ACQUIRE) /
-	       sizeof(struct perf_event_header);
 }
 
 /* What cannot be seen in one piece stays as it was: the next round will. */
@@ -78,8 +58,8 @@ static void tell_counts(struct cam_bpf_cpu *c, uint64_t now_ns, uint64_t alive_n
 					 .lost = c->told,
 					 .filtered = c->now.filtered,
 					 .enabled_ns = alive_ns - c->opened_ns,
-					 .control = control_count(c),
-					 .control_hz = c->control ? CAM_BPF_CONTROL_HZ : 0,
+					 .control = cam_witness_count(&c->control),
+					 .control_hz = c->control.fd < 0 ? 0 : CAM_WITNESS_HZ,
 					 .hz = c->hz}});
 }
 
@@ -118,16 +98,10 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 
 static void close_events(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 {
-	if (c->control) {
-		munmap((void *)c->control, control_bytes());
-		budget->used_bytes -= control_bytes();
-		c->control = NULL;
-	}
-	if (c->control_fd >= 0)
-		c->kernel->close(c->kernel, c->control_fd);
+	cam_witness_close(&c->control, c->kernel, budget);
 	if (c->fd >= 0)
 		c->kernel->close(c->kernel, c->fd);
-	c->control_fd = c->fd = -1;
+	c->fd = -1;
 }
 
 /* It went with its CPU: since when is not known better than by when it last gave a sign of life. */
@@ -151,33 +125,6 @@ void cam_bpf_cpu_close(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
 	free(c);
 }
 
-static int open_control(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options *o)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.disabled = 1,
-		.freq = 1,
-		.sample_freq = CAM_BPF_CONTROL_HZ,
-		.exclude_kernel = o->attr->exclude_kernel,
-		.exclude_hv = o->attr->exclude_hv,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-	if (control_bytes() > o->budget->max_bytes - o->budget->used_bytes)
-		return -ENOMEM;
-	c->control_fd = c->kernel->open(c->kernel, &attr, -1, (int)c->cpu);
-	if (c->control_fd < 0)
-		return c->control_fd;
-	void *p = mmap(NULL, control_bytes(), PROT_READ, MAP_SHARED, c->control_fd, 0);
-	if (p == MAP_FAILED)
-		return errno == EPERM ? -ENOBUFS : -errno;
-	o->budget->used_bytes += control_bytes();
-	c->control = p;
-	return 0;
-}
-
 static int open_events(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options *o)
 {
 	struct perf_event_attr attr = *o->attr;
@@ -189,12 +136,14 @@ static int open_events(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options *
 	if (err)
 		return err;
 	cam_bpf_counts(o->bpf, c->cpu, &c->base); /* nothing runs there now */
-	if (o->control && (err = open_control(c, o)))
+	if (o->control)
+		err = cam_witness_open(c->kernel, o->attr, c->cpu, o->budget, &c->control);
+	if (err)
 		return err;
 	/* The clock is read here, not by the caller: putting rings in place may take a second. */
 	c->opened_ns = c->round_ns = c->counts_ns = c->kernel->now_ns(c->kernel);
 	if (o->control)
-		err = c->kernel->control(c->kernel, c->control_fd, PERF_EVENT_IOC_ENABLE, 0);
+		err = cam_witness_start(&c->control, c->kernel);
 	return err ? err : c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -207,7 +156,8 @@ int cam_bpf_cpu_open(const struct cam_bpf_cpu_options *o, uint32_t cpu, struct c
 	c->cpu = cpu;
 	c->bpf = o->bpf;
 	c->kernel = o->kernel;
-	c->fd = c->control_fd = -1;
+	c->fd = -1;
+	c->control = CAM_WITNESS_NONE;
 	int err = open_events(c, o);
 	if (err) {
 		cam_bpf_cpu_close(c, o->budget);

@@ -10,6 +10,7 @@
 #include "capture/pulse.h"
 #include "capture/rings.h"
 #include "capture/synth.h"
+#include "capture/witness.h"
 
 struct cam_bpf_cpu {
 	struct cam_synth synth; /* first: its stream is this CPU's */
@@ -17,8 +18,8 @@ struct cam_bpf_cpu {
 	uint32_t hz; /* for COUNTS; 0: as asked */
 	const struct cam_bpf *bpf;
 	const struct cam_kernel *kernel;
-	int fd, control_fd; /* control_fd -1: none stands here */
-	const struct perf_event_mmap_page *control;
+	int fd;
+	struct cam_witness control;
 
 	struct cam_wire_counts base; /* when it was opened: counts begin anew */
 	struct cam_wire_counts now;  /* as last seen, without base */

@@ -6,7 +6,7 @@
  * from its first instruction on, so one call is enough; each call replaces the set. What does not fit
  * (CAM_WIRE_MAX_SCOPE processes alive) switches the filter off: ingest filters. -E2BIG beyond that.
  *
- * The control: beside each CPU's event stands a plain cpu-clock event of CAM_BPF_CONTROL_HZ without
+ * The control: beside each CPU's event stands a plain cpu-clock event (witness.h) without
  * a program, because the kernel silently skips a perf_event program while other BPF code or a bpf(2)
  * call holds that CPU. fired / hz and control / control_hz count the same busy time; where fired
  * falls behind, samples were blocked. Beyond 256 CPUs only every 2nd, 3rd … CPU has one.
@@ -15,8 +15,6 @@
  */
 #pragma once
 #include "capture/perf_source.h"
-
-#define CAM_BPF_CONTROL_HZ 11u
 
 /* Which step failed (a static text), and the kernel's own negative errno. */
 struct cam_bpf_refusal {

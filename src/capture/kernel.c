@@ -35,14 +35,25 @@ static int host_count(const struct cam_kernel *k, int fd, struct cam_kernel_coun
 	return n >= (ssize_t)offsetof(struct cam_kernel_count, lost) ? 0 : -ENODATA;
 }
 
-static int host_map(const struct cam_kernel *k, int fd, size_t bytes, void **out)
+static int map_as(int fd, size_t bytes, int protection, void **out)
 {
-	(void)k;
-	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *base = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	*out = base;
 	return 0;
+}
+
+static int host_map(const struct cam_kernel *k, int fd, size_t bytes, void **out)
+{
+	(void)k;
+	return map_as(fd, bytes, PROT_READ | PROT_WRITE, out);
+}
+
+static int host_map_to_read(const struct cam_kernel *k, int fd, size_t bytes, void **out)
+{
+	(void)k;
+	return map_as(fd, bytes, PROT_READ, out);
 }
 
 static void host_unmap(const struct cam_kernel *k, void *base, size_t bytes)
@@ -72,6 +83,7 @@ const struct cam_kernel *cam_kernel_host(void)
 		.control = host_control,
 		.count = host_count,
 		.map = host_map,
+		.map_to_read = host_map_to_read,
 		.unmap = host_unmap,
 		.close = host_close,
 		.now_ns = host_now_ns,

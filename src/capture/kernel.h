@@ -28,6 +28,8 @@ struct cam_kernel {
 	/* The event's read_format is CAM_KERNEL_READ_FORMAT, or that without PERF_FORMAT_LOST. */
 	int (*count)(const struct cam_kernel *k, int fd, struct cam_kernel_count *out);
 	int (*map)(const struct cam_kernel *k, int fd, size_t bytes, void **out);
+	/* Only to be read: the kernel writes on, over what nobody has read. */
+	int (*map_to_read)(const struct cam_kernel *k, int fd, size_t bytes, void **out);
 	void (*unmap)(const struct cam_kernel *k, void *base, size_t bytes);
 	void (*close)(const struct cam_kernel *k, int fd);
 	uint64_t (*now_ns)(const struct cam_kernel *k); /* CLOCK_MONOTONIC */

@@ -24,6 +24,8 @@
  * process maps and forks wherever it runs. 2. All rings of both sets stay within one budget.
  * 3. Rings are sized for the CPUs that are present, so that one that comes online finds room.
  *
+ * With cycles each CPU has a control beside its event (witness.h): the kernel only tries to keep their rate.
+ *
  * With tids, an event of each thread on each CPU writes to that CPU's ring; children inherit them.
  * Threads that were started between listing and opening are missed, and so are, on a CPU that came
  * later, children forked before.
@@ -35,6 +37,7 @@
 #include "capture/ring_size.h"
 #include "capture/rings.h"
 #include "capture/sysctl.h"
+#include "capture/witness.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -221,6 +224,12 @@ static const struct cam_capture_ops ops = {
 	.close = source_close,
 };
 
+/* A PMU's rate is only nominal. */
+static bool needs_witness(const struct source *s)
+{
+	return s->event.attr.type == PERF_TYPE_HARDWARE;
+}
+
 /* How many CPUs the budget must suffice for: those that may come too. */
 static int choose_sizes(struct source *s, const struct cam_cpus *online)
 {
@@ -237,6 +246,9 @@ static int choose_sizes(struct source *s, const struct cam_cpus *online)
 		cam_cpus_intersect(&sampled, &s->only);
 	uint32_t n_side = cam_cpus_count(&side), n_sampled = cam_cpus_count(&sampled);
 	s->budget = (struct cam_ring_budget){.max_bytes = max};
+	/* They come last, and only where there is room for them. */
+	if (needs_witness(s) && cam_witness_bytes() * n_sampled < max / 2)
+		max -= cam_witness_bytes() * n_sampled;
 	if (!s->options.ring_bytes)
 		return cam_ring_size_choose(max, page, n_sampled, n_side, &s->size);
 	size_t samples = (s->options.ring_bytes + page) * n_sampled;
@@ -264,6 +276,7 @@ static int make_sets(struct source *s)
 	if (err)
 		return err;
 	o.side_band = false;
+	o.witness = needs_witness(s);
 	o.hz = s->base.info.hz;
 	o.ring_bytes = s->size.sample_bytes;
 	cam_perf_event_fit(&s->event, o.ring_bytes);

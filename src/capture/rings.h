@@ -33,6 +33,7 @@ struct cam_rings_options {
 	size_t ring_bytes;   /* of one CPU's data */
 	uint32_t hz;	     /* for COUNTS */
 	bool side_band;
+	bool witness; /* of samples of CPUs: with a control beside them (witness.h), where that is to be had */
 	bool watch;   /* side band: find dead CPUs too, at one read(2) a second (samples: always) */
 	int epoll_fd; /* gets the descriptors; -1: none */
 	struct cam_ring_budget *budget;

@@ -142,9 +142,12 @@ static void tell_counts(struct cam_slot *s, uint64_t now_ns)
 	if (s->side_band)
 		return;
 	push(s, now_ns,
-	     (struct cam_raw){
-		     .type = CAM_RAW_COUNTS,
-		     .counts = {.lost = s->told, .enabled_ns = s->enabled_ns, .hz = s->hz}});
+	     (struct cam_raw){.type = CAM_RAW_COUNTS,
+			      .counts = {.lost = s->told,
+					 .enabled_ns = s->enabled_ns,
+					 .control = cam_witness_count(&s->witness),
+					 .control_hz = s->witness.fd < 0 ? 0 : CAM_WITNESS_HZ,
+					 .hz = s->hz}});
 }
 
 void cam_slot_begin(struct cam_slot *s, uint64_t round_ns)
@@ -223,6 +226,7 @@ int cam_slot_period(struct cam_slot *s, uint64_t value)
 void cam_slot_close(struct cam_slot *s, struct cam_ring_budget *budget)
 {
 	close_events(s);
+	cam_witness_close(&s->witness, s->kernel, budget);
 	if (s->base) {
 		s->kernel->unmap(s->kernel, s->base, s->base_bytes);
 		budget->used_bytes -= s->base_bytes;
@@ -304,6 +308,16 @@ static int open_events(struct cam_slot *s, struct cam_rings_options *o)
 	return s->n_fds ? 0 : -ESRCH;
 }
 
+/* Samples without it are worth more than none. */
+static void call_witness(struct cam_slot *s, const struct cam_rings_options *o)
+{
+	if (!o->witness || s->side_band || s->of_tids ||
+	    cam_witness_open(s->kernel, &o->attr, s->cpu, o->budget, &s->witness))
+		return;
+	if (cam_witness_start(&s->witness, s->kernel))
+		cam_witness_close(&s->witness, s->kernel, o->budget);
+}
+
 int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, struct cam_slot **out)
 {
 	struct cam_slot *s = calloc(1, sizeof(*s));
@@ -317,6 +331,7 @@ int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, struct cam_slot **o
 	s->watch = o->watch || !o->side_band;
 	s->of_tids = o->tids != NULL;
 	s->hz = o->hz;
+	s->witness = CAM_WITNESS_NONE;
 	cam_synth_init(&s->synth);
 	s->fds = calloc(o->tids ? o->n_tids : 1, sizeof(*s->fds));
 	int err = s->fds ? open_events(s, o) : -ENOMEM;
@@ -324,6 +339,7 @@ int cam_slot_open(struct cam_rings_options *o, uint32_t cpu, struct cam_slot **o
 		cam_slot_close(s, o->budget);
 		return err;
 	}
+	call_witness(s, o);
 	/* The clock is read here, not by the caller: putting the ring in place may have taken a second. */
 	uint64_t now_ns = o->kernel->now_ns(o->kernel);
 	s->round_ns = s->counts_ns = s->ring.round_ns = now_ns;

@@ -7,6 +7,7 @@
 #include "capture/pulse.h"
 #include "capture/rings.h"
 #include "capture/synth.h"
+#include "capture/witness.h"
 
 struct cam_slot {
 	struct cam_stream stream; /* first: the ring and the queue, merged by time */
@@ -25,6 +26,7 @@ struct cam_slot {
 	size_t n_fds;
 	void *base;
 	size_t base_bytes;
+	struct cam_witness witness;
 
 	uint64_t kernel_lost; /* as last read */
 	uint64_t enabled_ns;

@@ -148,6 +148,7 @@ void fake_kernel_init(struct fake_kernel *f, const char *online)
 					.control = fake_control,
 					.count = fake_count,
 					.map = fake_map,
+					.map_to_read = fake_map,
 					.unmap = fake_unmap,
 					.close = fake_close,
 					.now_ns = fake_now};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The BPF source beside others: the plain source, its control, and other users of BPF. */
+#include "capture/witness.h"
 #include "support_bpf.h"
 
 #include <bpf/bpf.h>
@@ -85,12 +86,12 @@ static struct rates rates_of(const struct log *bpf, const struct log *plain, uin
 {
 	struct cam_raw_counts n = counts_of(bpf, cpu), oracle = counts_of(plain, cpu);
 	/* Their last counts are not of one moment. */
-	double s = (double)n.enabled_ns / 1e9, tick = 97.0 / CAM_BPF_CONTROL_HZ / s;
+	double s = (double)n.enabled_ns / 1e9, tick = 97.0 / CAM_WITNESS_HZ / s;
 	struct rates r = {.plain = (double)oracle.fired / ((double)oracle.enabled_ns / 1e9),
 			  .control = (double)n.control * tick,
 			  .program = (double)n.fired / s,
 			  .slack = 2 * tick};
-	assert_int_equal(n.control_hz, CAM_BPF_CONTROL_HZ);
+	assert_int_equal(n.control_hz, CAM_WITNESS_HZ);
 	assert_true(oracle.fired > 100);
 	print_message("CPU %u: plain %.1f/s, by the control %.1f/s, program ran %.1f/s\n", cpu,
 		      r.plain, r.control, r.program);

@@ -3,6 +3,7 @@
  * Where BPF is not to be had the source says why and leaves nothing behind; where it is, a round asks
  * nothing of bpf(2). Each case runs in a child, which gives up what the case is about.
  */
+#include "capture/witness.h"
 #include "support_bpf.h"
 
 #include <bpf/bpf.h>
@@ -270,7 +271,7 @@ static void little_locked_memory_makes_smaller_rings(void **state)
 			_exit(204);
 		for (size_t i = 0; i < l.n; i++)
 			controls += l.at[i].raw.type == CAM_RAW_COUNTS &&
-				    l.at[i].raw.counts.control_hz == CAM_BPF_CONTROL_HZ;
+				    l.at[i].raw.counts.control_hz == CAM_WITNESS_HZ;
 		_exit(!c->info.rings_shrunk || c->info.side_ring_bytes >= 512 << 10 ? 202
 		      : controls < c->info.cpus					    ? 203
 										    : 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The plain source on a kernel of our own: CPUs, limits and rates that a test may not touch. */
 #include "capture/perf_source.h"
+#include "capture/witness.h"
 #include "support_kernel.h"
 
 #include <errno.h>
@@ -154,6 +155,40 @@ static void opens_all(void **state)
 	assert_int_equal(f->capture->ops->filter_pids(f->capture, NULL, 0), 0);
 }
 
+/* Cycles have a control beside them: it counts in records of 8 bytes that nobody reads. */
+static void the_witness_is_heard(struct fixture *f)
+{
+	struct fake_event *witness = NULL;
+	for (size_t i = 0; i < FAKE_EVENTS; i++) {
+		struct fake_event *e = &f->kernel.events[i];
+		if (e->open && e->cpu == 2 && e->attr.config == PERF_COUNT_SW_CPU_CLOCK &&
+		    e->attr.type == PERF_TYPE_SOFTWARE)
+			witness = e;
+	}
+	assert_non_null(witness);
+	assert_true(witness->enabled);
+	assert_int_equal(witness->attr.sample_freq, CAM_WITNESS_HZ);
+	assert_int_equal(witness->attr.sample_type, 0);
+	((struct perf_event_mmap_page *)witness->base)->data_head = 13 * 8;
+	struct cam_raw_counts counts = {0};
+	struct cam_stream **streams;
+	size_t n;
+	f->capture->ops->count(f->capture);
+	assert_int_equal(f->capture->ops->begin_round(f->capture, f->kernel.now_ns, &streams, &n),
+			 0);
+	for (size_t i = 0; i < n; i++) {
+		struct cam_raw r;
+		for (uint64_t t; streams[i]->peek(streams[i], &t);) {
+			streams[i]->take(streams[i], &r);
+			if (r.type == CAM_RAW_COUNTS && r.cpu == 2)
+				counts = r.counts;
+		}
+	}
+	f->capture->ops->end_round(f->capture);
+	assert_int_equal(counts.control, 13);
+	assert_int_equal(counts.control_hz, CAM_WITNESS_HZ);
+}
+
 static void chooses_event(void **state)
 {
 	struct fixture *f = *state;
@@ -169,6 +204,7 @@ static void chooses_event(void **state)
 	/* A frequency stays one when it is changed. */
 	assert_int_equal(f->capture->ops->set_rate(f->capture, 49), 0);
 	assert_int_equal(fake_kernel_event(&f->kernel, 2, false)->period, 49);
+	the_witness_is_heard(f);
 	f->capture->ops->close(f->capture);
 	f->capture = NULL;
 	/* A virtual PMU may accept the event and never count. */

@@ -30,7 +30,10 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#define LEVEL		 3
+#define LEVEL 3
+/* Smaller ones stay plain: to compress half a second of a quiet host took a quarter of all instructions, and the disk writes
+ * whole pages anyway. */
+#define PLAIN_BYTES	 1024u
 #define EPOCH_MIN_NS	 (10 * CAM_NS_PER_SEC)
 #define EPOCH_MAX_NS	 (60 * CAM_NS_PER_SEC)
 #define EPOCH_BYTES	 18u
@@ -95,7 +98,7 @@ uint64_t cam_journal_writer_bytes(const struct cam_journal_writer *w)
 static size_t compress(struct cam_journal_writer *w)
 {
 	size_t n = w->plain.len - CAM_JOURNAL_HEAD;
-	if (!w->zstd || n < 64)
+	if (!w->zstd || n < PLAIN_BYTES)
 		return 0;
 	cam_buf_clear(&w->out);
 	uint8_t *to = cam_buf_reserve(&w->out, CAM_JOURNAL_HEAD + n);

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "daemon/meter.h"
 #include "daemon/paths.h"
+#include "daemon/syncer.h"
 #include "helper/helper.h"
 #include "store/io.h"
 #include "store/seal.h"
@@ -50,6 +51,7 @@ struct cam_keeper {
 	const struct cam_settings *settings;
 	struct cam_io *io;
 	struct cam_store *store;
+	struct cam_sync_thread *syncer; /* NULL: none */
 	struct door doors[DOORS];
 	unsigned next_door;
 	uint64_t opened_ns, retained_ns;
@@ -103,6 +105,8 @@ static int open_store(struct cam_keeper *k, int *holder)
 		return err;
 	if (stat(k->settings->store, &k->directory))
 		k->directory = (struct stat){0};
+	if (k->syncer)
+		cam_store_set_syncer(k->store, cam_sync_thread_door(k->syncer));
 	k->stats.error = 0;
 	k->retain_now = true;
 	cam_keeper_limits(k, k->settings);
@@ -171,6 +175,7 @@ int cam_keeper_new(const struct cam_settings *s, struct cam_keeper **out, int *h
 	if (!k)
 		return -ENOMEM;
 	k->settings = s;
+	k->syncer = cam_sync_thread_start();
 	k->sealer = (struct cam_helper){.socket = -1, .pidfd = -1};
 	for (unsigned i = 0; i < DOORS; i++) {
 		k->doors[i] = (struct door){.keeper = k};
@@ -401,6 +406,7 @@ void cam_keeper_free(struct cam_keeper *k, uint64_t wait_ns)
 	if (!k)
 		return;
 	close_store(k, wait_ns);
+	cam_sync_thread_free(k->syncer);
 	free(k);
 }
 

@@ -78,6 +78,19 @@ const struct cam_store_counts *cam_store_counts(const struct cam_store *s);
  * sealed as it is.
  */
 struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns);
+/*
+ * Who syncs journals beside, while blocks are appended: one at a time. What append() would have done with a sync's
+ * result it does when it is there. begin() and end() sync themselves, and wait for one of their file.
+ */
+struct cam_syncer {
+	void *self;
+	/* False: another is under way, or has not been asked for yet. f stays open until is_done(). */
+	bool (*start)(void *self, struct cam_file *f);
+	/* Of what was started. False: not yet, never so with `wait`. */
+	bool (*is_done)(void *self, bool wait, int *result);
+};
+/* NULL: append() does it. Borrowed until the store is closed; of doors made before and after. */
+void cam_store_set_syncer(struct cam_store *s, const struct cam_syncer *by);
 /* The file that such a door writes, or has written last; "": none yet. */
 const char *cam_store_journal_name(const struct cam_journal *door);
 /* Goes on after an error, with the next journal; answers the first one. */

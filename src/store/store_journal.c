@@ -18,7 +18,8 @@
  *     it is read back and must have the checksum of what was written.
  *  3. The name always leads to a file that holds at least [0, synced): the old one until the
  *     rename, the new one (synced before) after it.
- *  4. While the file is suspect no block is accepted before it has been rewritten; so memory
+ *  4. While somebody syncs beside (`syncing`) the file is neither abandoned nor closed.
+ *  5. While the file is suspect no block is accepted before it has been rewritten; so memory
  *     holds at most MAX_TAIL and one block.
  *
  * Example: sync_ns 5 s, a block a second. Blocks 1..5 are synced, 6..10 written, the sync of 10
@@ -58,6 +59,10 @@ struct cam_store_door {
 	uint64_t sync_ns;
 	uint64_t newest_ns, synced_ns; /* recorded time: of all blocks, of synced ones */
 	uint64_t samples;
+	/* How far a sync beside reaches, and whether one is under way. */
+	uint64_t syncing_bytes, syncing_ns;
+	uint32_t syncing_crc;
+	bool syncing;
 	bool ended;   /* the last block is written */
 	bool stamped; /* newest_ns and synced_ns are set */
 };
@@ -137,6 +142,18 @@ static void tee_all_synced(struct tee *t)
 	cam_buf_clear(&t->tail);
 }
 
+/* [0, bytes) is durable; what came since is kept as it was. */
+static void tee_synced(struct tee *t, uint64_t bytes, uint32_t crc)
+{
+	if (!t->tail_lost) {
+		size_t n = (size_t)(bytes - t->synced);
+		t->tail.len -= n;
+		memmove(t->tail.data, t->tail.data + n, t->tail.len);
+	}
+	t->synced = bytes;
+	t->synced_crc = crc;
+}
+
 /* Copies [0, n) of the real file, which must have this checksum. */
 static int copy_back(struct tee *t, struct cam_file *to, uint64_t n, uint32_t crc)
 {
@@ -198,11 +215,42 @@ static int rewrite(struct cam_store_door *d)
 	return err;
 }
 
+/* What became of a sync beside; nothing, where it is still under way and nobody waits. */
+static void settle_sync(struct cam_store_door *d, bool wait)
+{
+	const struct cam_syncer *by = d->store->syncer;
+	int err;
+	if (!d->syncing || !by->is_done(by->self, wait, &err))
+		return;
+	d->syncing = false;
+	d->store->counts.failed_syncs += err != 0;
+	if (err || d->tee.bytes < d->syncing_bytes) {
+		d->tee.suspect = true;
+	} else {
+		tee_synced(&d->tee, d->syncing_bytes, d->syncing_crc);
+		d->synced_ns = d->syncing_ns;
+	}
+}
+
+/* False: there is nobody, or he is busy. */
+static bool sync_beside(struct cam_store_door *d)
+{
+	const struct cam_syncer *by = d->store->syncer;
+	if (!by || !by->start(by->self, d->tee.real))
+		return false;
+	d->syncing = true;
+	d->syncing_bytes = d->tee.bytes;
+	d->syncing_crc = d->tee.crc;
+	d->syncing_ns = d->newest_ns;
+	return true;
+}
+
 /* Makes all blocks so far durable, in a new file if need be. */
 static int sync_journal(struct cam_store_door *d)
 {
 	struct tee *t = &d->tee;
 	int err = 0;
+	settle_sync(d, true);
 	if (!t->suspect) {
 		err = t->real->ops->fdatasync(t->real);
 		d->store->counts.failed_syncs += err != 0;
@@ -224,6 +272,7 @@ static struct cam_store_door *door_of(struct cam_journal *j)
 
 static void leave(struct cam_store_door *d)
 {
+	settle_sync(d, true);
 	struct cam_store_entry *e = cam_store_find(d->store, d->name);
 	if (e)
 		e->changes = true;
@@ -305,6 +354,7 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t,
 	struct cam_store_door *d = door_of(j);
 	if (!d->writer || d->ended)
 		return -EINVAL;
+	settle_sync(d, false);
 	int err = d->tee.suspect ? sync_journal(d) : 0;
 	if (!err)
 		err = cam_journal_writer_append(d->writer, t, block);
@@ -320,9 +370,11 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t,
 		note_time(d, block->counters[i].time_ns);
 	d->samples += block->n_samples;
 	/* Not refused if this fails: the block is in the file and in memory, and the next one
-	 * waits for the rewrite. */
-	if (d->sync_ns &&
-	    (d->newest_ns - d->synced_ns >= d->sync_ns || d->tee.tail.len >= MAX_TAIL))
+	 * waits for the rewrite. Where somebody syncs beside, one that is under way is not waited for, and one
+	 * of another window neither: the next block asks again. */
+	if (d->sync_ns && !d->syncing &&
+	    (d->newest_ns - d->synced_ns >= d->sync_ns || d->tee.tail.len >= MAX_TAIL) &&
+	    !sync_beside(d) && !d->store->syncer)
 		sync_journal(d);
 	return 0;
 }
@@ -371,6 +423,11 @@ struct cam_journal *cam_store_journal(struct cam_store *s, uint64_t sync_ns)
 	d->next = s->doors;
 	s->doors = d;
 	return &d->journal;
+}
+
+void cam_store_set_syncer(struct cam_store *s, const struct cam_syncer *by)
+{
+	s->syncer = by;
 }
 
 const char *cam_store_journal_name(const struct cam_journal *door)

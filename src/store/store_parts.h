@@ -162,6 +162,7 @@ struct cam_store {
 	uint32_t round;		    /* of sealing: each journal is tried once in it */
 	int seal_error;		    /* the first at which no job could be made, not yet said */
 	struct cam_store_door *doors;
+	const struct cam_syncer *syncer; /* NULL: none */
 	struct cam_annex_writer annex;
 	struct cam_store_counts counts;
 };

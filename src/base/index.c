@@ -26,8 +26,10 @@ uint64_t cam_hash(const void *bytes, size_t n)
 
 struct cam_hash_128 cam_hash_128(const void *bytes, size_t n, uint64_t with)
 {
-	XXH128_hash_t h = XXH3_128bits_withSeed(bytes, n, cam_hash_seed ^ with);
-	return (struct cam_hash_128){h.low64, h.high64};
+	/* Not as a part of the seed, which is only added to short contents: others would have the same hash. */
+	XXH128_hash_t h = XXH3_128bits_withSeed(bytes, n, cam_hash_seed);
+	return (struct cam_hash_128){h.low64 ^ cam_hash_u64(with, 1),
+				     h.high64 ^ cam_hash_u64(with, 2)};
 }
 
 void cam_index_free(struct cam_index *ix)

@@ -354,7 +354,7 @@ static int door_append(struct cam_journal *j, const struct cam_tables *t,
 	struct cam_store_door *d = door_of(j);
 	if (!d->writer || d->ended)
 		return -EINVAL;
-	settle_sync(d, false);
+	settle_sync(d, d->tee.tail.len >= MAX_TAIL);
 	int err = d->tee.suspect ? sync_journal(d) : 0;
 	if (!err)
 		err = cam_journal_writer_append(d->writer, t, block);

@@ -75,15 +75,20 @@ static void put_string(struct cam_out *out, struct cam_text s)
 	cam_out_bytes(out, "\"", 1);
 }
 
+char *cam_json_write_digits(char *p, uint64_t v)
+{
+	unsigned n = 1;
+	for (uint64_t above = v; above >= 10; above /= 10)
+		n++;
+	for (unsigned at = n; at--; v /= 10)
+		p[at] = (char)('0' + v % 10);
+	return p + n;
+}
+
 static void put_u64(struct cam_out *out, uint64_t v)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	cam_out_bytes(out, digits + at, sizeof(digits) - at);
+	char *p = cam_out_room(out, CAM_JSON_DIGITS);
+	out->len += (size_t)(cam_json_write_digits(p, v) - p);
 }
 
 /* Keys are words of the program: nothing in them is escaped. */
@@ -117,15 +122,14 @@ void cam_json_close(struct cam_json *j, char bracket)
 	j->comma = true;
 }
 
+void cam_json_key(struct cam_json *j, const char *key)
+{
+	lead_in(j, key);
+}
+
 void cam_json_string(struct cam_json *j, struct cam_text value)
 {
 	put_string(j->out, value);
-	j->comma = true;
-}
-
-void cam_json_digits(struct cam_json *j, uint64_t value)
-{
-	put_u64(j->out, value);
 	j->comma = true;
 }
 

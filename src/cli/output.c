@@ -144,9 +144,10 @@ static struct cam_output *open_output(const char *path, bool gzip)
 		cam_failed("out of memory");
 		return NULL;
 	}
-	o->fd = STDOUT_FILENO;
-	int err = path && strcmp(path, "-") != 0 ? follow(o, path) : 0;
-	if (!err && o->path)
+	bool named = path && strcmp(path, "-") != 0;
+	o->fd = named ? -1 : STDOUT_FILENO;
+	int err = named ? follow(o, path) : 0;
+	if (!err && named)
 		err = open_path(o);
 	if (!err) {
 		cam_out_to_fd(&o->file, o->fd);

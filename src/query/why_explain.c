@@ -257,6 +257,11 @@ static uint64_t most_common(uint64_t *v, size_t n, uint64_t *count, uint32_t *ki
 	return best;
 }
 
+static uint32_t name_then(const struct cam_why_process *p)
+{
+	return p->calls ? p->called : p->name;
+}
+
 static void explain_process(const struct cam_why_explaining *e, uint64_t process, uint64_t count,
 			    struct cam_why_finding *f)
 {
@@ -269,7 +274,9 @@ static void explain_process(const struct cam_why_explaining *e, uint64_t process
 			f->age_ns = f->clock_ns - p->start_ns;
 	}
 	if (count * 10 >= f->explained * MOST) {
-		f->process = (struct cam_text){NULL, p->name};
+		/* What is told of others of another name stays theirs. */
+		if (!f->process.n || f->process.n == p->name)
+			f->process = (struct cam_text){NULL, name_then(p)};
 		f->cgroup = (struct cam_text){NULL, p->cgroup};
 	}
 }
@@ -433,9 +440,7 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 	if (c->stopped)
 		return 0;
 	int err = cam_why_explain(e, &w, f);
-	if (name)
-		f->process = (struct cam_text){NULL, name};
-	else if (c->entity == CAM_WHY_FUNCTION)
+	if (!name && c->entity == CAM_WHY_FUNCTION)
 		head_path(e->h->functions[c->of].name, f);
 	if (c->entity == CAM_WHY_KERNEL_PATH) {
 		head_path(e->h->functions[c->of].leaf, f);
@@ -499,7 +504,7 @@ static int note_core(const struct cam_why_explaining *e, const uint64_t *times, 
 	int64_t wall = first->at == CAM_WHY_NOWHERE ? INT64_MIN : e->h->axis.wall_ns[first->at];
 	out->cores[at] = (struct cam_why_core){
 		.cpu = first->cpu,
-		.process = {NULL, p->name},
+		.process = {NULL, name_then(p)},
 		.function = {NULL, n_path ? path[0].n : 0},
 		.pid = p->pid,
 		.wall_ns = wall == INT64_MIN ? wall

@@ -27,6 +27,9 @@ struct cam_why_process {
 	uint32_t first, last;  /* seconds of the axis in which it was sampled */
 	uint32_t newest;       /* its last cell + 1 */
 	bool named;	       /* by its main thread */
+	/* What most samples of its main thread are called in the seconds asked about, by how many more; 0: there are none. A program
+	 * that was sampled before it had replaced its parent's image has that one's name above. */
+	uint32_t called, calls;
 };
 
 /* What a function of the kernel says of the way to it. */

@@ -18,6 +18,7 @@ struct reading {
 	struct cam_walk_window *x;
 	/* Of the window: + 1. */
 	uint32_t *stack_of, *process_of, *function_of;
+	uint32_t *name_of; /* of the window's tasks that are main threads; UINT32_MAX: of others */
 	size_t n_stack_of, cap_stack_of;
 	size_t first_delay;
 };
@@ -95,9 +96,10 @@ static int open_window(void *self, struct cam_walk_window *x)
 	if (!err)
 		err = name_delays(g);
 	g->process_of = calloc(t->n_tasks + 1, sizeof(*g->process_of));
+	g->name_of = calloc(t->n_tasks + 1, sizeof(*g->name_of));
 	g->function_of = calloc(t->n_functions + 2, sizeof(*g->function_of));
 	g->n_stack_of = 0;
-	return err ? err : g->process_of && g->function_of ? 0 : -ENOMEM;
+	return err ? err : g->process_of && g->name_of && g->function_of ? 0 : -ENOMEM;
 }
 
 static int make_stack(struct reading *g, uint32_t stack, uint32_t *out)
@@ -154,6 +156,28 @@ static int stack_of(struct reading *g, uint32_t stack, uint32_t *out)
 	return err;
 }
 
+/* Each sample is a vote for the name that it has: who is left in the end has the most, if anybody has more than half. */
+static int call_process(struct reading *g, uint32_t task, struct cam_why_process *p)
+{
+	const struct cam_task *k = &g->x->tables->tasks[task];
+	uint32_t *name = &g->name_of[task];
+	if (!*name) {
+		struct cam_text text = cam_why_name(cam_string(g->x->tables, k->comm));
+		struct cam_str_id id = {UINT32_MAX};
+		int err =
+			k->pid == k->tid && text.n ? cam_string_intern(g->h->names, text, &id) : 0;
+		if (err)
+			return err;
+		*name = id.v;
+	}
+	if (*name == UINT32_MAX)
+		return 0;
+	if (!p->calls)
+		p->called = *name;
+	p->calls += p->called == *name ? 1 : UINT32_MAX;
+	return 0;
+}
+
 static int process_of(struct reading *g, uint32_t task, uint32_t *out)
 {
 	const struct cam_tables *t = g->x->tables;
@@ -166,7 +190,7 @@ static int process_of(struct reading *g, uint32_t task, uint32_t *out)
 		g->process_of[task]++;
 	}
 	*out = g->process_of[task] - 1;
-	return err;
+	return err ? err : call_process(g, task, &g->h->processes[*out]);
 }
 
 /* Samples of a clock are weighed by it: by the nanoseconds between two of them. */
@@ -212,8 +236,9 @@ static int close_window(void *self, struct cam_walk_window *x, int err)
 	struct reading *g = self;
 	(void)x;
 	free(g->process_of);
+	free(g->name_of);
 	free(g->function_of);
-	g->process_of = g->function_of = NULL;
+	g->process_of = g->name_of = g->function_of = NULL;
 	return err;
 }
 

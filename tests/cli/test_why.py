@@ -96,9 +96,11 @@ class Why(Case):
     def test_a_finding_says_what_it_is_promised_to_say(self):
         load = why_synth.Load(self.seed(), 200, cpus=16)
         load.burst(b"etl", 40000, 100.1, 1.5, load.text(why_synth.stack(b"etl", 0, False)), cpu=3)
+        # Before it replaced its parent's image it had that one's name.
+        load.burst(b"cron", 40000, 100.08, 0.01, load.text(why_synth.frames_of((b"bprm_execve",))), cpu=3)
         load.silence(b"steady", 101, 2.5)
         out = self.why(self.store_of(load), 101)
-        self.assertIn("etl", [f["process"] for f in out["findings"]], f"seed {self.drawn}")
+        self.assertIn(("etl", 40000), [(f["process"], f["pid"]) for f in out["findings"]], f"seed {self.drawn}")
         for n, f in enumerate(out["findings"] + out["closest"], 1):
             self.assertEqual(f["rank"], n)
             self.assertIn(f["kind"], ("process", "cgroup", "function", "core", "kernel path", "stopped"))

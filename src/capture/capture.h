@@ -6,7 +6,7 @@
  * Handed over: streams of raw records (model/stream.h), one or more a CPU.
  * Ownership: streams and what they give are the capture's. The list of streams changes only in
  * rescan(): then `generation` grows by 1.
- * Thread: one at a time, after open() (which any thread may call): whoever makes a round (daemon/drain.h).
+ * Thread: all calls from one thread, the drain thread, after open() (which any thread may call).
  * Nothing is allocated after open() but by rescan() for a CPU that came.
  * Refusals, negative errno: open(): -EACCES, -EPERM (not allowed: cam_probe says what is missing),
  * -EOPNOTSUPP (no such event, no BTF, verifier refuses), -EMFILE, -ENOMEM, -ENODEV (none of the CPUs

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Rounds. One every CAM_ROUND_NS while programs come and go; every CAM_QUIET_NS while nothing comes but
- * samples, at a rate that leaves the rings mostly empty: where nothing new happens, waking up is most of
- * what recording costs. So the ingest thread makes those rounds itself (two threads that wake up cold each
- * time cost half as much again), and this one sleeps until a ring passes its watermark, or until there was no
- * round for a while (AWAY_NS, looked at every LOOK_NS): the other thread may be held up by the disk.
- * Sooner when a ring passes its watermark, but never two within MIN_ROUND_NS: a storm is drained in pieces,
- * not by spinning.
+ * samples, at a rate that leaves the rings mostly empty: both threads wake up for each round, and where
+ * nothing new happens these wake-ups are most of what recording costs. Sooner when a ring passes
+ * its watermark, but never two within MIN_ROUND_NS: a storm is drained in pieces, not by spinning.
  *
  * Invariants
  *  1. A round takes only what is older than SETTLE_NS, or than the round before: whatever a CPU was
@@ -14,8 +11,7 @@
  *     the middle of a record has it taken late, behind younger ones of other CPUs.)
  *  2. A record that the queue refuses is counted for its CPU, and the count is queued, as a lost
  *     record of the queue, before anything else of a later round.
- *  3. Nothing here waits for another thread. Who finds a round under way leaves it at that: what it came for is
- *     being done.
+ *  3. Nothing here waits for another thread.
  *  4. The last round takes everything, and has COUNTS up to its own time: whatever was due, filtered
  *     or lost until then is accounted for.
  */
@@ -39,8 +35,6 @@
 #define SETTLE_NS     100000000u
 #define LIVELY_NS     2000000000u /* programs come in bursts */
 #define SLACK_NS      2000000u	  /* a round may wait so long for another timer */
-#define AWAY_NS	      1100000000u /* two quiet rounds, and a bit */
-#define LOOK_NS	      1500000000u
 #define MAX_LOST_CPUS 1024u
 
 struct lost {
@@ -54,18 +48,17 @@ struct cam_drain {
 	struct cam_order *order;
 	pthread_t thread;
 	int wake_fd, nudge_fd;
+	bool stopping;
 	_Atomic bool stop;
 	pid_t self;
-	_Atomic bool in_round; /* whoever sets it has what follows, up to the next atomic */
-	uint64_t lively_ns;    /* until then there may be more programs to come */
-	uint64_t last_scan_ns;
+	uint64_t lively_ns; /* until then there may be more programs to come */
+	uint64_t last_round_ns, last_scan_ns;
 	/* Refused by the queue, not yet told: of each CPU samples; then all else. */
 	struct lost samples[MAX_LOST_CPUS];
 	struct lost side_band;
 	bool has_lost;
-	_Atomic bool quiet; /* the next rounds are the ingest thread's */
 	_Atomic uint32_t want_hz;
-	_Atomic uint64_t last_round_ns, rounds, released_ns, refused;
+	_Atomic uint64_t rounds, released_ns, refused;
 	_Atomic int error;
 };
 
@@ -76,11 +69,6 @@ static uint64_t now_ns(const struct cam_drain *d)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec -
 	       (uint64_t)d->namespace_ns;
-}
-
-static uint64_t last_round(const struct cam_drain *d)
-{
-	return atomic_load_explicit(&d->last_round_ns, memory_order_relaxed);
 }
 
 static void count_refused(struct cam_drain *d, const struct cam_raw *r)
@@ -108,7 +96,7 @@ static void queue_record(void *arg, const struct cam_raw *r)
 {
 	struct cam_drain *d = arg;
 	if (is_news(d, r))
-		d->lively_ns = last_round(d) + LIVELY_NS;
+		d->lively_ns = d->last_round_ns + LIVELY_NS;
 	if (cam_queue_put(d->queue, r))
 		count_refused(d, r);
 }
@@ -149,6 +137,35 @@ static void note_error(struct cam_drain *d, int err)
 		atomic_store_explicit(&d->error, err, memory_order_relaxed);
 }
 
+static void run_round(struct cam_drain *d)
+{
+	uint64_t t = now_ns(d);
+	uint64_t settled = t > d->last_round_ns + SETTLE_NS ? t - SETTLE_NS : d->last_round_ns;
+	/* The last round takes all: nobody will come after it. */
+	uint64_t before = d->stopping ? UINT64_MAX : settled;
+	struct cam_stream **streams;
+	size_t n;
+	tell_all_lost(d);
+	if (d->stopping)
+		d->capture->ops->count(d->capture);
+	int err = d->capture->ops->begin_round(d->capture, t, &streams, &n);
+	note_error(d, err);
+	if (!err) {
+		cam_order_release(d->order, streams, n, before, queue_record, d);
+		d->capture->ops->end_round(d->capture);
+	}
+	atomic_store_explicit(&d->released_ns, d->stopping ? t : settled, memory_order_release);
+	atomic_fetch_add_explicit(&d->rounds, 1, memory_order_relaxed);
+	d->last_round_ns = t;
+	if (t - d->last_scan_ns >= CAM_NS_PER_SEC || d->capture->ops->cpus_changed(d->capture)) {
+		d->last_scan_ns = t;
+		note_error(d, d->capture->ops->rescan(d->capture));
+	}
+	/* A full counter means that the other side is awake already. */
+	if (eventfd_write(d->wake_fd, 1))
+		return;
+}
+
 static void change_rate(struct cam_drain *d)
 {
 	uint32_t hz = atomic_exchange_explicit(&d->want_hz, 0, memory_order_relaxed);
@@ -157,74 +174,11 @@ static void change_rate(struct cam_drain *d)
 }
 
 /* Long rounds only where nothing but samples comes, and where a ring would hold twice as many of them. */
-static bool is_quiet(const struct cam_drain *d, uint64_t now)
+static uint64_t round_length(const struct cam_drain *d, uint64_t now)
 {
 	const struct cam_capture_info *i = &d->capture->info;
 	uint64_t bytes = (uint64_t)i->hz * SAMPLE_BYTES * CAM_QUIET_NS / CAM_NS_PER_SEC;
-	return now >= d->lively_ns && 2 * bytes <= i->sample_ring_bytes;
-}
-
-/* False: one is under way. last: it takes all, nobody will come after it. */
-static bool run_round(struct cam_drain *d, bool last)
-{
-	if (atomic_exchange_explicit(&d->in_round, true, memory_order_acquire))
-		return false;
-	change_rate(d);
-	uint64_t t = now_ns(d), before = last_round(d);
-	uint64_t settled = t > before + SETTLE_NS ? t - SETTLE_NS : before;
-	atomic_store_explicit(&d->last_round_ns, t, memory_order_relaxed);
-	struct cam_stream **streams;
-	size_t n;
-	tell_all_lost(d);
-	if (last)
-		d->capture->ops->count(d->capture);
-	int err = d->capture->ops->begin_round(d->capture, t, &streams, &n);
-	note_error(d, err);
-	if (!err) {
-		cam_order_release(d->order, streams, n, last ? UINT64_MAX : settled, queue_record,
-				  d);
-		d->capture->ops->end_round(d->capture);
-	}
-	atomic_store_explicit(&d->released_ns, last ? t : settled, memory_order_release);
-	atomic_fetch_add_explicit(&d->rounds, 1, memory_order_relaxed);
-	if (t - d->last_scan_ns >= CAM_NS_PER_SEC || d->capture->ops->cpus_changed(d->capture)) {
-		d->last_scan_ns = t;
-		note_error(d, d->capture->ops->rescan(d->capture));
-	}
-	atomic_store_explicit(&d->quiet, is_quiet(d, t), memory_order_relaxed);
-	atomic_store_explicit(&d->in_round, false, memory_order_release);
-	return true;
-}
-
-/* Rounds fall on whole multiples of their length, so that one follows each full second closely: the
- * host's counters are read then. */
-static uint64_t until_next(uint64_t now, uint64_t length)
-{
-	return length - now % length;
-}
-
-static bool quiet_now(const struct cam_drain *d)
-{
-	return atomic_load_explicit(&d->quiet, memory_order_relaxed);
-}
-
-/* Sleeps until a round is due; true: somebody asks for one. */
-static bool rest(struct cam_drain *d, struct pollfd fds[2])
-{
-	uint64_t due = quiet_now(d) ? LOOK_NS : until_next(now_ns(d), CAM_ROUND_NS);
-	struct timespec t = {(time_t)(due / CAM_NS_PER_SEC), (long)(due % CAM_NS_PER_SEC)};
-	int n = ppoll(fds, 2, &t, NULL);
-	/* A ring is filling: not a moment too late, but not at every record either. */
-	uint64_t since = now_ns(d) - last_round(d);
-	if (n > 0 && !(fds[0].revents & POLLIN) && since < MIN_ROUND_NS) {
-		t = (struct timespec){.tv_nsec = (long)(MIN_ROUND_NS - since)};
-		n = ppoll(fds, 1, &t, NULL);
-		n = n ? n : 1;
-	}
-	eventfd_t nudged;
-	if (n > 0 && (fds[0].revents & POLLIN))
-		eventfd_read(d->nudge_fd, &nudged);
-	return n > 0;
+	return now < d->lively_ns || 2 * bytes > i->sample_ring_bytes ? CAM_ROUND_NS : CAM_QUIET_NS;
 }
 
 static void *drain_main(void *arg)
@@ -236,15 +190,25 @@ static void *drain_main(void *arg)
 		{.fd = d->nudge_fd, .events = POLLIN},
 		{.fd = d->capture->ops->fd(d->capture), .events = POLLIN},
 	};
-	for (bool last = false; !last;) {
-		bool asked = rest(d, fds);
-		last = atomic_load_explicit(&d->stop, memory_order_acquire);
-		/* The other thread makes them, and was here meanwhile. */
-		if (!asked && !last && quiet_now(d) && now_ns(d) - last_round(d) < AWAY_NS)
-			continue;
-		/* At the end nobody else makes rounds. A full counter means that the other side is awake already. */
-		if (run_round(d, last) && eventfd_write(d->wake_fd, 1))
-			continue;
+	while (!d->stopping) {
+		/* Rounds fall on whole multiples of their length, so that one follows each full
+		 * second closely: the host's counters are read then. */
+		uint64_t now = now_ns(d);
+		uint64_t length = round_length(d, now);
+		struct timespec rest = {.tv_nsec = (long)(length - now % length)};
+		int n = ppoll(fds, 2, &rest, NULL);
+		/* A ring is filling: not a moment too late, but not at every record either. */
+		uint64_t since = now_ns(d) - d->last_round_ns;
+		if (n > 0 && !(fds[0].revents & POLLIN) && since < MIN_ROUND_NS) {
+			rest.tv_nsec = (long)(MIN_ROUND_NS - since);
+			n = ppoll(fds, 1, &rest, NULL);
+		}
+		eventfd_t nudged;
+		if (n > 0 && (fds[0].revents & POLLIN))
+			eventfd_read(d->nudge_fd, &nudged);
+		d->stopping = atomic_load_explicit(&d->stop, memory_order_acquire);
+		change_rate(d);
+		run_round(d);
 	}
 	return NULL;
 }
@@ -259,9 +223,8 @@ int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out)
 	d->wake_fd = o->wake_fd;
 	d->namespace_ns = o->namespace_ns;
 	d->self = getpid();
-	d->last_scan_ns = now_ns(d);
-	atomic_init(&d->last_round_ns, d->last_scan_ns);
-	d->lively_ns = d->last_scan_ns + LIVELY_NS;
+	d->last_round_ns = d->last_scan_ns = now_ns(d);
+	d->lively_ns = d->last_round_ns + LIVELY_NS;
 	d->nudge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int err = d->nudge_fd < 0 ? -errno : cam_order_new(o->max_streams, &d->order);
 	if (!err)
@@ -289,22 +252,9 @@ void cam_drain_stop(struct cam_drain *d)
 	free(d);
 }
 
-int cam_drain_due_ms(const struct cam_drain *d)
+void cam_drain_nudge(struct cam_drain *d)
 {
-	if (!quiet_now(d))
-		return -1;
-	uint64_t now = now_ns(d), length = CAM_QUIET_NS;
-	if (now / length != last_round(d) / length)
-		return 0;
-	return (int)((until_next(now, length) + CAM_NS_PER_MS - 1) / CAM_NS_PER_MS);
-}
-
-bool cam_drain_round(struct cam_drain *d)
-{
-	bool made = quiet_now(d) && run_round(d, false);
-	if (!made || !quiet_now(d))
-		eventfd_write(d->nudge_fd, 1);
-	return made;
+	eventfd_write(d->nudge_fd, 1);
 }
 
 struct cam_drain_stats cam_drain_stats(struct cam_drain *d)

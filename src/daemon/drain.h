@@ -4,8 +4,7 @@
  * a path, and is the only thread that is not niced.
  *
  * Started and stopped by the ingest thread, which owns the struct. Between the two: the queue, an
- * eventfd that says that there is something in it, and the atomics below. While nothing comes but samples the
- * ingest thread makes the rounds itself, and this one only sees to it that they are made.
+ * eventfd that says that there is something in it, and the atomics below.
  */
 #pragma once
 #include "capture/capture.h"
@@ -41,10 +40,7 @@ int cam_drain_start(const struct cam_drain_options *o, struct cam_drain **out);
  * still, and the caller's again. */
 void cam_drain_stop(struct cam_drain *d);
 struct cam_drain_stats cam_drain_stats(struct cam_drain *d);
-/* Of the ingest thread. In so many ms it should call cam_drain_round(); 0: now; -1: no need, rounds are made. */
-int cam_drain_due_ms(const struct cam_drain *d);
-/* Of the ingest thread: a round now, because one is due or since somebody waits for records to come as far as he
- * is. True: it was made, in this call. False: the drain thread was asked for it, and wakes the caller up after it. */
-bool cam_drain_round(struct cam_drain *d);
+/* Asks for a round now: somebody waits for records to come as far as he is. */
+void cam_drain_nudge(struct cam_drain *d);
 /* Asks the thread to change the sampling rate (to shed load). */
 void cam_drain_set_rate(struct cam_drain *d, uint32_t hz);

@@ -362,20 +362,22 @@ static void run_loop(struct cam_recorder *r)
 {
 	while (!r->stopping) {
 		struct epoll_event ev[16];
-		/* The drain thread's rounds are the ticks. It leaves them to this one where nothing new comes, and they are
-		 * longer then; samples that wait for an answer should not wait for these, and neither should the
+		/* The drain thread's rounds are the ticks. It makes longer ones where nothing new comes;
+		 * samples that wait for an answer should not wait for these, and neither should the
 		 * answer for the records before it. */
 		bool expects =
 			cam_crew_stats(r->crew).with_opener || cam_live_waits_for_records(r->live);
 		/* A copy of a stack may need several answers before its sample must go on. */
 		bool copies = cam_live_has_copies(r->live);
-		int wait = copies ? COPY_MS : expects ? ANSWER_MS : IDLE_MS;
-		int due = cam_drain_due_ms(r->drain);
-		int n = epoll_wait(r->epoll_fd, ev, 16, due >= 0 && due < wait ? due : wait);
+		int n = epoll_wait(r->epoll_fd, ev, 16,
+				   copies    ? COPY_MS
+				   : expects ? ANSWER_MS
+					     : IDLE_MS);
 		if (copies)
 			cam_crew_receive(r->crew);
-		bool round = (n == 0 && expects && !copies) || cam_drain_due_ms(r->drain) == 0;
-		if (round ? cam_drain_round(r->drain) : n == 0)
+		if (n == 0 && expects && !copies)
+			cam_drain_nudge(r->drain);
+		else if (n == 0)
 			tick(r);
 		for (int i = 0; i < n; i++)
 			take_event(r, ev[i].data.fd);

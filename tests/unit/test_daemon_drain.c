@@ -10,7 +10,6 @@
 #include "ingest/ledger.h"
 #include "support_sampling.h"
 
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -137,9 +136,7 @@ static void the_last_round_counts_through_plain_rings(void **state)
 struct made_up {
 	struct cam_capture base;
 	struct cam_stream stream, *streams[1];
-	_Atomic bool forks;
-	bool given;
-	_Atomic pthread_t asked_by; /* in the last round */
+	bool forks, given;
 	uint64_t rounds_ns[64], now_ns;
 	size_t n, change_at, rescans, rescanned_at[64]; /* in rounds, from 1 */
 };
@@ -171,7 +168,6 @@ static int made_up_begin(struct cam_capture *c, uint64_t round_ns, struct cam_st
 	if (m->n < 64)
 		m->rounds_ns[m->n++] = round_ns;
 	m->now_ns = round_ns;
-	m->asked_by = pthread_self();
 	m->given = false;
 	*streams = m->streams;
 	*n = 1;
@@ -196,31 +192,8 @@ static int made_up_rescan(struct cam_capture *c)
 	return 0;
 }
 
-/* As the ingest thread: makes the rounds that are its own. How many. */
-static size_t ingest_for(struct cam_drain *d, int wake, uint32_t ms)
-{
-	uint64_t until_ns = sampling_now_ns() + ms * CAM_NS_PER_MS, now_ns;
-	size_t made = 0;
-	while ((now_ns = sampling_now_ns()) < until_ns) {
-		int left = (int)((until_ns - now_ns) / CAM_NS_PER_MS) + 1,
-		    due = cam_drain_due_ms(d);
-		struct pollfd woken = {.fd = wake, .events = POLLIN};
-		eventfd_t n;
-		if (poll(&woken, 1, due >= 0 && due < left ? due : left) > 0)
-			eventfd_read(wake, &n);
-		if (cam_drain_due_ms(d) == 0)
-			made += cam_drain_round(d);
-	}
-	return made;
-}
-
-struct drained {
-	struct cam_queue *queue;
-	struct cam_drain *drain;
-	int wake;
-};
-
-static struct drained start_made_up(struct made_up *m)
+/* Drains it for so long; when that began. *records: that came in all. */
+static uint64_t drain_made_up(struct made_up *m, uint32_t ms, size_t *records)
 {
 	static const struct cam_capture_ops ops = {.fd = made_up_fd,
 						   .begin_round = made_up_begin,
@@ -228,38 +201,25 @@ static struct drained start_made_up(struct made_up *m)
 						   .count = made_up_done,
 						   .cpus_changed = made_up_changed,
 						   .rescan = made_up_rescan};
-	struct drained d = {.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	struct cam_queue *q;
+	struct cam_drain *d;
+	struct cam_raw r;
 	m->base.ops = &ops;
 	m->base.info.sample_ring_bytes = 512 << 10;
 	m->stream = (struct cam_stream){.peek = made_up_peek, .take = made_up_take};
 	m->streams[0] = &m->stream;
-	assert_int_equal(cam_queue_new(1u << 16, &d.queue), 0);
+	assert_int_equal(cam_queue_new(1u << 16, &q), 0);
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct cam_drain_options o = {
-		.capture = &m->base, .queue = d.queue, .wake_fd = d.wake, .max_streams = 1};
-	assert_int_equal(cam_drain_start(&o, &d.drain), 0);
-	return d;
-}
-
-/* How many records came in all. */
-static size_t end_made_up(struct drained *d)
-{
-	struct cam_raw r;
-	size_t records = 0;
-	cam_drain_stop(d->drain);
-	for (; cam_queue_peek(d->queue, &r); records++)
-		cam_queue_drop(d->queue);
-	cam_queue_free(d->queue);
-	close(d->wake);
-	return records;
-}
-
-/* Drains it for so long; when that began. *records: that came in all. */
-static uint64_t drain_made_up(struct made_up *m, uint32_t ms, size_t *records)
-{
-	struct drained d = start_made_up(m);
+		.capture = &m->base, .queue = q, .wake_fd = wake, .max_streams = 1};
+	assert_int_equal(cam_drain_start(&o, &d), 0);
 	uint64_t started_ns = sampling_now_ns();
-	ingest_for(d.drain, d.wake, ms);
-	*records = end_made_up(&d);
+	usleep(ms * 1000);
+	cam_drain_stop(d);
+	for (*records = 0; cam_queue_peek(q, &r); ++*records)
+		cam_queue_drop(q);
+	cam_queue_free(q);
+	close(wake);
 	return started_ns;
 }
 
@@ -285,27 +245,13 @@ static void cpus_are_followed_in_the_round_that_sees_them(void **state)
 	assert_int_equal(m.rescanned_at[0], 2);
 }
 
-/* Rounds begin on multiples of their length; a busy machine may make one late, but no more of them. The ingest
- * thread makes them, and the drain thread sleeps: until the other one stays away, or has met a program. */
+/* Rounds begin on multiples of their length; a busy machine may make one late, but no more of them. */
 static void rounds_are_long_where_nothing_is_new(void **state)
 {
 	(void)state;
-	struct made_up m = {.base.info.hz = 97};
-	struct drained d = start_made_up(&m);
-	pthread_t me = pthread_self();
-	ingest_for(d.drain, d.wake, 2300);
-	assert_in_range(ingest_for(d.drain, d.wake, 1100), 1, 3);
-	assert_true(pthread_equal(m.asked_by, me));
-	uint64_t rounds = cam_drain_stats(d.drain).rounds;
-	usleep(2800000);
-	assert_in_range(cam_drain_stats(d.drain).rounds, rounds + 1, rounds + 2);
-	m.forks = true;
-	assert_true(cam_drain_round(d.drain));
-	assert_true(pthread_equal(m.asked_by, me));
-	assert_int_equal(cam_drain_due_ms(d.drain), -1);
-	ingest_for(d.drain, d.wake, 500);
-	assert_true(end_made_up(&d) >= 3);
-	assert_false(pthread_equal(m.asked_by, me));
+	size_t records;
+	assert_in_range(count_rounds(false, 97, &records), 1, 3);
+	assert_int_equal(records, 0);
 }
 
 static void rounds_are_short_where_programs_come(void **state)

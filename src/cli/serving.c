@@ -346,8 +346,6 @@ int cam_serving_open(struct cam_serving *s, struct cam_settings *settings,
 			  .open_abort = open_abort},
 	};
 	int err = cam_server_listen(&o, &s->server);
-	if (err == -ELIBACC)
-		return cam_failed("the page needs libmicrohttpd.so.12, which is not here");
 	if (err)
 		return cam_failed(
 			"cannot listen on %s port %u: %s; --listen ADDR:PORT chooses another",

@@ -8,7 +8,6 @@
 
 #include "serve/assets.h"
 #include "serve/guard.h"
-#include "serve/library.h"
 #include "serve/minder.h"
 #include "serve/news.h"
 #include "serve/routes.h"
@@ -16,6 +15,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -52,7 +52,6 @@ struct cam_server {
 	struct cam_server_house house;
 	struct cam_guard guard;
 	int fd;
-	struct cam_http_library http;
 	struct MHD_Daemon *daemon;
 	struct cam_minder *minder;
 	pthread_mutex_t lock;
@@ -113,16 +112,16 @@ static void close_stream(void *arg)
 	s->close(s);
 }
 
-static struct cam_minded *minded(const struct cam_server *s, struct MHD_Connection *c)
+static struct cam_minded *minded(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i =
-		s->http.connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return i ? i->socket_context : NULL;
 }
 
 static void allow(struct cam_server *s, struct MHD_Connection *c, unsigned seconds)
 {
-	cam_minder_allow(s->minder, minded(s, c), seconds);
+	cam_minder_allow(s->minder, minded(c), seconds);
 }
 
 /* A connection begins, or has ended: its socket is open until this returns. */
@@ -136,13 +135,13 @@ static void notice(void *arg, struct MHD_Connection *c, void **context,
 		*context = NULL;
 		return;
 	}
-	i = s->http.connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	*context = i ? cam_minder_join(s->minder, i->connect_fd, REQUEST_S) : NULL;
 }
 
 /* All of them, or false: an answer that lacks one (each takes memory) would lack what protects the page. */
-static bool put_headers(const struct cam_http_library *http, struct MHD_Response *r,
-			const struct cam_answer *a, const char *(*extra)[2], size_t n_extra)
+static bool put_headers(struct MHD_Response *r, const struct cam_answer *a, const char *(*extra)[2],
+			size_t n_extra)
 {
 	static const char of_ours[] =
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -160,56 +159,57 @@ static bool put_headers(const struct cam_http_library *http, struct MHD_Response
 		{"Cross-Origin-Opener-Policy", "same-origin"},
 	};
 	bool speedscope = a->asset && cam_route_is_speedscope(a->asset->path);
-	bool all =
-		http->add_header(r, "Cache-Control", a->tag[0] ? "private, no-cache" : "no-store");
-	all &= http->add_header(r, "Content-Security-Policy", speedscope ? of_speedscope : of_ours);
+	bool all = MHD_add_response_header(r, "Cache-Control",
+					   a->tag[0] ? "private, no-cache" : "no-store");
+	all &= MHD_add_response_header(r, "Content-Security-Policy",
+				       speedscope ? of_speedscope : of_ours);
 	if (a->status != MHD_HTTP_NOT_MODIFIED)
-		all &= http->add_header(r, "Content-Type", a->asset ? a->asset->type : a->type);
+		all &= MHD_add_response_header(r, "Content-Type",
+					       a->asset ? a->asset->type : a->type);
 	if (a->asset)
-		all &= http->add_header(r, "Content-Encoding", "gzip");
+		all &= MHD_add_response_header(r, "Content-Encoding", "gzip");
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		all &= http->add_header(r, always[i][0], always[i][1]);
+		all &= MHD_add_response_header(r, always[i][0], always[i][1]);
 	for (size_t i = 0; i < n_extra; i++)
-		all &= http->add_header(r, extra[i][0], extra[i][1]);
+		all &= MHD_add_response_header(r, extra[i][0], extra[i][1]);
 	if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE && !a->in_vain)
-		all &= http->add_header(r, "Retry-After", "2");
+		all &= MHD_add_response_header(r, "Retry-After", "2");
 	return all;
 }
 
 /* What becomes of an answer is not this request's to wait for: the body goes with it. */
-static enum MHD_Result send_answer(const struct cam_server *s, struct MHD_Connection *c,
-				   struct cam_answer *a, const char *(*extra)[2], size_t n_extra)
+static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
+				   const char *(*extra)[2], size_t n_extra)
 {
 	struct MHD_Response *r =
-		a->stream  ? s->http.response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
-							    read_stream, a->stream, close_stream)
-		: a->asset ? s->http.response_from_buffer(a->asset->n,
-							  (void *)(uintptr_t)a->asset->bytes,
-							  MHD_RESPMEM_PERSISTENT)
-			   : s->http.response_from_buffer(a->body.len, a->body.data,
-							  MHD_RESPMEM_MUST_FREE);
+		a->stream  ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+							       read_stream, a->stream, close_stream)
+		: a->asset ? MHD_create_response_from_buffer(a->asset->n,
+							     (void *)(uintptr_t)a->asset->bytes,
+							     MHD_RESPMEM_PERSISTENT)
+			   : MHD_create_response_from_buffer(a->body.len, a->body.data,
+							     MHD_RESPMEM_MUST_FREE);
 	if (!r) {
 		if (a->stream)
 			a->stream->close(a->stream);
 		cam_buf_free(&a->body);
 		return MHD_NO;
 	}
-	enum MHD_Result queued = put_headers(&s->http, r, a, extra, n_extra)
-					 ? s->http.queue(c, a->status, r)
-					 : MHD_NO;
-	s->http.destroy_response(r);
+	enum MHD_Result queued =
+		put_headers(r, a, extra, n_extra) ? MHD_queue_response(c, a->status, r) : MHD_NO;
+	MHD_destroy_response(r);
 	return queued;
 }
 
-static enum MHD_Result refuse(const struct cam_server *s, struct MHD_Connection *c, unsigned status,
-			      const char *words, const char *allow)
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *words,
+			      const char *allow)
 {
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES)};
 	const char *extra[1][2] = {{"Allow", allow}};
 	cam_answer_error(&a, status, words);
 	if (status == MHD_HTTP_UNAUTHORIZED)
 		extra[0][0] = "WWW-Authenticate", extra[0][1] = "Bearer";
-	return send_answer(s, c, &a, extra,
+	return send_answer(c, &a, extra,
 			   status == MHD_HTTP_UNAUTHORIZED ||
 				   status == MHD_HTTP_METHOD_NOT_ALLOWED);
 }
@@ -222,7 +222,7 @@ static enum MHD_Result enter(struct cam_server *s, struct MHD_Connection *c)
 		 s->guard.cookie, s->guard.token, s->guard.proxy[0] ? "; Secure" : "");
 	struct cam_answer a = {.status = MHD_HTTP_SEE_OTHER, .type = "text/plain"};
 	const char *extra[2][2] = {{"Location", "/"}, {"Set-Cookie", cookie}};
-	return send_answer(s, c, &a, extra, 2);
+	return send_answer(c, &a, extra, 2);
 }
 
 static enum MHD_Result take_param(void *arg, enum MHD_ValueKind kind, const char *key,
@@ -247,11 +247,10 @@ static enum MHD_Result turn_away(struct cam_server *s, struct MHD_Connection *c,
 				 unsigned status, const char *words)
 {
 	cam_tally_add(&s->shared.tally, cam_route_number(url), status, 0);
-	return refuse(s, c, status, words, cam_route_posts(url) ? "POST" : "GET, HEAD");
+	return refuse(c, status, words, cam_route_posts(url) ? "POST" : "GET, HEAD");
 }
 
-static enum MHD_Result send_route(const struct cam_server *s, struct MHD_Connection *c,
-				  struct cam_answer *a)
+static enum MHD_Result send_route(struct MHD_Connection *c, struct cam_answer *a)
 {
 	char file[sizeof(a->file) + 32];
 	const char *extra[2][2];
@@ -264,8 +263,8 @@ static enum MHD_Result send_route(const struct cam_server *s, struct MHD_Connect
 	}
 	/* Whoever writes it may need longer for the next bytes than an idle connection is kept. */
 	if (a->stream)
-		s->http.set_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STREAM_TIMEOUT_S);
-	return send_answer(s, c, a, extra, n);
+		MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STREAM_TIMEOUT_S);
+	return send_answer(c, a, extra, n);
 }
 
 static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, const char *url,
@@ -276,19 +275,19 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 		.house = &s->house,
 		.shared = &s->shared,
 		.head = !strcmp(method, MHD_HTTP_METHOD_HEAD),
-		.type = s->http.value(c, MHD_HEADER_KIND, "Content-Type"),
+		.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type"),
 		.body = {body ? (const char *)body->data : "", body ? body->len : 0},
-		.has_tag = s->http.value(c, MHD_HEADER_KIND, "If-None-Match"),
+		.has_tag = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "If-None-Match"),
 	};
 	struct cam_answer a = {.body = CAM_BUF(CAM_ANSWER_BYTES), .type = "application/json"};
 	bool apart = cam_route_is_apart(url) || cam_route_is_light(url),
 	     is_long = cam_route_is_long(url);
 	uint64_t begun = now_ns();
-	if (s->http.values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
+	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX)
 		return turn_away(s, c, url, MHD_HTTP_BAD_REQUEST, "too many parameters");
 	if (body && cam_buf_error(body))
 		return turn_away(s, c, url, MHD_HTTP_CONTENT_TOO_LARGE, "that is too long");
-	s->http.values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
 	if (!apart && !take_turn(s, is_long))
 		return turn_away(s, c, url, MHD_HTTP_SERVICE_UNAVAILABLE,
 				 "too many questions at a time");
@@ -296,7 +295,7 @@ static enum MHD_Result work(struct cam_server *s, struct MHD_Connection *c, cons
 	if (!apart)
 		end_turn(s, is_long);
 	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - begun);
-	return send_route(s, c, &a);
+	return send_route(c, &a);
 }
 
 /*
@@ -330,10 +329,10 @@ static enum MHD_Result take_header(void *arg, enum MHD_ValueKind kind, const cha
 	return check->disagree ? MHD_NO : MHD_YES;
 }
 
-static bool headers_agree(const struct cam_server *s, struct MHD_Connection *c)
+static bool headers_agree(struct MHD_Connection *c)
 {
 	struct header_check check = {0};
-	s->http.values_n(c, MHD_HEADER_KIND, take_header, &check);
+	MHD_get_connection_values_n(c, MHD_HEADER_KIND, take_header, &check);
 	return !check.disagree;
 }
 
@@ -347,7 +346,7 @@ static void forget(void *arg, struct MHD_Connection *c, void **seen,
 	struct incoming *in = *seen;
 	(void)why;
 	/* The next request, if there is one, may take its time to begin. */
-	cam_minder_await(s->minder, minded(s, c), TIMEOUT_S + REQUEST_S);
+	cam_minder_await(s->minder, minded(c), TIMEOUT_S + REQUEST_S);
 	if (!in || *seen == &no_body)
 		return;
 	if (in->opening)
@@ -360,14 +359,14 @@ static void forget(void *arg, struct MHD_Connection *c, void **seen,
 static enum cam_guard_verdict judge(struct cam_server *s, struct MHD_Connection *c, const char *url,
 				    const char *method)
 {
-#define HEADER(name) s->http.value(c, MHD_HEADER_KIND, name)
+#define HEADER(name) MHD_lookup_connection_value(c, MHD_HEADER_KIND, name)
 	const struct cam_guard_headers h = {
 		.method = method,
 		.path = url,
 		.host = HEADER("Host"),
 		.authorization = HEADER("Authorization"),
 		.cookie = HEADER("Cookie"),
-		.token = s->http.value(c, MHD_GET_ARGUMENT_KIND, "token"),
+		.token = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token"),
 		.sec_fetch_site = HEADER("Sec-Fetch-Site"),
 		.sec_fetch_mode = HEADER("Sec-Fetch-Mode"),
 		.origin = HEADER("Origin"),
@@ -406,25 +405,25 @@ static enum MHD_Result keep_out(struct cam_server *s, struct MHD_Connection *c, 
 static unsigned begin_file(struct cam_server *s, struct MHD_Connection *c, struct incoming *in)
 {
 	struct cam_request q = {.path = "/api/open", .house = &s->house, .shared = &s->shared};
-	const char *length = s->http.value(c, MHD_HEADER_KIND, "Content-Length");
-	q.type = s->http.value(c, MHD_HEADER_KIND, "Content-Type");
-	if (s->http.values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX) {
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+	q.type = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Type");
+	if (MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, NULL, NULL) > (int)CAM_PARAMS_MAX) {
 		snprintf(in->why, sizeof(in->why), "too many parameters");
 		return MHD_HTTP_BAD_REQUEST;
 	}
-	s->http.values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_param, &q);
 	unsigned status = cam_open_begin(&q, length, in->why, sizeof(in->why));
 	in->opening = !status;
 	return status;
 }
 
 /* Whether the rest of a file that is not taken is little enough to be read all the same. */
-static bool may_drain(const struct cam_server *s, struct MHD_Connection *c)
+static bool may_drain(struct MHD_Connection *c)
 {
-	const char *length = s->http.value(c, MHD_HEADER_KIND, "Content-Length");
+	const char *length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
 	errno = 0;
 	/* Who asks first listens: such a file need not be sent at all. */
-	return !s->http.value(c, MHD_HEADER_KIND, "Expect") && length &&
+	return !MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect") && length &&
 	       strtoull(length, NULL, 10) <= UNREAD_BYTES && !errno;
 }
 
@@ -435,9 +434,8 @@ static bool may_drain(const struct cam_server *s, struct MHD_Connection *c)
 static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection *c,
 				     const char *url, const char *method, void **seen)
 {
-	if (!headers_agree(s, c))
-		return refuse(s, c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear",
-			      "");
+	if (!headers_agree(c))
+		return refuse(c, MHD_HTTP_BAD_REQUEST, "where this request ends is not clear", "");
 	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0 || !cam_route_posts(url)) {
 		*seen = (void *)(uintptr_t)&no_body;
 		return MHD_YES;
@@ -455,7 +453,7 @@ static enum MHD_Result begin_request(struct cam_server *s, struct MHD_Connection
 	if (verdict != CAM_GUARD_PASS)
 		return keep_out(s, c, url, verdict);
 	unsigned status = begin_file(s, c, in);
-	if (status && !may_drain(s, c))
+	if (status && !may_drain(c))
 		return turn_away(s, c, url, status, in->why);
 	in->refused = status;
 	in->since_ns = in->begun_ns;
@@ -504,7 +502,7 @@ static enum MHD_Result end_file(struct cam_server *s, struct MHD_Connection *c, 
 		in->opening = false;
 	cam_open_end(&s->house, in->error, &a);
 	cam_tally_add(&s->shared.tally, cam_route_number(url), a.status, now_ns() - in->begun_ns);
-	return send_route(s, c, &a);
+	return send_route(c, &a);
 }
 
 /* All of the request is there. */
@@ -613,9 +611,7 @@ int cam_server_listen(const struct cam_server_options *o, struct cam_server **ou
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->turn, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	int err = cam_http_library_load(&s->http);
-	if (!err)
-		err = cam_minder_new(&s->minder);
+	int err = cam_minder_new(&s->minder);
 	if (!err)
 		err = make_news(s);
 	if (!err)
@@ -648,7 +644,7 @@ int cam_server_start(struct cam_server *s)
 	int err = cam_minder_start(s->minder);
 	if (err)
 		return err;
-	s->daemon = s->http.start_daemon(
+	s->daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
 			MHD_USE_ERROR_LOG,
 		0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, hear, NULL,
@@ -679,7 +675,7 @@ void cam_server_stop(struct cam_server *s)
 	for (unsigned i = 0; i < s->shared.n_news; i++)
 		cam_news_stop(s->shared.news[i]);
 	if (s->daemon)
-		s->http.stop_daemon(s->daemon);
+		MHD_stop_daemon(s->daemon);
 	cam_minder_free(s->minder);
 	for (unsigned i = 0; i < s->shared.n_news; i++)
 		cam_news_free(s->shared.news[i]);

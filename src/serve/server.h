@@ -117,8 +117,7 @@ struct cam_server_options {
 
 struct cam_server;
 
-/* Listens: so that privileges can be dropped between this and cam_server_start(). -EADDRINUSE …, -ELIBACC: no
- * libmicrohttpd here. */
+/* Listens: so that privileges can be dropped between this and cam_server_start(). -EADDRINUSE … */
 int cam_server_listen(const struct cam_server_options *o, struct cam_server **out);
 /* Answers from now on, on a thread of its own. */
 int cam_server_start(struct cam_server *s);

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The program says what it is, and a wrong command line ends with exit 2 and one line."""
-import os
 import unittest
 
 import tap
@@ -18,12 +17,6 @@ class Usage(unittest.TestCase):
         self.assertEqual(r.returncode, 0)
         self.assertIn(b"perfcam", r.stdout)
         self.assertEqual(r.stderr, b"")
-
-    def test_a_view_starts_without_what_only_the_server_needs(self):
-        libraries = tap.perfcam("--version", env=dict(os.environ, LD_TRACE_LOADED_OBJECTS="1")).stdout
-        self.assertIn(b"libzstd", libraries)
-        for served in (b"microhttpd", b"tls"):
-            self.assertNotIn(served, libraries)
 
     def test_unknown_verb_is_a_usage_error(self):
         r = tap.perfcam("no-such-verb")

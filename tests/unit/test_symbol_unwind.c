@@ -284,7 +284,8 @@ static void end(struct watch *w)
 }
 
 /* All but one or two are complete: those stand where a rule says another register (a few instructions
- * of a prologue, the dynamic linker's trampoline). */
+ * of a prologue, the dynamic linker's trampoline), or where eu-stack ends as well (compare() has asked): the C library has code
+ * that no rule is of, which a stop meets once in some hundred times. */
 static void watch_program(const char *what, char *const *argv, unsigned int stops)
 {
 	static struct watch w;
@@ -293,8 +294,11 @@ static void watch_program(const char *what, char *const *argv, unsigned int stop
 		stop_once(&w);
 	print_message("# %s: %u stops alike, %u complete, deepest %u, %u guessed, %u files\n", what,
 		      w.alike, w.ends[CAM_STACK_COMPLETE], w.deepest, w.guessed, w.n_files);
-	assert_true(w.ends[CAM_STACK_UNSUPPORTED] <= 2);
-	assert_int_equal(w.ends[CAM_STACK_COMPLETE] + w.ends[CAM_STACK_UNSUPPORTED], stops);
+	for (unsigned int i = 0; i < sizeof(w.ends) / sizeof(w.ends[0]); i++)
+		if (w.ends[i] && i != CAM_STACK_COMPLETE)
+			print_message("# %u ended with %u\n", w.ends[i], i);
+	assert_int_equal(w.alike, stops);
+	assert_in_range(w.ends[CAM_STACK_COMPLETE], stops - 2, stops);
 	end(&w);
 }
 

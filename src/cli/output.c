@@ -58,10 +58,17 @@ static bool read_link(const char *link, char room[PATH_MAX])
 	ssize_t n = readlink(link, to, sizeof(to) - 1);
 	if (n <= 0 || !directory_of(link, directory))
 		return false;
-	to[n] = '\0';
-	int length = to[0] == '/' ? snprintf(room, PATH_MAX, "%s", to)
-				  : snprintf(room, PATH_MAX, "%.2000s/%.2000s", directory, to);
-	return length > 0 && length < PATH_MAX;
+	/* Never cut: that would be another file. */
+	size_t before = to[0] == '/' ? 0 : strlen(directory) + 1;
+	if (before + (size_t)n >= PATH_MAX)
+		return false;
+	if (before) {
+		memcpy(room, directory, before - 1);
+		room[before - 1] = '/';
+	}
+	memcpy(room + before, to, (size_t)n);
+	room[before + (size_t)n] = '\0';
+	return true;
 }
 
 /*

@@ -120,6 +120,26 @@ static void a_ring_ends(void **state)
 	assert_true(put("/dev/null"));
 }
 
+/* A name that is too long in all is refused: what is left of it where it is cut may be somebody's. */
+static void a_long_way_is_not_cut(void **state)
+{
+	(void)state;
+	static char deep[4000], to[2400];
+	size_t n = (size_t)snprintf(deep, sizeof(deep), "%s", dir);
+	for (unsigned i = 0; i < 9; i++) {
+		n += (size_t)snprintf(deep + n, sizeof(deep) - n, "/%0220u", i);
+		assert_int_equal(mkdir(deep, 0755), 0);
+	}
+	snprintf(deep + n, sizeof(deep) - n, "/link");
+	/* Nothing but dots: cut at any place it still leads to a directory. */
+	for (size_t i = 0; i + 12 < sizeof(to); i += 2)
+		memcpy(to + i, "./", 3);
+	memcpy(to + strlen(to), "target", 7);
+	assert_int_equal(symlink(to, deep), 0);
+	assert_false(put(deep));
+	assert_true(is_link(deep));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +150,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_that_leads_nowhere_is_replaced, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_ring_ends, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_long_way_is_not_cut, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any bytes as an errand and as tidings; what is accepted must pack into the same bytes. */
+/* Any bytes as an errand, as tidings and as a bundle of them; what is accepted must pack into the same bytes. */
+#include "base/bundle.h"
 #include "model/errand.h"
 
 #include <stdlib.h>
@@ -24,6 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		same(cam_errand_pack(&e, again, sizeof(again)), again, data, size);
 	if (cam_tidings_unpack(data, size, scratch, 3 * size, &t) == 0)
 		same(cam_tidings_pack(&t, again, sizeof(again)), again, data, size);
+	struct cam_text rest = {(const char *)data, size}, packet;
+	while (cam_bundle_next(&rest, &packet))
+		if (packet.p + packet.n != rest.p || rest.p + rest.n != (const char *)data + size)
+			abort();
 	free(scratch);
 	return 0;
 }

@@ -29,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w->ops->process_cells(w, fuzz_process, &s);
 	if (!w->ops->name_cells(w, fuzz_name_cell, &s))
 		fuzz_check(s.named == w->info.samples);
+	fuzz_check(w->ops->slots(w, fuzz_slots, &s) || s.slotted == w->info.samples);
 	w->ops->events(w, fuzz_event, &s);
 	w->ops->ledger(w, fuzz_ledger, &s);
 	w->ops->anchors(w, fuzz_anchor, &s);

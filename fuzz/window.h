@@ -61,7 +61,7 @@ static void fuzz_check(bool good)
 
 struct fuzz_seen {
 	const struct cam_tables *t;
-	uint64_t samples, total, small, busy, processes, named;
+	uint64_t samples, total, small, busy, processes, named, slotted;
 };
 
 static int fuzz_batch(void *arg, const struct cam_batch *b)
@@ -154,6 +154,15 @@ static int fuzz_name_cell(void *arg, const struct cam_name_cell *c)
 	return 0;
 }
 
+static int fuzz_slots(void *arg, const struct cam_slots *row)
+{
+	struct fuzz_seen *s = arg;
+	fuzz_check(row->second <= UINT64_MAX / 1000000000u);
+	for (unsigned i = 0; i < CAM_SLOTS; i++)
+		s->slotted += row->samples[i];
+	return 0;
+}
+
 static inline void fuzz_window(struct cam_window *w)
 {
 	struct fuzz_seen s = {0};
@@ -172,6 +181,8 @@ static inline void fuzz_window(struct cam_window *w)
 			fuzz_check(s.processes == s.samples);
 		if (w->ops->name_cells && w->ops->name_cells(w, fuzz_name_cell, &s) == 0)
 			fuzz_check(s.named == w->info.samples);
+		if (w->ops->slots && w->ops->slots(w, fuzz_slots, &s) == 0)
+			fuzz_check(s.slotted == w->info.samples);
 		if (w->ops->small_totals(w, fuzz_small, &s) == 0)
 			fuzz_check(s.small == s.samples);
 	}

@@ -6,13 +6,16 @@ kept, so that the table can say how far they lie apart. And what several benches
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build")
 PROGRAM = os.path.join(BUILD, "perfcam")
 HOURS = 12
+STORES = ("1 M", "10 M", f"{HOURS} h")
 
 
 def run(*command, output=subprocess.DEVNULL):
@@ -34,21 +37,49 @@ def windows(store):
     return json.loads(run(PROGRAM, "ls", "--json", "--store", store, output=subprocess.PIPE)[1])
 
 
+def stores(directory, seconds):
+    """[(name, store)]: about a million samples, ten million, twelve hours. `make bench` names a place (BENCH_STORES) in which whoever comes first makes them, for all."""
+    place = os.environ.get("BENCH_STORES") or os.path.join(directory, "stores")
+    if not os.path.isdir(place):
+        making = place + ".making"  # half of it is not taken for all
+        shutil.rmtree(making, ignore_errors=True)
+        os.makedirs(making)
+        make_stores(making, seconds)
+        os.rename(making, place)
+    return [(name, os.path.join(place, name)) for name in STORES]
+
+
+def tape_kind():
+    import benchload
+    kind = os.environ.get("BENCH_TAPE") or benchload.TAPES[0]
+    if kind not in benchload.TAPES:
+        sys.exit(f"bench: {kind} is no load of a tape: {', '.join(benchload.TAPES)}")
+    return kind
+
+
 def make_stores(directory, seconds):
-    """Of 96 CPUs, one real window of this machine (as root) re-based until they are full: about a million samples, ten million, twelve hours."""
+    """Of 96 CPUs, one real window of this machine (as root) with a load of its own, re-based until they are full. BENCH_TAPE: which load. 96 CPUs that
+    do nothing but compile have as many processes in 15 to 45 s as a window takes, so that twelve hours of them are thousands of windows."""
     replay, rebase = (os.path.join(BUILD, "tests", "bench", n) for n in ("replay", "rebase"))
     tape, one = (os.path.join(directory, n) for n in ("tape", "one"))
     os.mkdir(one)
-    run(replay, "record", tape, str(seconds))
+    # A tape of a quiet machine has hardly a sample: it would be twelve hours of nothing.
+    import benchload
+    with tempfile.TemporaryDirectory(prefix="perfcam-load-") as place:
+        load = benchload.Load(place, seconds + 1)
+        load.start(tape_kind())
+        run(replay, "record", tape, str(seconds))
+        load.stop()
     run(replay, "play", tape, "96", "245", one)  # whatever its beginning, one whole window is in it
     run(replay, "seal", one)
     window = max(windows(one), key=lambda w: w["samples"])
     each = (window["end_ns"] - window["start_ns"]) / 1e9
-    for name, n in (("1 M", round(1e6 / window["samples"])), ("10 M", round(1e7 / window["samples"])), (f"{HOURS} h", round(HOURS * 3600 / each))):
+    for name, n in zip(STORES, (1e6 / window["samples"], 1e7 / window["samples"], HOURS * 3600 / each)):
         place = os.path.join(directory, name)
         os.mkdir(place)
-        run(rebase, os.path.join(one, window["name"]), str(max(1, n)), place)
-        yield name, place
+        run(rebase, os.path.join(one, window["name"]), str(max(1, round(n))), place)
+    shutil.rmtree(one)
+    os.unlink(tape)
 
 
 def row(part, what, ours, theirs, peer, unit, aim=None, less=True, how="measured"):

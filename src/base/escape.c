@@ -18,6 +18,8 @@ static bool is_control(unsigned char c, unsigned flags)
 		return flags & CAM_ESCAPE_TAB;
 	if (c == ';')
 		return flags & CAM_ESCAPE_SEMICOLON;
+	if (c == '=' || c == '+' || c == '-' || c == '@')
+		return flags & CAM_ESCAPE_FORMULA;
 	return (flags & CAM_ESCAPE_CONTROL) && (c < 0x20 || c == 0x7f);
 }
 
@@ -39,6 +41,12 @@ static bool is_escape(struct cam_text s, unsigned flags)
 	return false;
 }
 
+/* What is escaped at that place of a text. */
+static unsigned flags_at(size_t i, unsigned flags)
+{
+	return i ? flags & ~(unsigned)CAM_ESCAPE_FORMULA : flags;
+}
+
 /* How many bytes at the start of s go as they are; 0: its first byte must be escaped. */
 static size_t plain(struct cam_text s, unsigned flags)
 {
@@ -57,7 +65,7 @@ void cam_escape_put(struct cam_buf *out, struct cam_text s, unsigned flags)
 {
 	size_t done = 0;
 	for (size_t i = 0; i < s.n;) {
-		size_t n = plain((struct cam_text){s.p + i, s.n - i}, flags);
+		size_t n = plain((struct cam_text){s.p + i, s.n - i}, flags_at(i, flags));
 		if (n) {
 			i += n;
 			continue;
@@ -75,7 +83,7 @@ size_t cam_escape_undo(struct cam_text s, unsigned flags, char *room)
 	size_t n = 0;
 	for (size_t i = 0; i < s.n;) {
 		struct cam_text rest = {s.p + i, s.n - i};
-		bool undo = s.p[i] == '\\' && is_escape(rest, flags);
+		bool undo = s.p[i] == '\\' && is_escape(rest, flags_at(i, flags));
 		room[n++] = undo ? (char)((unsigned)hex(rest.p[2]) << 4 | (unsigned)hex(rest.p[3]))
 				 : s.p[i];
 		i += undo ? ESCAPE_BYTES : 1;

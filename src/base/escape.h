@@ -20,6 +20,8 @@ enum cam_escape {
 	CAM_ESCAPE_BYTES =
 		1 << 2, /* what is not UTF-8; and U+0080 to U+009F, which terminals obey */
 	CAM_ESCAPE_SEMICOLON = 1 << 3, /* between frames of a stack on one line */
+	CAM_ESCAPE_FORMULA =
+		1 << 4, /* = + - @ as the first byte: a spreadsheet computes what begins so */
 };
 
 /* Appends s to out. Nothing is added where nothing must be escaped but s itself. */

@@ -9,6 +9,14 @@
 #define CAM_NS_PER_MS  1000000ull
 #define CAM_NS_PER_US  1000ull
 
+/* A wall time, or one of a clock, that much later; at either end of all time it stays there. Files of others say any time;
+ * INT64_MIN, which nobody means, is never the sum. */
+static inline int64_t cam_time_add(int64_t at_ns, __int128 by_ns)
+{
+	__int128 sum = at_ns + by_ns;
+	return sum > INT64_MAX ? INT64_MAX : sum <= INT64_MIN ? INT64_MIN + 1 : (int64_t)sum;
+}
+
 /* "250ms", "90s", "2m", "1.5h", "12h", "7d" → nanoseconds; a bare number is seconds. -EINVAL. */
 int cam_duration_parse(struct cam_text s, uint64_t *ns);
 /* "64K", "2G", "1.5T", "4096" → bytes (powers of 1024). -EINVAL, -ERANGE. */

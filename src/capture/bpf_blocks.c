@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SLABS_AT_ONCE 4u
+
 void cam_bpf_blocks_init(struct cam_bpf_blocks *b, int slabs_fd, uint32_t max_slabs)
 {
 	b->slabs_fd = slabs_fd;
@@ -45,31 +47,46 @@ static void move_all(struct cam_bpf_blocks *b, struct cam_bpf_chain *from, struc
 		push(b, to, pop(b, from));
 }
 
-static int add_slab(struct cam_bpf_blocks *b)
+/* Puts the first of n slabs that were made where the program finds them; how many got there, or why none. */
+static int place_slabs(struct cam_bpf_blocks *b, const int *fds, uint32_t n)
 {
-	uint32_t index = b->n_slabs;
-	if (index >= b->max_slabs)
+	uint32_t indices[SLABS_AT_ONCE], count = n;
+	for (uint32_t i = 0; i < n; i++)
+		indices[i] = b->n_slabs + i;
+	if (!bpf_map_update_batch(b->slabs_fd, indices, fds, &count, NULL))
+		return (int)n;
+	/* Older kernels have no such call for maps of maps. */
+	return bpf_map_update_elem(b->slabs_fd, indices, fds, BPF_ANY) ? -errno : 1;
+}
+
+static int add_slabs(struct cam_bpf_blocks *b)
+{
+	int fds[SLABS_AT_ONCE], placed;
+	uint32_t n = 0, left = b->max_slabs - b->n_slabs,
+		 wanted = left < SLABS_AT_ONCE ? left : SLABS_AT_ONCE;
+	if (!wanted)
 		return -ENOSPC;
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "cam_slab", sizeof(uint32_t),
-				CAM_UNWIND_BLOCK_BYTES, CAM_WIRE_SLAB_BLOCKS, NULL);
-	if (fd < 0)
-		return -errno;
-	if (bpf_map_update_elem(b->slabs_fd, &index, &fd, BPF_ANY)) {
-		int err = -errno;
-		close(fd);
-		return err;
-	}
-	b->slab_fd[b->n_slabs++] = fd;
+	while (n < wanted &&
+	       (fds[n] = bpf_map_create(BPF_MAP_TYPE_ARRAY, "cam_slab", sizeof(uint32_t),
+					CAM_UNWIND_BLOCK_BYTES, CAM_WIRE_SLAB_BLOCKS, NULL)) >= 0)
+		n++;
+	placed = n ? place_slabs(b, fds, n) : -errno;
+	for (uint32_t i = placed < 0 ? 0 : (uint32_t)placed; i < n; i++)
+		close(fds[i]);
+	if (placed < 0)
+		return placed;
 	/* The lowest is taken first: neighbours are written in one call. */
-	for (uint32_t i = CAM_WIRE_SLAB_BLOCKS; i-- > 0;)
-		if (index || i)
-			push(b, &b->free, index * CAM_WIRE_SLAB_BLOCKS + i);
+	for (uint32_t i = (uint32_t)placed * CAM_WIRE_SLAB_BLOCKS; i-- > 0;)
+		if (b->n_slabs || i)
+			push(b, &b->free, b->n_slabs * CAM_WIRE_SLAB_BLOCKS + i);
+	memcpy(b->slab_fd + b->n_slabs, fds, (size_t)placed * sizeof(*fds));
+	b->n_slabs += (uint32_t)placed;
 	return 0;
 }
 
 int cam_bpf_blocks_take(struct cam_bpf_blocks *b, struct cam_bpf_chain *chain)
 {
-	int err = b->free.n ? 0 : add_slab(b);
+	int err = b->free.n ? 0 : add_slabs(b);
 	if (!err)
 		push(b, chain, pop(b, &b->free));
 	return err;

@@ -7,8 +7,8 @@
  * a program may have seen is cooled; one that was never shown is freed at once.
  * Thread: ingest's. Refusals: -ENOSPC (no block is left now), what bpf(2) says.
  *
- * Memory is had in slabs of 1 MiB, when it is first needed, and kept: to put a slab in place waits
- * until no CPU runs a program, 12 ms. Blocks are written through a small buffer, 16 in a call.
+ * Memory is had in slabs of 1 MiB, four when more is needed, and kept: to put slabs in place, one or many, waits
+ * until no CPU runs a program: 12 ms, at a load average of 40 mostly 22 and up to 207. Blocks are written through a small buffer, 16 in a call.
  * Nothing of the kernel's memory is mapped here.
  *
  * Cooling: what is given back may still be read by a program that runs now. It stays as it is

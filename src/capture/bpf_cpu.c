@@ -3,7 +3,9 @@
  * Invariants:
  * 1. counts.fired == emitted + lost + filtered in each COUNTS, and lost is the sum of `records` of the
  *    LOST records before it.
- * 2. A CPU whose program ran since the last COUNTS is alive; only of one where nothing ran is the
+ * 2. A LOST begins with the round that last saw the counters, which need not be the last one: a
+ *    program may run whenever we look.
+ * 3. A CPU whose program ran since the last COUNTS is alive; only of one where nothing ran is the
  *    event's time read, which interrupts that CPU.
  */
 #include "capture/bpf_cpu.h"
@@ -25,15 +27,16 @@ static void push(struct cam_bpf_cpu *c, uint64_t time_ns, struct cam_raw r)
 }
 
 /* What cannot be seen in one piece stays as it was: the next round will. */
-static void look(struct cam_bpf_cpu *c)
+static bool look(struct cam_bpf_cpu *c)
 {
 	struct cam_wire_counts n;
 	if (!cam_bpf_counts(c->bpf, c->cpu, &n))
-		return;
+		return false;
 	c->now.fired = n.fired - c->base.fired;
 	c->now.emitted = n.emitted - c->base.emitted;
 	c->now.ring_full = n.ring_full - c->base.ring_full;
 	c->now.filtered = n.filtered - c->base.filtered;
+	return true;
 }
 
 static void tell_lost(struct cam_bpf_cpu *c, uint64_t now_ns)
@@ -43,7 +46,7 @@ static void tell_lost(struct cam_bpf_cpu *c, uint64_t now_ns)
 		return;
 	push(c, now_ns,
 	     (struct cam_raw){.type = CAM_RAW_LOST,
-			      .lost = {.records = lost - c->told, .from_ns = c->round_ns}});
+			      .lost = {.records = lost - c->told, .from_ns = c->seen_ns}});
 	c->told = lost;
 }
 
@@ -81,10 +84,12 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 	if (c->gone)
 		return;
 	uint64_t fired = c->now.fired;
-	look(c);
+	bool seen = look(c);
 	if (c->now.fired != fired)
 		c->fired_ns = round_ns;
 	tell_lost(c, round_ns);
+	if (seen)
+		c->seen_ns = round_ns;
 	bool due = c->asked || round_ns - c->counts_ns >= COUNTS_EVERY_NS;
 	bool fell = cam_pulse_fell(&c->pulse, round_ns, c->now.fired);
 	if (fell || (due && c->now.fired == c->told_fired))
@@ -93,7 +98,6 @@ void cam_bpf_cpu_begin(struct cam_bpf_cpu *c, uint64_t round_ns)
 		tell_counts(c, round_ns, round_ns);
 		c->asked = false;
 	}
-	c->round_ns = round_ns;
 }
 
 static void close_events(struct cam_bpf_cpu *c, struct cam_ring_budget *budget)
@@ -141,7 +145,7 @@ static int open_events(struct cam_bpf_cpu *c, const struct cam_bpf_cpu_options *
 	if (err)
 		return err;
 	/* The clock is read here, not by the caller: putting rings in place may take a second. */
-	c->opened_ns = c->round_ns = c->counts_ns = c->kernel->now_ns(c->kernel);
+	c->opened_ns = c->seen_ns = c->counts_ns = c->kernel->now_ns(c->kernel);
 	if (o->control)
 		err = cam_witness_start(&c->control, c->kernel);
 	return err ? err : c->kernel->control(c->kernel, c->fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -26,7 +26,8 @@ struct cam_bpf_cpu {
 	uint64_t malformed;	     /* records of this ring that the reader could not use */
 	uint64_t told;		     /* losses that LOST records have told */
 	uint64_t told_fired;	     /* of the last COUNTS */
-	uint64_t opened_ns, round_ns, counts_ns;
+	uint64_t opened_ns, counts_ns;
+	uint64_t seen_ns; /* the last round that saw the counters in one piece */
 	struct cam_pulse pulse;
 	uint64_t fired_ns; /* the last round that found it to have fired */
 	bool gone;	   /* no events any more: what is left is read */

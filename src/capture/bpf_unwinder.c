@@ -11,7 +11,8 @@
  *
  * Letting go of an image: its blocks cool while processes may still lead to it; at each turn (2 s) the
  * entries of processes that lead to an image that is gone are deleted, and if there were any the turn
- * is put off by one: their last run may have begun just now.
+ * is put off by one: their last run may have begun just now. While nothing cools nobody looks for them, but for
+ * every 30 s, to know how many processes there are: the kernel goes through the whole map for that.
  *
  * Invariants:
  * 1. Every block in use belongs to one table or one image.
@@ -34,6 +35,7 @@
 
 #define SECOND_NS   1000000000ull
 #define TURN_NS	    (2 * SECOND_NS)
+#define COUNT_NS    (30 * SECOND_NS)
 #define MIN_AGE_S   10u
 #define MAX_OPEN    8u /* tables that are being packed */
 #define MAX_IMAGES  8192u
@@ -70,7 +72,7 @@ struct unwinder {
 	const struct cam_kernel *kernel;
 	int processes_fd, files_fd, used_fd;
 	size_t fixed_bytes, max_bytes;
-	uint64_t now_ns, turn_ns;
+	uint64_t now_ns, turn_ns, counted_ns;
 	uint32_t generation, n_open, n_tables, n_images, n_processes, free_image, n_slots;
 	uint64_t evicted_tables, evicted_images, refused;
 	struct cam_bpf_blocks blocks;
@@ -498,6 +500,7 @@ static uint32_t sweep(struct unwinder *u)
 		}
 	}
 	u->n_processes = seen - (swept < seen ? swept : seen);
+	u->counted_ns = u->now_ns;
 	return swept;
 }
 
@@ -509,7 +512,8 @@ static int flush(struct cam_unwinder *base, uint64_t now_ns)
 	int err = cam_bpf_blocks_write(&u->blocks);
 	if (now_ns - u->turn_ns >= TURN_NS) {
 		u->turn_ns = now_ns;
-		if (!sweep(u))
+		if ((cam_bpf_blocks_cooling(&u->blocks) || now_ns - u->counted_ns >= COUNT_NS) &&
+		    !sweep(u))
 			cam_bpf_blocks_turn(&u->blocks);
 	}
 	if (cam_bpf_blocks_left(&u->blocks) + cam_bpf_blocks_cooling(&u->blocks) < RESERVE)

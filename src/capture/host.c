@@ -236,12 +236,15 @@ static void read_pressure(struct cam_host *h, enum pressure which)
 		{CAM_COUNTER_PSI_IO, CAM_COUNTER_PSI_IO_FULL},
 	};
 	struct cam_text line;
+	/* Behind the last line that counts there is nothing to read: to be told so would be another call. */
+	bool last = false;
 	cam_lines_start(&h->lines, h->pressure[which]);
-	while (cam_lines_next(&h->lines, &line)) {
+	while (!last && cam_lines_next(&h->lines, &line)) {
 		bool full = cam_text_starts(line, CAM_TEXT("full "));
 		const char *total = memmem(line.p, line.n, "total=", 6);
 		if (!total || (!full && !cam_text_starts(line, CAM_TEXT("some "))))
 			continue;
+		last = full || kinds[which][1] == CAM_COUNTER_MAX;
 		struct cam_text rest = {total + 6, line.n - (size_t)(total + 6 - line.p)};
 		uint64_t v, by;
 		if (kinds[which][full] != CAM_COUNTER_MAX && cam_number_take(&rest, 10, &v) &&

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 /* Each server has the addresses of the one before: nobody shall try them out. */
 #define HOUR_SECONDS 3600
 #define HOUR_DEATHS  20u
+#define SERVER_NICE  5
 #define END_SECONDS  3 /* a server may take to end; then it is killed */
 
 struct attendant {
@@ -64,6 +66,9 @@ static _Noreturn void serve(const struct attendant *a, pid_t parent, int status_
 {
 	struct cam_serving *s = a->serving;
 	end_with(parent);
+	/* What it takes does not count within max-cpu: it gives way instead. */
+	if (getpriority(PRIO_PROCESS, 0) < SERVER_NICE)
+		setpriority(PRIO_PROCESS, 0, SERVER_NICE);
 	sigprocmask(SIG_SETMASK, &a->at_ease, NULL);
 	close(a->tell_fd);
 	close(a->told_fd);

@@ -206,7 +206,7 @@ static bool find_tracks(struct capsule *c, const struct cam_heatmap *h, struct c
 	    span_ns / CAM_NS_PER_SEC * (h->seen.cpus + 1ull) > MOST_CPU_SECONDS)
 		return false;
 	return !cam_tracks_build(c->of.source, h->realtime_from_ns,
-				 h->realtime_from_ns + (int64_t)span_ns, bins, c->of.patience,
+				 cam_time_add(h->realtime_from_ns, span_ns), bins, c->of.patience,
 				 tracks);
 }
 

@@ -13,6 +13,7 @@
 #include "render/label.h"
 #include "render/text_moment.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define ROWS	   10u
@@ -159,26 +160,27 @@ static void put(const struct cam_viewing *v, const void *view, struct cam_out *o
 
 static int show(struct at_arguments *a, const struct cam_moment *m)
 {
-	const struct cam_seen *seen = &m->processes.seen;
-	if (!seen->windows && !seen->dead_ns && !seen->unreadable)
-		return cam_viewing_nothing(&a->v, seen);
-	return cam_viewing_write(&a->v, put, m, seen);
+	struct cam_seen seen = m->processes.seen;
+	/* Its parts read the windows one after the other: what could not be read may have been missing in any of them. */
+	const uint64_t unreadable[] = {m->unreadable, m->functions.seen.unreadable,
+				       m->cores.seen.unreadable, m->busiest.seen.unreadable,
+				       m->host.unreadable};
+	for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++)
+		if (seen.unreadable < unreadable[i])
+			seen.unreadable = unreadable[i];
+	if (!seen.windows && !seen.dead_ns && !seen.unreadable)
+		return cam_viewing_nothing(&a->v, &seen);
+	if (!seen.observed_ns && !seen.dead_ns && !seen.unreadable)
+		return cam_viewing_failed(&a->v, -EDOM);
+	return cam_viewing_write(&a->v, put, m, &seen);
 }
 
 int cam_cmd_at(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam at 03:14:07                            the latest such moment\n"
-		"  perfcam at 2026-04-15T03:14:07Z --around 2s\n"
-		"  perfcam at boot+12345.678                      the stamp of a line of dmesg\n"
-		"  perfcam at --event 3f9a01 --json\n"
-		"  perfcam at -90s --pid 2997";
 	struct at_arguments a = {0};
 	const struct cam_option options[] = {
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "rows of each table (default: 10)"},
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int status;

@@ -253,15 +253,6 @@ static int flame(struct flame_arguments *a)
 
 int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam flame                                  here, in the terminal: all there is\n"
-		"  perfcam flame --at 03:14:07 -o spike.svg       5 s around that time\n"
-		"  perfcam flame --last 60s --pid 2997 -o x.html  one process, as a page\n"
-		"  perfcam flame --last 60s --reverse --text      who calls what is hot\n"
-		"  perfcam flame --by cgroup --hide '^\\[unknown' -o x.svg\n"
-		"  perfcam flame --last 10m --every 30s -o x.svg  x-20260415-031400.svg, …\n"
-		"  perfcam flame -i out.folded --colors java --cp -o x.svg";
 	struct flame_arguments a = {0};
 	const struct cam_option options[] = {
 		CAM_OPTION_TITLE("What to read:"),
@@ -289,7 +280,6 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		 "the tree and the heaviest functions as JSON"},
 		CAM_OPTION_TITLE("How a picture looks (as flamegraph.pl):"),
 		CAM_FLAME_LOOK_OPTIONS(a.look),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int n_rest;

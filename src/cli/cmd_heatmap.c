@@ -213,7 +213,7 @@ static bool find_tracks(struct cam_reading *in, const struct cam_heatmap *h,
 			 "time");
 		return false;
 	}
-	int64_t to = from + (int64_t)span_ns;
+	int64_t to = cam_time_add(from, span_ns);
 	return !cam_tracks_build(in->source, from, to, bins, NULL, tracks);
 }
 

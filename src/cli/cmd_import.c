@@ -157,7 +157,10 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 	if (err) {
 		cam_io_posix_close(io);
 		if (err == -EWOULDBLOCK)
-			return cam_failed("store %s: process %d is writing to it", path, holder);
+			return cam_failed(
+				"store %s: process %d is writing to it; stop it, or import "
+				"into another one: --store DIR",
+				path, holder);
 		return cam_failed("store %s: %s", path, cam_errno_words(err));
 	}
 	if (events.file) {

@@ -33,7 +33,7 @@ struct listing {
 static uint64_t error_of(struct cam_window *w, const struct cam_account *a)
 {
 	const struct cam_tables *t;
-	if (w->info.imported || cam_window_names(w, &t) || !t->n_etypes || !t->etypes[0].period_ns)
+	if (w->info.imported || cam_window_words(w, &t) || !t->n_etypes || !t->etypes[0].period_ns)
 		return 0;
 	uint64_t period = t->etypes[0].period_ns;
 	return a->cpus * cam_ledger_error((uint32_t)((CAM_NS_PER_SEC + period / 2) / period));

@@ -33,17 +33,10 @@ static void put(const struct cam_viewing *v, const void *view, struct cam_out *o
 
 int cam_cmd_moments(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam moments                                of all that is kept\n"
-		"  perfcam moments --last 12h -n 5 --json\n"
-		"  perfcam moments 'last=12h cpu=0-3'\n"
-		"  perfcam moments --comm kubelet                 of one process, against itself";
 	struct moments_arguments a = {0};
 	const struct cam_option options[] = {
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "moments (default: 15)"},
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int status;

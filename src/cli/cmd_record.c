@@ -40,7 +40,9 @@ static int record(struct cam_record_request *request, const char *out, const cha
 	if (!err)
 		named = cam_late_names_ask(request->settings->store, debuginfod, since);
 	one_off.empty = !err && !result.samples && !result.lost;
-	if (out)
+	if (out && !err && result.command_not_run)
+		cam_one_off_discard(&one_off);
+	else if (out)
 		status = cam_one_off_end(&one_off, request->settings, !err);
 	if (err)
 		return CAM_EXIT_FAILED;

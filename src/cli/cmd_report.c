@@ -181,12 +181,6 @@ static int show(const struct report_arguments *a, const struct cam_report *r)
 
 int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam report --last 60s                      as perf report --stdio\n"
-		"  perfcam report --at 03:14:07 --no-children -n  only what was sampled, with counts\n"
-		"  perfcam report -i perf.data -g callee,2 --percent-limit 1\n"
-		"  perfcam report --last 10m -s pid,dso,symbol --comm java";
 	struct report_arguments a = {0};
 	const struct cam_option options[] = {
 		{"sort", 's', CAM_OPTION_TEXT, &a.sorting.sort, "KEYS",
@@ -206,7 +200,6 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		 "at most N frames of a chain"},
 		CAM_RESHAPE_PICK_OPTIONS(a.frames),
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int status;

@@ -7,6 +7,7 @@
  * this takes the store's lock. Killed at any time it leaves the old window, or the new one.
  */
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/asking.h"
 #include "cli/picking.h"
 #include "cli/place.h"
@@ -74,7 +75,7 @@ static bool is_chosen(const struct job *j, const struct cam_window_info *w)
 	if (!w->sealed)
 		return false;
 	return !j->by_time || (w->realtime_ns != INT64_MIN && w->realtime_ns < j->to_ns &&
-			       w->realtime_ns + (int64_t)(w->end_ns - w->start_ns) > j->from_ns);
+			       cam_time_add(w->realtime_ns, w->end_ns - w->start_ns) > j->from_ns);
 }
 
 /* The names only: what is open cannot be replaced under its reader, and is not small. */

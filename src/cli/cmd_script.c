@@ -2,6 +2,7 @@
 #include "cli/exporting.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "interop/json_out.h"
 #include "interop/perf_script_fields.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 struct script_arguments {
 	struct cam_exporting_options what;
 	struct cam_option_list fields;
-	bool header, ns, reltime, deltatime, no_chains;
+	bool header, ns, reltime, deltatime, no_chains, json;
 	unsigned max_stack;
 };
 
@@ -27,8 +28,12 @@ static int parse_fields(const struct script_arguments *a, struct cam_perf_script
 		.max_stack = a->max_stack,
 		.terminal = (!a->what.out || !strcmp(a->what.out, "-")) && isatty(STDOUT_FILENO),
 		.fields = CAM_PERF_DEFAULT,
-		.trace_fields = CAM_PERF_TRACE_DEFAULT,
+		.trace_fields = a->no_chains ? CAM_PERF_TRACE_FLAT : CAM_PERF_TRACE_DEFAULT,
 	};
+	if (a->json && (a->fields.n || a->header || a->ns || a->reltime || a->deltatime ||
+			a->no_chains || a->max_stack))
+		return cam_usage(
+			"script --json has all fields as they are: leave out what is of the text");
 	if (a->reltime && a->deltatime)
 		return cam_usage("--reltime and --deltatime: one of them");
 	for (size_t i = 0; i < a->fields.n; i++) {
@@ -57,6 +62,16 @@ static int write_script(struct cam_exporting *x, const struct cam_perf_script_op
 	return status;
 }
 
+static int write_json(struct cam_exporting *x)
+{
+	struct cam_exporter *to = NULL;
+	int err = cam_json_array_out_new(cam_output_stream(x->output), &to);
+	int status = err ? cam_failed("%s", cam_errno_words(err))
+			 : cam_exporting_write(x, to, NULL, NULL);
+	cam_exporter_free(to);
+	return status;
+}
+
 int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 {
 	struct script_arguments a = {0};
@@ -77,6 +92,8 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 		 "of each stack the innermost frame, on the sample's line"},
 		{"max-stack", 0, CAM_OPTION_COUNT, &a.max_stack, "N",
 		 "at most N frames of a stack, from the innermost on"},
+		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL,
+		 "as JSON: one array, of each sample what export json has"},
 		CAM_RANGE_OPTIONS(a.what.range),
 		CAM_FILTER_OPTIONS(a.what.filters, "idle CPUs, too (the default)", "without them",
 				   "only this event (default: all)"),
@@ -99,5 +116,6 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 	const char *events = a.what.filters.event_type.n ? NULL : "*";
 	status = cam_exporting_open(&a.what, events,
 				    &(struct cam_wanted){.details = true, .addresses = true}, &x);
-	return status ? status : cam_exporting_close(&x, write_script(&x, &o));
+	return status ? status
+		      : cam_exporting_close(&x, a.json ? write_json(&x) : write_script(&x, &o));
 }

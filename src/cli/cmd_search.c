@@ -75,16 +75,10 @@ static void put(const struct cam_viewing *v, const void *view, struct cam_out *o
 
 int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam search mem_cgroup_nr_lru_pages         when, in all that is stored\n"
-		"  perfcam search '^shrink_' --last 12h --comm kubelet\n"
-		"  perfcam search compact_zone --json -n 100";
 	struct search_arguments a = {0};
 	const struct cam_option options[] = {
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "moments (default: 20)"},
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int n_rest;

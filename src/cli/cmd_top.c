@@ -226,14 +226,6 @@ static int check(struct top_arguments *a)
 
 int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam top --follow                           the last 10 s, again and again\n"
-		"  perfcam top 03:14:07 --around 2s --by function what was hot then\n"
-		"  perfcam top --last 1h --by cgroup -n 50\n"
-		"  perfcam top --last 10m --sort cpu,comm         who was on which core\n"
-		"  perfcam top --last 60s --sort time --time-quantum 1s --comm nginx\n"
-		"  perfcam top -i perf.data --sort comm,dso,symbol,overhead_children";
 	struct top_arguments a = {0};
 	const struct cam_option options[] = {
 		{"by", 0, CAM_OPTION_TEXT, &a.by, "WHAT",
@@ -250,7 +242,6 @@ int cam_cmd_top(const struct cam_verb *verb, int argc, char **argv)
 		{"every", 0, CAM_OPTION_TEXT, &a.every, "2s", "with --follow: how often"},
 		{"times", 0, CAM_OPTION_COUNT, &a.times, "N", "with --follow: so often, then end"},
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int status;

@@ -160,14 +160,6 @@ static int answer_recurrence(struct why_arguments *a)
 
 int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 {
-	static const char examples[] =
-		"Examples:\n"
-		"  perfcam why 03:14:07                           what was different then?\n"
-		"  perfcam why ev-3f9a01c2d4e5                    around an event\n"
-		"  perfcam why --event-match 'Tx timeout' --last 12h    what comes before all of them\n"
-		"  perfcam why -90s --around 10s --json\n"
-		"  perfcam why 'from=03:14 to=03:15 cgroup=/system.slice'\n"
-		"  perfcam why 03:14:07 --baseline 'from=02:00 to=03:00'";
 	struct why_arguments a = {0};
 	const struct cam_option options[] = {
 		{"limit", 'n', CAM_OPTION_COUNT, &a.limit, "N", "findings (default: 3)"},
@@ -176,7 +168,6 @@ int cam_cmd_why(const struct cam_verb *verb, int argc, char **argv)
 		{"event-match", 0, CAM_OPTION_TEXT, &a.match, "RE",
 		 "what comes before all events with such a text"},
 		CAM_VIEWING_OPTIONS(a.v),
-		CAM_OPTION_TITLE(examples),
 		{0},
 	};
 	int status;

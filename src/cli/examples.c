@@ -19,20 +19,47 @@ static const struct {
 	 "  perfcam import --store ./s perf-web1-*.data  a series of the bash loop\n"
 	 "  perfcam import --events dmesg.txt            the kernel's log, saved afterwards\n"},
 	{"ls", "  perfcam ls --last 1h                         windows, what was lost and why\n"},
-	{"at", "  perfcam at 03:14:07                          what ran then\n"
-	       "  perfcam at -90s --around 2s                  a minute and a half ago\n"},
-	{"top", "  perfcam top --last 60s                       processes, busiest first\n"
-		"  perfcam top --by function -i perf.data       of a file\n"},
-	{"search", "  perfcam search tcp_sendmsg --last 12h        when did it run\n"},
-	{"moments", "  perfcam moments --last 12h                    the most unusual seconds\n"},
-	{"why", "  perfcam why 03:14:07                          what was different then\n"},
+	{"at", "  perfcam at 03:14:07                            the latest such moment\n"
+	       "  perfcam at 2026-04-15T03:14:07Z --around 2s\n"
+	       "  perfcam at boot+12345.678                      the stamp of a line of dmesg\n"
+	       "  perfcam at --event ev-3f9a01c2d4e5 --json\n"
+	       "  perfcam at -90s --pid 2997\n"},
+	{"top", "  perfcam top --follow                           the last 10 s, again and again\n"
+		"  perfcam top 03:14:07 --around 2s --by function what was hot then\n"
+		"  perfcam top --last 1h --by cgroup -n 50\n"
+		"  perfcam top --last 10m --sort cpu,comm         who was on which core\n"
+		"  perfcam top --last 60s --sort time --time-quantum 1s --comm nginx\n"
+		"  perfcam top -i perf.data --sort comm,dso,symbol,overhead_children\n"},
+	{"search", "  perfcam search mem_cgroup_nr_lru_pages         when, in all that is stored\n"
+		   "  perfcam search '^shrink_' --last 12h --comm kubelet\n"
+		   "  perfcam search compact_zone --json -n 100\n"},
+	{"moments",
+	 "  perfcam moments                                of all that is kept\n"
+	 "  perfcam moments --last 12h -n 5 --json\n"
+	 "  perfcam moments 'last=12h cpu=0-3'\n"
+	 "  perfcam moments --comm kubelet                 of one process, against itself\n"},
+	{"why",
+	 "  perfcam why 03:14:07                           what was different then?\n"
+	 "  perfcam why ev-3f9a01c2d4e5                    around an event\n"
+	 "  perfcam why --event-match 'Tx timeout' --last 12h    what comes before all of them\n"
+	 "  perfcam why -90s --around 10s --json\n"
+	 "  perfcam why 'from=03:14 to=03:15 cgroup=/system.slice'\n"
+	 "  perfcam why 03:14:07 --baseline 'from=02:00 to=03:00'\n"},
 	{"capsule", "  perfcam capsule 03:14:07 -o incident.html     one file for the ticket\n"},
 	{"report",
-	 "  perfcam report --last 60s                    call chains as perf report prints them\n"
-	 "  perfcam report --no-children -n -i perf.data self time, with samples\n"},
-	{"flame", "  perfcam flame --last 60s -o now.svg          the last minute\n"
-		  "  perfcam flame --at 03:14:07 -o event.svg     five seconds around a moment\n"
-		  "  perfcam flame -i perf.data                   a file, in the terminal\n"},
+	 "  perfcam report --last 60s                      as perf report --stdio\n"
+	 "  perfcam report --at 03:14:07 --no-children -n  only what was sampled, with counts\n"
+	 "  perfcam report -i perf.data -g callee,2 --percent-limit 1\n"
+	 "  perfcam report --last 10m -s pid,dso,symbol --comm java\n"},
+	{"flame",
+	 "  perfcam flame                                  here, in the terminal: all there is\n"
+	 "  perfcam flame --at 03:14:07 -o spike.svg       5 s around that time\n"
+	 "  perfcam flame --last 60s --pid 2997 -o x.html  one process, as a page\n"
+	 "  perfcam flame --last 60s --reverse --text      who calls what is hot\n"
+	 "  perfcam flame --by cgroup --hide '^\\[unknown' -o x.svg\n"
+	 "  perfcam flame --last 10m --every 30s -o x.svg  x-20260415-031400.svg, …\n"
+	 "  perfcam flame -i out.folded --colors java --cp -o x.svg\n"
+	 "  perfcam flame -i perf.data                     a file, in the terminal\n"},
 	{"script",
 	 "  perfcam script --last 5s                     samples as perf script prints them\n"
 	 "  perfcam script -F comm,tid,time,ip,sym -i perf.data\n"},

@@ -10,6 +10,7 @@ struct each {
 	cam_exporting_add *add;
 	void *to;
 	int status;
+	struct cam_output *output; /* NULL: none yet */
 };
 
 static int add_rows(void *self, struct cam_window *w, const struct cam_row_filter *rows)
@@ -22,9 +23,10 @@ static int say_failed(void *self, size_t i, size_t n, int err)
 {
 	struct each *e = self;
 	/* What comes from the way out will not go away with the next window. */
-	if (err == -ENODATA)
+	bool said_later = err == -ENODATA || (e->output && cam_output_stream(e->output)->error);
+	if (said_later)
 		return err;
-	if (err == -ENOMEM || err == -EPIPE || err == -ENOSPC || err == -E2BIG) {
+	if (err == -ENOMEM || err == -E2BIG) {
 		cam_failed("%s", cam_errno_words(err));
 		return err;
 	}
@@ -35,7 +37,7 @@ static int say_failed(void *self, size_t i, size_t n, int err)
 int cam_exporting_each(struct cam_exporting *x, cam_exporting_add *add, void *to)
 {
 	struct cam_reading *in = &x->in;
-	struct each each = {add, to, CAM_EXIT_OK};
+	struct each each = {add, to, CAM_EXIT_OK, x->output};
 	const struct cam_row_pick_view view = {&each, add_rows, say_failed};
 	struct cam_row_pick_missing sum;
 	if (cam_row_pick_each(in->source, &x->selection, &view, &sum))

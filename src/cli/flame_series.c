@@ -36,12 +36,11 @@ static void measure(struct cam_source *source, const struct cam_selection *s, st
 			next = NULL;
 		if (!cam_selection_may_touch(s, info, next) || info->clock == CAM_CLOCK_ABSENT)
 			continue;
-		int64_t length = (int64_t)(info->end_ns - info->start_ns);
 		bool same =
 			!before || !memcmp(&before->boot_id, &info->boot_id, sizeof(info->boot_id));
 		bool dated = info->realtime_ns != INT64_MIN;
-		widen(wall, dated ? info->realtime_ns : 0, dated ? info->realtime_ns + length : 0,
-		      dated);
+		int64_t end = cam_time_add(info->realtime_ns, info->end_ns - info->start_ns);
+		widen(wall, dated ? info->realtime_ns : 0, dated ? end : 0, dated);
 		widen(clock, (int64_t)info->start_ns, (int64_t)info->end_ns, same);
 		before = info;
 	}

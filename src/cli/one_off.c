@@ -56,7 +56,8 @@ int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_setting
 		snprintf(o->place, sizeof(o->place), "%s", out);
 		for (size_t n = strlen(o->place); n > 1 && o->place[n - 1] == '/'; n--)
 			o->place[n - 1] = '\0';
-		if (!mkdir(out, 0750))
+		o->made_place = !mkdir(out, 0750);
+		if (o->made_place)
 			give_to_group(out);
 		else if (errno != EEXIST)
 			return cam_failed("%s: %s", out, strerror(errno));
@@ -229,4 +230,11 @@ int cam_one_off_end(struct cam_one_off *o, const struct cam_settings *settings, 
 		status = cam_failed("nothing was sampled: nothing ran in that scope");
 	remove_room(o);
 	return status;
+}
+
+void cam_one_off_discard(const struct cam_one_off *o)
+{
+	remove_room(o);
+	if (o->made_place)
+		rmdir(o->place);
 }

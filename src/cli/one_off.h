@@ -14,6 +14,7 @@ struct cam_one_off {
 	char place[PATH_MAX]; /* the directory the results go to */
 	char file[PATH_MAX];  /* X.pcw; "": DIR/ */
 	char room[PATH_MAX];  /* the directory in it that is gone afterwards */
+	bool made_place;      /* it was not there before */
 	bool empty;	      /* no sample was taken: there is nothing to draw */
 };
 
@@ -25,3 +26,5 @@ int cam_one_off_verb(int (*run)(const struct cam_verb *, int, char **), const ch
 int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_settings *settings);
 /* Moves the windows to their place, draws, prints the paths; always removes the room. */
 int cam_one_off_end(struct cam_one_off *o, const struct cam_settings *settings, bool recorded);
+/* What was to be recorded did not begin: leaves nothing behind. */
+void cam_one_off_discard(const struct cam_one_off *o);

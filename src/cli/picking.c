@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/picking.h"
 
+#include "base/units.h"
 #include "cli/place.h"
 #include "cli/say.h"
 
@@ -103,7 +104,7 @@ static bool span_of(struct cam_source *s, char *from, char *to, size_t room)
 	for (size_t i = 0, n = s->ops->count(s); i < n; i++) {
 		if (s->ops->info(s, i, &w) || w->realtime_ns == INT64_MIN)
 			continue;
-		int64_t end_ns = w->realtime_ns + (int64_t)(w->end_ns - w->start_ns);
+		int64_t end_ns = cam_time_add(w->realtime_ns, w->end_ns - w->start_ns);
 		first_ns = w->realtime_ns < first_ns ? w->realtime_ns : first_ns;
 		last_ns = end_ns > last_ns ? end_ns : last_ns;
 	}
@@ -120,11 +121,12 @@ int cam_picking_nothing(const struct cam_reading *in, const struct cam_seen *see
 	if (seen->idle)
 		return cam_failed("%s: nothing but %llu idle samples: --idle shows them", in->name,
 				  (unsigned long long)seen->idle);
-	if (seen->unplaced)
+	bool placed = span_of(in->source, from, to, sizeof(from));
+	if (seen->unplaced && !placed)
 		return cam_failed(
-			"%s: it has no wall times; boot+… may help, folded stacks have none",
+			"%s: it has no wall times: perfcam import --at T gives it some; else boot+… may help",
 			in->name);
-	if (seen->windows || !span_of(in->source, from, to, sizeof(from)))
+	if (seen->windows || !placed)
 		return cam_failed("%s: no samples in the selection", in->name);
 	return cam_failed("%s: nothing was recorded then; there is %s to %s, see perfcam ls",
 			  in->name, from, to);

@@ -2,6 +2,7 @@
 #include "cli/reading.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "cli/perf_reading.h"
 #include "cli/place.h"
 #include "cli/say.h"
@@ -173,6 +174,7 @@ static int import_text(const struct cam_opened *from, enum cam_format format,
 		err = cam_perf_reading_import(from, told, sink, &o, &st);
 	else {
 		o.began_ns = told->began_ns;
+		o.began_uncertain_ns = CAM_NS_PER_SEC;
 		err = reader_of(format)(from->in, sink, &o, &st);
 	}
 	if (!err)

@@ -71,7 +71,8 @@ int cam_viewing_write(const struct cam_viewing *v, cam_viewing_put_fn *put, cons
 int cam_viewing_failed(const struct cam_viewing *v, int err)
 {
 	if (err == -EDOM)
-		return cam_failed("%s: its samples have no times: folded stacks have none",
-				  v->in.name);
+		return cam_failed(
+			"%s: its samples have no times: folded stacks have none; flame, top and report show them",
+			v->in.name);
 	return cam_failed("%s: %s", v->in.name, cam_errno_words(err));
 }

@@ -19,6 +19,8 @@
  *     time there is none, and nothing is looked at but once a second.
  *  7. Until a file's debug file is found, or known not to be there, errands for its names keep their offsets: the
  *     symboliser may answer that it wants one. Then they wait (`sent` false) until the opener has looked.
+ *  8. What goes to the symboliser goes in the order in which it was asked: copies of stacks that were gathered leave before
+ *     anything else. Their mappings name files by number, and that may mean another file after a FORGET.
  */
 #include "daemon/crew_parts.h"
 
@@ -42,6 +44,7 @@
 #define KALLSYMS_TICKET	  UINT32_MAX
 #define KILLED		  SIGKILL		 /* as waitpid() tells it */
 #define REST_NS		  (300 * CAM_NS_PER_SEC) /* a new one reads the kernel's symbols: 45 ms */
+#define RECEIVE_NS	  (100 * CAM_NS_PER_MS)
 #define CHECK_S		  2u /* each second a part of what is held is looked at */
 
 static uint64_t now_ns(void)
@@ -180,6 +183,7 @@ static void lose_worker(struct cam_crew *c, struct cam_crew_worker *w, int error
 			oldest = e;
 	}
 	if (w == &c->symboliser) {
+		c->bundle.bytes = 0;
 		bool by_itself = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 		if (oldest && !by_itself)
 			blame(c, oldest);
@@ -196,6 +200,9 @@ static void lose_worker(struct cam_crew *c, struct cam_crew_worker *w, int error
 
 int cam_crew_pack(struct cam_crew *c, struct cam_crew_worker *w, const struct cam_errand *e, int fd)
 {
+	int err = w == &c->symboliser ? cam_crew_send_copies(c) : 0;
+	if (err)
+		return err;
 	int n = cam_errand_pack(e, c->packet, sizeof(c->packet));
 	if (n < 0)
 		return n;
@@ -349,7 +356,8 @@ static int send_to_symboliser(struct cam_crew *c, const struct cam_errand *in)
 	struct cam_crew_errand *e = cam_crew_note(c, in);
 	if (!e)
 		return -EAGAIN;
-	err = cam_crew_pack(c, &c->symboliser, in, fd);
+	err = in->type == CAM_ERRAND_UNWIND ? cam_crew_gather(c, in)
+					    : cam_crew_pack(c, &c->symboliser, in, fd);
 	if (err)
 		cam_crew_forget(c, e);
 	else
@@ -417,9 +425,21 @@ static int crew_send(struct cam_errands *door, const struct cam_errand *in)
 
 static bool crew_is_written(struct cam_errands *door, uint32_t file)
 {
-	const struct cam_hold *h = cam_holds_find(&((struct cam_crew *)door->self)->holds, file);
+	const struct cam_crew *c = door->self;
+	struct cam_hold *h = cam_holds_find(&c->holds, file);
 	struct stat now;
-	return h && h->fd >= 0 && cam_hold_was_written(h, &now);
+	if (!h || h->fd < 0 || h->look == c->look)
+		return false;
+	bool written = cam_hold_was_written(h, &now);
+	h->look = written ? h->look : c->look;
+	return written;
+}
+
+void cam_crew_records_come(struct cam_crew *c)
+{
+	/* 0 is of none. */
+	if (++c->look == 0)
+		c->look = 1;
 }
 
 /* The kernel's symbols are open: to the symboliser, with the first errand that waits for them. */
@@ -540,21 +560,40 @@ static void take_tidings(struct cam_crew *c, struct cam_crew_errand *e, struct c
 		cam_closer_close(&c->closer, fd);
 }
 
-static void receive_from(struct cam_crew *c, struct cam_crew_worker *w)
+/* Takes fd over. */
+static void take_packet(struct cam_crew *c, struct cam_crew_worker *w, struct cam_text packet,
+			int fd)
 {
-	/* Bounded, so that one helper's flood cannot keep the ingest thread. */
-	for (int i = 0; i < 256 && w->helper.pid; i++) {
+	struct cam_tidings t;
+	struct cam_crew_errand *e = NULL;
+	if (!cam_tidings_unpack(packet.p, packet.n, c->scratch, sizeof(c->scratch), &t))
+		e = find_errand(c, w, &t);
+	if (e)
+		take_tidings(c, e, &t, fd);
+	else if (fd >= 0)
+		cam_closer_close(&c->closer, fd);
+}
+
+static void receive_from(struct cam_crew *c, struct cam_crew_worker *w, uint64_t until_ns)
+{
+	/* Bounded, so that one helper's flood cannot keep the ingest thread; in time, too: a table that needs a slab waits for
+	 * the kernel, and several came at once (two stood there for a second). What is left comes with the next tick. */
+	for (int i = 0; i < 256 && w->helper.pid && (!i || now_ns() < until_ns); i++) {
 		int fd = -1;
-		ssize_t n = cam_packet_receive(w->helper.socket, c->packet, sizeof(c->packet), &fd);
+		ssize_t n =
+			cam_packet_receive(w->helper.socket, c->received, sizeof(c->received), &fd);
 		if (n == -EAGAIN)
 			return;
-		struct cam_tidings t;
-		struct cam_crew_errand *e = NULL;
-		if (n > 0 &&
-		    !cam_tidings_unpack(c->packet, (size_t)n, c->scratch, sizeof(c->scratch), &t))
-			e = find_errand(c, w, &t);
-		if (e) {
-			take_tidings(c, e, &t, fd);
+		struct cam_text all = {(const char *)c->received, n > 0 ? (size_t)n : 0}, one;
+		if (cam_bundle_is(all)) {
+			while (cam_bundle_next(&all, &one))
+				take_packet(c, w, one, -1);
+			if (fd >= 0)
+				cam_closer_close(&c->closer, fd);
+			continue;
+		}
+		if (n > 0) {
+			take_packet(c, w, all, fd);
 			continue;
 		}
 		if (fd >= 0)
@@ -571,10 +610,12 @@ static void receive_from(struct cam_crew *c, struct cam_crew_worker *w)
 void cam_crew_receive(struct cam_crew *c)
 {
 	struct epoll_event ev[4];
+	cam_crew_flush(c);
 	/* Who has not been asked has nothing to say; if it has died, tick() sees it. */
 	int n = c->n_under_way ? epoll_wait(c->epoll_fd, ev, 4, 0) : 0;
+	uint64_t until_ns = n > 0 ? now_ns() + RECEIVE_NS : 0;
 	for (int i = 0; i < n; i++)
-		receive_from(c, ev[i].data.ptr);
+		receive_from(c, ev[i].data.ptr, until_ns);
 }
 
 static bool waits_for_kernel(const struct cam_crew *c)
@@ -670,6 +711,7 @@ int cam_crew_new(size_t max_files, bool java_maps, cam_tidings_fn *fn, void *arg
 	c->holds.max_files = max_files;
 	c->java_maps = java_maps;
 	c->kernel_renewals = KERNEL_RENEWALS;
+	c->look = 1;
 	c->kernel_refilled_ns = now_ns();
 	c->opener = (struct cam_crew_worker){.role = CAM_HELPER_OPENER, .helper = {.socket = -1}};
 	c->symboliser =

@@ -36,9 +36,15 @@ void cam_crew_free(struct cam_crew *c);
 struct cam_errands *cam_crew_errands(struct cam_crew *c);
 /* Readable when cam_crew_receive() has something to do. */
 int cam_crew_fd(const struct cam_crew *c);
+/* What was asked goes out: copies of stacks are gathered, and sent with the next of these calls or of those below. */
+void cam_crew_flush(struct cam_crew *c);
+/* What has come; of many answers that take long to use only some, the rest at the next call. */
 void cam_crew_receive(struct cam_crew *c);
 /* About every 200 ms: gives up on what took too long, replaces who died. */
 void cam_crew_tick(struct cam_crew *c, uint64_t now_ns);
+/* Records are about to be read, all of which were made before: a file that several of them map is looked at once
+ * (errands' is_written). Compilers that start by the dozen map the same ten files. */
+void cam_crew_records_come(struct cam_crew *c);
 /* The kernel's symbols have changed there: a module or a BPF program came or went. They are read
  * again, which takes 45 ms, when the next name in the range of all changes is asked for. */
 void cam_crew_kernel_changed(struct cam_crew *c, uint64_t from, uint64_t to);

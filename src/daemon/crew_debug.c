@@ -35,10 +35,11 @@ static int send_names(struct cam_crew *c, struct cam_crew_errand *e, const struc
 		.n_offsets = n,
 	};
 	const int fds[CAM_PACKET_FDS] = {h->fd, debug->fd, supplement->fd};
-	int bytes = cam_errand_pack(&out, c->packet, sizeof(c->packet));
-	int err = bytes < 0 ? bytes
-			    : cam_packet_send_all(c->symboliser.helper.socket, c->packet,
-						  (size_t)bytes, fds);
+	int err = cam_crew_send_copies(c);
+	int bytes = err ? err : cam_errand_pack(&out, c->packet, sizeof(c->packet));
+	err = bytes < 0 ? bytes
+			: cam_packet_send_all(c->symboliser.helper.socket, c->packet, (size_t)bytes,
+					      fds);
 	e->sent = !err;
 	for (int i = 0; i < CAM_AIDS; i++) {
 		e->aids[i].went = h->aids[i].fd >= 0;

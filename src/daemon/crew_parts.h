@@ -3,13 +3,16 @@
  * What the files of crew share; private to them.
  *	crew.c		helpers, errands under way, the kernel's symbols
  *	crew_debug.c	names of files, and the debug files and supplements that they want
+ *	crew_copies.c	copies of stacks
  */
 #pragma once
+#include "base/bundle.h"
 #include "daemon/crew.h"
 #include "daemon/holds.h"
 #include "helper/helper.h"
 
 #define CAM_CREW_UNDER_WAY 1024u
+_Static_assert(CAM_BUNDLE_BYTES <= CAM_ERRAND_MAX_BYTES, "a helper receives it");
 
 struct cam_crew_errand {
 	bool used, sent;
@@ -50,6 +53,7 @@ struct cam_crew {
 	uint64_t order;
 	uint64_t looked_s; /* when helpers and held files were looked at */
 	bool look_now;	   /* a helper seems to be gone */
+	uint32_t look;	   /* at files of records: a number for all that is read at once */
 	struct cam_holds holds;
 	struct cam_closer closer; /* of all descriptors that the opener brought */
 	bool java_maps;
@@ -60,7 +64,9 @@ struct cam_crew {
 	unsigned kernel_renewals;	   /* that may still follow at once */
 	uint64_t kernel_refilled_ns;
 	struct cam_crew_stats stats;
+	struct cam_bundle bundle; /* copies of stacks that go to the symboliser, next */
 	uint64_t packet[CAM_ERRAND_MAX_BYTES / 8];
+	uint64_t received[CAM_ERRAND_MAX_BYTES / 8];
 	uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
 };
 
@@ -88,3 +94,9 @@ void cam_crew_note_names(struct cam_crew *c, const struct cam_crew_errand *e,
 			 const struct cam_names_tidings *t);
 /* Whether this errand for names waits for something: the kernel's symbols, a debug file. */
 bool cam_crew_waits(const struct cam_crew_errand *e, uint32_t file);
+
+/* crew_copies.c */
+/* A copy of a stack (UNWIND): it goes out with others. -EAGAIN: there is no room for it now. */
+int cam_crew_gather(struct cam_crew *c, const struct cam_errand *e);
+/* Sends those that were gathered. -EAGAIN: they stay. */
+int cam_crew_send_copies(struct cam_crew *c);

@@ -48,6 +48,7 @@ struct cam_hold {
 	struct cam_file_key key;
 	struct timespec written; /* when it was last, as of when it came */
 	int64_t bytes;
+	uint32_t look; /* of the crew, that found it as it was last */
 	uint32_t owner, group, mode;
 	struct cam_aid aids[CAM_AIDS];
 	int32_t pid; /* one that has it mapped */

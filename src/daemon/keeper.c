@@ -309,17 +309,19 @@ static void end_sealer(struct cam_keeper *k, int status)
 		k->tell(k->tell_arg, &found[i]);
 }
 
-static void poll_sealing(struct cam_keeper *k, uint64_t now)
+/* Whether one ended, in this call. */
+static bool end_sealing(struct cam_keeper *k, uint64_t now)
 {
 	int status;
 	if (k->sealing && has_ended(k, &status)) {
 		end_sealer(k, status);
-	} else if (k->sealing && now - k->seal_started_ns > SEAL_TIMEOUT_NS) {
-		cam_helper_stop(&k->sealer, NULL);
-		finish_job(k, -ETIMEDOUT);
+		return true;
 	}
-	if (!k->sealing)
-		start_sealing(k, now);
+	if (!k->sealing || now - k->seal_started_ns <= SEAL_TIMEOUT_NS)
+		return false;
+	cam_helper_stop(&k->sealer, NULL);
+	finish_job(k, -ETIMEDOUT);
+	return true;
 }
 
 void cam_keeper_tick(struct cam_keeper *k, uint64_t now)
@@ -327,9 +329,11 @@ void cam_keeper_tick(struct cam_keeper *k, uint64_t now)
 	int holder;
 	if (!k->store && now - k->opened_ns >= REOPEN_NS)
 		note(k, open_store(k, &holder));
-	if (!k->store)
+	/* The disk may hold up each of these: what is recorded meanwhile is written in between. */
+	if (!k->store || end_sealing(k, now))
 		return;
-	poll_sealing(k, now);
+	if (!k->sealing)
+		start_sealing(k, now);
 	retain(k, now);
 }
 
@@ -360,7 +364,9 @@ int cam_keeper_seal_all(struct cam_keeper *k, uint64_t wait_ns, int signal_fd, u
 	k->last_sealed[0] = '\0';
 	while (k->store) {
 		uint64_t now = now_ns();
-		poll_sealing(k, now);
+		end_sealing(k, now);
+		if (!k->sealing)
+			start_sealing(k, now);
 		if (!k->sealing)
 			break;
 		if (now >= until)
@@ -487,6 +493,9 @@ int cam_sealer_run(int socket)
 		err = cam_confine(CAM_CONFINE_SEALER);
 	if (!err)
 		err = cam_seal_files(journal, window);
+	/* The recorder syncs it, too, since it takes nobody's word; then there is nothing left to wait for. */
+	if (!err)
+		err = window->ops->fdatasync(window);
 	/* The window is whole, whatever comes of that. */
 	if (!err)
 		cam_findings_send(window, socket);

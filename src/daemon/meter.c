@@ -108,6 +108,12 @@ uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, 
 	return r->cpu_ns + (more ? cpu - had : 0);
 }
 
+/* Whether fewer samples make it cheaper. */
+static bool is_shed_for(size_t role)
+{
+	return role != CAM_METER_CAPSULE && role != CAM_METER_SERVER;
+}
+
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 {
 	size_t kept = m->readings < CAM_METER_HISTORY ? m->readings : CAM_METER_HISTORY;
@@ -123,7 +129,7 @@ bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 		return false;
 	uint64_t cpu = 0, span = m->time_ns[last] - m->time_ns[first];
 	for (size_t i = 0; i < CAM_METER_ROLES; i++)
-		cpu += i == CAM_METER_CAPSULE ? 0 : m->total[last][i] - m->total[first][i];
+		cpu += is_shed_for(i) ? m->total[last][i] - m->total[first][i] : 0;
 	if (!span)
 		return false;
 	*ppm = (uint64_t)((double)cpu * PPM / (double)span);

@@ -53,7 +53,7 @@ uint64_t cam_meter_used_ns(const struct rusage *u);
 /* CPU of a role up to this moment; pid: who has it now. */
 uint64_t cam_meter_cpu_now(const struct cam_meter *m, enum cam_meter_role role, pid_t pid);
 /* CPU of what sampling costs in parts per million of one CPU, over the last `seconds` or a little more; false: not
- * known yet. Without capsules: fewer samples would make none of them cheaper, and it is now that samples are wanted. */
+ * known yet. Without capsules and the server: fewer samples would make none of them cheaper, and who looks wants them. */
 bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm);
 
 /* Resident memory of a process; 0: it does not run. */

@@ -34,7 +34,7 @@ static bool holds(const struct cam_window_info *w, int64_t realtime_ns)
 	if (w->realtime_ns == INT64_MIN || w->clock == CAM_CLOCK_ABSENT ||
 	    w->end_ns <= w->start_ns || realtime_ns < w->realtime_ns)
 		return false;
-	return (uint64_t)(realtime_ns - w->realtime_ns) < w->end_ns - w->start_ns;
+	return (uint64_t)realtime_ns - (uint64_t)w->realtime_ns < w->end_ns - w->start_ns;
 }
 
 static void place_in(struct cam_source *source, size_t i, const struct cam_window_info *info,
@@ -43,12 +43,13 @@ static void place_in(struct cam_source *source, size_t i, const struct cam_windo
 	struct nearest n = {.realtime_ns = realtime_ns};
 	struct cam_window *w;
 	out->boot_id = info->boot_id;
-	out->time_ns = info->start_ns + (uint64_t)(realtime_ns - info->realtime_ns);
+	out->time_ns = info->start_ns + (uint64_t)realtime_ns - (uint64_t)info->realtime_ns;
 	out->uncertainty_ns = info->realtime_uncertainty_ns;
 	if (source->ops->open(source, i, &w))
 		return;
 	if (w->ops->anchors(w, look_at, &n) == 0 && n.found) {
-		out->time_ns = n.anchor.time_ns + (uint64_t)(realtime_ns - n.anchor.realtime_ns);
+		out->time_ns =
+			n.anchor.time_ns + (uint64_t)realtime_ns - (uint64_t)n.anchor.realtime_ns;
 		out->uncertainty_ns = n.anchor.uncertainty_ns;
 	}
 	w->ops->close(w);

@@ -45,6 +45,7 @@
 #define ENDED_SEAL_NS  (20 * CAM_NS_PER_SEC) /* nobody asked it to stop: nobody waits */
 #define ONE_OFF_NS     (600 * CAM_NS_PER_SEC)
 #define RECORDS_A_TURN 65536
+#define MEET_NS	       CAM_ROUND_NS
 #define STARTING_NS    (30 * CAM_NS_PER_SEC)
 #define SAY_AGAIN_NS   (600 * CAM_NS_PER_SEC)
 
@@ -120,10 +121,17 @@ static void note_journal(struct cam_recorder *r, int err)
 	}
 }
 
+static void count_sample(struct cam_recorder *r, const struct cam_raw *raw)
+{
+	cam_busiest_count(&r->busiest, raw->tid);
+	cam_keeping_sample(&r->events.keeping, raw->cpu, raw->time_ns, raw->pid, raw->tid);
+}
+
 /* False: there is more. */
 static bool drain_queue(struct cam_recorder *r, bool all)
 {
 	struct cam_raw raw;
+	cam_crew_records_come(r->crew);
 	for (int i = 0; cam_queue_peek(r->queue, &raw); i++) {
 		if (!all && i == RECORDS_A_TURN)
 			return false;
@@ -133,9 +141,13 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 			cam_crew_kernel_changed(r->crew, raw.ksymbol.address,
 						raw.ksymbol.address + raw.ksymbol.bytes);
 		else if (raw.type == CAM_RAW_SAMPLE)
-			cam_busiest_count(&r->busiest, raw.tid);
+			count_sample(r, &raw);
 		else if (r->events.watch)
 			cam_recorder_watch(r, &raw);
+		if (raw.type == CAM_RAW_COMM)
+			cam_keeping_renamed(&r->events.keeping, raw.tid);
+		else if (raw.type == CAM_RAW_EXIT)
+			cam_busiest_drop(&r->busiest, raw.tid);
 		int err = cam_live_raw(r->live, &raw);
 		cam_queue_drop(r->queue);
 		if (err)
@@ -144,16 +156,37 @@ static bool drain_queue(struct cam_recorder *r, bool all)
 	return true;
 }
 
-static void tick(struct cam_recorder *r)
+static void take_records(struct cam_recorder *r)
 {
-	uint64_t now = cam_clock_now(r->clock);
-	struct cam_drain_stats drained = cam_drain_stats(r->drain);
+	uint64_t released_ns = cam_drain_stats(r->drain).released_ns;
 	/* What is still queued is older than what the drain thread released: until all is read,
 	 * nobody is told that it is complete. The rest comes after whoever else waits. */
 	if (drain_queue(r, false))
-		r->released_ns = drained.released_ns;
+		r->released_ns = released_ns;
 	else
 		eventfd_write(r->wake_fd, 1);
+}
+
+static void write_records(struct cam_recorder *r, uint64_t now)
+{
+	r->written_ns = now;
+	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
+}
+
+/* What was done since took a round's time: what came meanwhile does not wait for what is still to be done. */
+static void catch_up(struct cam_recorder *r)
+{
+	uint64_t now = cam_clock_now(r->clock);
+	if (now - r->written_ns < CAM_ROUND_NS)
+		return;
+	take_records(r);
+	write_records(r, now);
+}
+
+static void tick(struct cam_recorder *r)
+{
+	uint64_t now = cam_clock_now(r->clock);
+	take_records(r);
 	bool another_second = now / CAM_NS_PER_SEC != r->last_second;
 	if (now - r->last_tick_ns < TICK_NS && !another_second)
 		return;
@@ -164,17 +197,19 @@ static void tick(struct cam_recorder *r)
 	cam_crew_tick(r->crew, clock_ns(CLOCK_MONOTONIC));
 	/* Before what writes, so that no line waits for another round; bounded, in a flood, too. */
 	cam_recorder_poll_sources(r, now);
-	note_journal(r, cam_live_tick(r->live, now, r->released_ns));
+	write_records(r, now);
 	/* Behind what writes the samples: these would only keep them in memory for longer. */
 	if (another_second) {
 		r->last_second = now / CAM_NS_PER_SEC;
 		cam_recorder_second(r, now);
 	}
 	cam_recorder_poll_events(r, now, false);
+	catch_up(r);
 	cam_keeper_tick(r->keeper, clock_ns(CLOCK_MONOTONIC));
 	cam_recorder_snapshot_poll(r);
-	if (drained.error)
-		cam_recorder_mishap(r, "a CPU could not be watched: %s", strerror(-drained.error));
+	int unwatched = cam_drain_stats(r->drain).error;
+	if (unwatched)
+		cam_recorder_mishap(r, "a CPU could not be watched: %s", strerror(-unwatched));
 	if (r->stop_ns && now >= r->stop_ns) {
 		if (r->child)
 			cam_log("the command goes on as process %d, no longer recorded", r->child);
@@ -367,21 +402,26 @@ static void run_loop(struct cam_recorder *r)
 		 * answer for the records before it. */
 		bool expects =
 			cam_crew_stats(r->crew).with_opener || cam_live_waits_for_records(r->live);
-		/* A copy of a stack may need several answers before its sample must go on. */
-		bool copies = cam_live_has_copies(r->live);
+		/* A copy of a stack may need several answers before its sample must go on. Where tables are
+		 * known it needs one, for which the next round is soon enough. */
+		bool hurry = cam_live_copies_hurry(r->live);
+		bool answers = expects || cam_live_has_copies(r->live);
+		cam_crew_flush(r->crew);
 		int n = epoll_wait(r->epoll_fd, ev, 16,
-				   copies    ? COPY_MS
-				   : expects ? ANSWER_MS
+				   hurry     ? COPY_MS
+				   : answers ? ANSWER_MS
 					     : IDLE_MS);
-		if (copies)
+		/* As after SIGCONT, where somebody stopped it, or from a debugger. */
+		bool broken = n < 0 && errno != EINTR;
+		if (hurry)
 			cam_crew_receive(r->crew);
-		if (n == 0 && expects && !copies)
+		if (n == 0 && expects && !hurry)
 			cam_drain_nudge(r->drain);
 		else if (n == 0)
 			tick(r);
 		for (int i = 0; i < n; i++)
 			take_event(r, ev[i].data.fd);
-		if (n < 0 && errno != EINTR)
+		if (broken)
 			r->stopping = true;
 	}
 }
@@ -405,6 +445,7 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 		released + (r->request->one_off ? 5 * CAM_NS_PER_SEC : 300 * CAM_NS_PER_MS);
 	do {
 		note_journal(r, cam_live_tick(r->live, cam_clock_now(r->clock), released));
+		cam_crew_flush(r->crew);
 		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
 		if (poll(&answered, 1, 50) > 0)
 			cam_crew_receive(r->crew);
@@ -495,6 +536,20 @@ static int start_drain(struct cam_recorder *r)
 	return cam_drain_start(&o, &r->drain);
 }
 
+/* Processes that are recorded by their pids were asked about, and may end before the first tick: what they have mapped
+ * is taken hold of as soon as it is known, a few milliseconds from now. A helper that takes longer is heard by the
+ * ticks. */
+static void meet_scope(struct cam_recorder *r)
+{
+	uint64_t now = cam_clock_now(r->clock), until = now + MEET_NS;
+	while (cam_crew_stats(r->crew).with_opener && now < until) {
+		struct pollfd answered = {.fd = cam_crew_fd(r->crew), .events = POLLIN};
+		if (poll(&answered, 1, (int)((until - now) / CAM_NS_PER_MS) + 1) > 0)
+			cam_crew_receive(r->crew);
+		now = cam_clock_now(r->clock);
+	}
+}
+
 int cam_recorder_run(const struct cam_record_request *request, struct cam_record_result *result)
 {
 	struct cam_recorder *r = calloc(1, sizeof(*r));
@@ -527,6 +582,7 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 	if (!err)
 		err = start_drain(r);
 	if (!err) {
+		meet_scope(r);
 		if (go_fd >= 0 && write(go_fd, "g", 1) != 1)
 			r->stopping = true;
 		cam_notify_ready(&r->notify, r->why_source);
@@ -534,6 +590,8 @@ int cam_recorder_run(const struct cam_record_request *request, struct cam_record
 			request->ready(request->ready_arg);
 		run_loop(r);
 		finish(r, result);
+		char no;
+		result->command_not_run = go_fd >= 0 && recv(go_fd, &no, 1, MSG_DONTWAIT) == 1;
 	} else {
 		if (!r->refusal_said)
 			cam_log("cannot start: %s", strerror(-err));

@@ -31,7 +31,8 @@ struct cam_record_request {
 };
 
 struct cam_record_result {
-	int command_status; /* as of waitpid(); -1: no command, or it outlives the recording */
+	int command_status;   /* as of waitpid(); -1: no command, or it outlives the recording */
+	bool command_not_run; /* there is no such program, or it may not be executed (said) */
 	uint64_t samples;
 	uint64_t lost; /* by causes that are losses */
 	char last_window[512];

@@ -148,6 +148,7 @@ void cam_recorder_close_events(struct cam_recorder *r)
 	if (r->keeper)
 		cam_keeper_tell(r->keeper, NULL, NULL);
 	free(r->events.watch);
+	cam_keeping_free(&r->events.keeping);
 	cam_recorder_close_logs(r);
 	cam_recorder_close_journal(r);
 	cam_recorder_close_rules(r);
@@ -222,6 +223,7 @@ void cam_recorder_poll_sources(struct cam_recorder *r, uint64_t now_ns)
 	poll_kmsg(r);
 	cam_recorder_poll_logs(r, now_ns);
 	cam_recorder_poll_journal(r, now_ns);
+	cam_recorder_poll_findings(r);
 }
 
 void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last)

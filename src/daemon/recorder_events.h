@@ -14,6 +14,7 @@
 #include "events/log_time.h"
 #include "events/process_watch.h"
 #include "helper/helper.h"
+#include "ingest/keeping.h"
 #include "model/raw.h"
 
 struct cam_recorder;
@@ -57,6 +58,11 @@ struct cam_recorder_events {
 	uint64_t kmsg_second, kmsg_read, kmsg_missed;
 	uint64_t stored, refused;
 	struct cam_found found[CAM_FOUND];
+	/* What goes on now; recorder_findings.c. */
+	struct cam_keeping keeping;
+	struct cam_found told_live[CAM_FOUND];
+	uint64_t live_since_ns; /* from when on they are counted */
+	unsigned live_times;
 	struct cam_limiter told;	      /* marks and alerts */
 	uint64_t alerts[CAM_RECORDER_ALERTS]; /* hashes */
 	size_t n_alerts;
@@ -128,8 +134,9 @@ void cam_recorder_want_capsule(struct cam_recorder *r, const struct cam_happenin
 void cam_recorder_poll_capsules(struct cam_recorder *r, uint64_t now_ns);
 void cam_recorder_close_capsules(struct cam_recorder *r);
 
-/* recorder_findings.c: what was found in windows becomes events. */
+/* recorder_findings.c: what was found in windows becomes events; and, shorter, what goes on now. */
 void cam_recorder_open_findings(struct cam_recorder *r);
+void cam_recorder_poll_findings(struct cam_recorder *r);
 
 /* recorder_rules.c: as the settings have them now. -ENOMEM: the old ones stay. */
 int cam_recorder_load_rules(struct cam_recorder *r);

@@ -78,7 +78,7 @@ struct cam_recorder {
 	uint64_t start_ns, stop_ns; /* stop_ns: 0, until stopped */
 	int64_t start_realtime_ns;
 	int64_t namespace_ns; /* CLOCK_MONOTONIC as seen here, minus that of records */
-	uint64_t last_tick_ns, last_second;
+	uint64_t last_tick_ns, written_ns, last_second;
 	uint64_t released_ns;
 	bool stopping;
 	bool asked_to_stop; /* by a signal: somebody waits */

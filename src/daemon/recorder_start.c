@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -577,35 +578,41 @@ int cam_recorder_open_live(struct cam_recorder *r)
 			&(struct cam_host_options){.fn = cam_recorder_counter, .arg = r}, &r->host);
 	if (!err)
 		err = open_clock(r);
+	/* A command of ours, which is the first of them, has not begun: it is another program then. */
+	size_t own = r->child ? 1 : 0;
+	if (!err && o.scope.n_pids > own)
+		cam_live_expect(r->live, pids + own, o.scope.n_pids - own, cam_clock_now(r->clock));
 	return err;
 }
 
-/* The command waits for a byte: it runs only when it is being recorded. */
+/* The command waits for a byte: it runs only when it is being recorded. One that cannot be run answers with another. */
 int cam_recorder_fork_command(struct cam_recorder *r, int *go_fd)
 {
-	int pipes[2];
-	if (pipe2(pipes, O_CLOEXEC))
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	pid_t pid = fork();
 	if (pid == 0) {
 		char go;
 		sigset_t none;
 		sigemptyset(&none);
-		close(pipes[1]);
-		if (read(pipes[0], &go, 1) != 1)
+		close(ends[1]);
+		if (read(ends[0], &go, 1) != 1)
 			_exit(127);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		execvp(r->request->command[0], r->request->command);
-		cam_log("%s: %s", r->request->command[0], strerror(errno));
-		_exit(errno == ENOENT ? 127 : 126);
+		int err = errno;
+		cam_log("%s: %s", r->request->command[0], strerror(err));
+		send(ends[0], "n", 1, MSG_NOSIGNAL);
+		_exit(err == ENOENT ? 127 : 126);
 	}
-	close(pipes[0]);
+	close(ends[0]);
 	if (pid < 0) {
-		close(pipes[1]);
+		close(ends[1]);
 		return -errno;
 	}
 	r->child = pid;
 	r->child_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	*go_fd = pipes[1];
+	*go_fd = ends[1];
 	return r->child_fd < 0 ? -errno : 0;
 }

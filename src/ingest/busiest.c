@@ -3,18 +3,34 @@
 
 #include <string.h>
 
+#define PLACES \
+	8u /* a busy thread is met often: a few places after its own are enough to find one */
+
+static uint32_t place_of(int32_t tid, uint32_t i)
+{
+	return ((uint32_t)tid * 2654435761u + i) % CAM_BUSIEST_SLOTS;
+}
+
 void cam_busiest_count(struct cam_busiest *b, int32_t tid)
 {
 	if (tid <= 0)
 		return;
-	/* A busy thread is met often: a few places after its own are enough to find one. */
-	for (uint32_t i = 0; i < 8; i++) {
-		uint32_t at = ((uint32_t)tid * 2654435761u + i) % CAM_BUSIEST_SLOTS;
+	for (uint32_t i = 0; i < PLACES; i++) {
+		uint32_t at = place_of(tid, i);
 		if (b->slots[at].tid == tid || !b->slots[at].tid) {
 			b->slots[at].tid = tid;
 			b->slots[at].samples++;
 			return;
 		}
+	}
+}
+
+/* Its place stays taken, lest those behind it be looked for in vain. */
+void cam_busiest_drop(struct cam_busiest *b, int32_t tid)
+{
+	for (uint32_t i = 0; i < PLACES; i++) {
+		if (b->slots[place_of(tid, i)].tid == tid)
+			b->slots[place_of(tid, i)].samples = 0;
 	}
 }
 

@@ -16,5 +16,7 @@ struct cam_busiest {
 };
 
 void cam_busiest_count(struct cam_busiest *b, int32_t tid);
+/* It has ended: there is nothing left to ask of it. */
+void cam_busiest_drop(struct cam_busiest *b, int32_t tid);
 /* At most max tids, most samples first; then all begins anew. */
 size_t cam_busiest_take(struct cam_busiest *b, int32_t *tids, size_t max);

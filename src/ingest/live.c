@@ -250,6 +250,7 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 	case CAM_ERRAND_THREAD:
 		l->stats.errands_failed += t->error != 0;
 		cam_processes_answer(l->processes, t);
+		cam_live_expected_answer(l, t->pid);
 		cam_live_copies_retry(l);
 		return 0;
 	case CAM_ERRAND_FILE:
@@ -275,14 +276,19 @@ int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t)
 	}
 }
 
+/* Before what was read at that time is put anywhere. A journal without its end is over where the last of it is: what is of
+ * later would have it overlap the next one, should this be the last that is written. */
+static int turn_to(struct cam_live *l, uint64_t time_ns)
+{
+	cam_live_window_settle(l, time_ns);
+	return l->cur && time_ns >= l->cur->end_ns ? cam_live_window_turn(l, time_ns) : 0;
+}
+
 int cam_live_anchor(struct cam_live *l, const struct cam_anchor *a)
 {
 	struct cam_live_window *w;
 	bool is_first = !l->has_anchor && !l->cur;
-	/* A journal without its end is over where the last of it is: an anchor of later would have it
-	 * overlap the next one, should this be the last that is written. */
-	cam_live_window_settle(l, a->time_ns);
-	int err = l->cur && a->time_ns >= l->cur->end_ns ? cam_live_window_turn(l, a->time_ns) : 0;
+	int err = turn_to(l, a->time_ns);
 	/* The first one waits for the first window, which starts with the first record. */
 	if (!err && !is_first)
 		err = cam_live_window_at(l, a->time_ns, &w);
@@ -299,6 +305,8 @@ int cam_live_counter(struct cam_live *l, const struct cam_counter *c)
 {
 	struct cam_live_window *w;
 	int err = cam_ledger_counter(l->ledger, c);
+	if (!err)
+		err = turn_to(l, c->time_ns);
 	if (!err)
 		err = cam_live_window_at(l, c->time_ns, &w);
 	return err ? err : cam_open_window_counter(&w->w, c);
@@ -380,6 +388,17 @@ int cam_live_cut(struct cam_live *l, uint64_t end_ns)
 	cam_live_release(l, true);
 	cam_ledger_flush(l->ledger, end_ns);
 	return cam_live_window_end_all(l, end_ns);
+}
+
+bool cam_live_thread_name(const struct cam_live *l, int32_t pid, int32_t tid,
+			  char name[CAM_COMM_BYTES])
+{
+	const struct cam_process *p = cam_processes_find(l->processes, pid);
+	const struct cam_thread *k = p ? cam_processes_thread(l->processes, p, tid) : NULL;
+	if (!k || !k->known || cam_processes_is_suspect(l->processes, p))
+		return false;
+	memcpy(name, k->comm, CAM_COMM_BYTES);
+	return true;
 }
 
 struct cam_live_stats cam_live_stats(const struct cam_live *l)

@@ -78,6 +78,13 @@ int cam_live_new(const struct cam_live_options *o, const struct cam_live_doors *
 		 struct cam_live **out);
 void cam_live_free(struct cam_live *l);
 
+/*
+ * These are about to be sampled, and records come by now: they are asked about at once, and their files taken hold
+ * of with the answer. One that is recorded by its pid may be gone when its first sample is looked at. As many as
+ * CAM_LIVE_EXPECTED; others are asked about when they are sampled, like everybody.
+ */
+#define CAM_LIVE_EXPECTED 256u
+void cam_live_expect(struct cam_live *l, const int32_t *pids, size_t n, uint64_t now_ns);
 int cam_live_raw(struct cam_live *l, const struct cam_raw *r);
 int cam_live_tidings(struct cam_live *l, const struct cam_tidings *t);
 /* Give it one before the first record: the first window has a wall time from its start then. */
@@ -104,12 +111,16 @@ int cam_live_tick(struct cam_live *l, uint64_t now_ns, uint64_t released_ns);
 bool cam_live_waits_for_records(const struct cam_live *l);
 /* No record will come any more: answers about processes need not wait for one. */
 void cam_live_no_more(struct cam_live *l);
-/* Whether samples wait for copies of their stacks to be walked: answers are to come soon then, not with
- * the next tick only. */
+/* Whether samples wait for copies of their stacks to be walked; and whether one of them needs more than the answer that is
+ * under way: then answers are to come soon, not with the next tick only. */
 bool cam_live_has_copies(const struct cam_live *l);
+bool cam_live_copies_hurry(const struct cam_live *l);
 /* Cuts now: what is open ends at end_ns, names or no names (snapshot, shutdown). Of what comes later
  * nothing may be older than that; and it must lie in the newest window: see may_cut(). */
 int cam_live_cut(struct cam_live *l, uint64_t end_ns);
 /* False: a boundary was passed of which older records are still to come (for some 400 ms). */
 bool cam_live_may_cut(const struct cam_live *l, uint64_t end_ns);
 struct cam_live_stats cam_live_stats(const struct cam_live *l);
+/* What a thread that was sampled lately is called; false: that is not known for sure. */
+bool cam_live_thread_name(const struct cam_live *l, int32_t pid, int32_t tid,
+			  char name[CAM_COMM_BYTES]);

@@ -198,6 +198,17 @@ bool cam_live_has_copies(const struct cam_live *l)
 	return !cam_link_is_alone(&l->copies);
 }
 
+bool cam_live_copies_hurry(const struct cam_live *l)
+{
+	for (const struct cam_link *k = l->copies.next; k != &l->copies; k = k->next) {
+		const struct cam_live_copy *c =
+			CAM_LINK_OWNER(k, const struct cam_live_copy, of_copies);
+		if (!c->ticket || c->tries > 1)
+			return true;
+	}
+	return false;
+}
+
 void cam_live_copies_tick(struct cam_live *l, bool all)
 {
 	struct cam_link *next;

@@ -149,6 +149,8 @@ uint32_t cam_live_ticket(struct cam_live *l);
 
 /* live_sample.c */
 void cam_live_sample(struct cam_live *l, const struct cam_raw *r);
+/* What one that was expected has mapped is asked for, once its answer is there. */
+void cam_live_expected_answer(struct cam_live *l, int32_t pid);
 /* Stores those that have waited long enough, or all. */
 void cam_live_release(struct cam_live *l, bool all);
 /* Stores those of before that time. */

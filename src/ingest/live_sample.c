@@ -114,6 +114,32 @@ bool cam_live_ask_file(struct cam_live *l, const struct cam_process *p,
 	return first && (!err || err == -EAGAIN);
 }
 
+void cam_live_expect(struct cam_live *l, const int32_t *pids, size_t n, uint64_t now_ns)
+{
+	if (now_ns > l->now_ns)
+		l->now_ns = now_ns;
+	for (size_t i = 0; i < n && i < CAM_LIVE_EXPECTED; i++) {
+		struct cam_process *p = cam_processes_expect(l->processes, pids[i]);
+		if (p)
+			p->expected = ask_process(l, p, p->pid);
+	}
+}
+
+/* The answer is not believed yet; but of a file that its process has no longer the opener says so, and who it
+ * was is not asked for here. */
+void cam_live_expected_answer(struct cam_live *l, int32_t pid)
+{
+	struct cam_process *p = cam_processes_find(l->processes, pid);
+	if (!p || !p->expected || !p->word)
+		return;
+	p->expected = false;
+	for (uint32_t i = 0; i < p->draft->n && !l->errands_full; i++) {
+		const struct cam_image_map *m = &p->draft->maps[i];
+		if (m->file && m->file->kind == CAM_MODULE_FILE)
+			cam_live_ask_file(l, p, m);
+	}
+}
+
 static uint64_t confirm_again_ns(const struct cam_live *l)
 {
 	return l->options.window_ns < CONFIRM_AGAIN_NS ? l->options.window_ns : CONFIRM_AGAIN_NS;

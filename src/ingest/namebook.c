@@ -12,7 +12,10 @@
  * Invariants
  *  1. A half never has more than 3/4 of its slots in use, nor more text than its arena.
  *  2. An entry's text lies in its own half.
- *  3. Memory is allocated once, at new(); untouched pages of it cost nothing.
+ *  3. Memory is allocated once, at new(); untouched pages of it cost nothing. So a half's tables begin small and grow within it:
+ *     spread over all of it, each name would touch a page of its own, first to look, then to write, and to give a process
+ *     with threads another page for one that was only looked at interrupts the other CPUs.
+ *  4. Slots behind n_slots are empty.
  *
  * Example: room for 4 entries a half. a b c d go into the first half, e turns: e goes into the
  * second. A lookup of b copies it. f g turn again: a, c, d are gone, b e f are in the old half.
@@ -25,7 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_TEXT UINT32_MAX
+#define NO_TEXT	  UINT32_MAX
+#define MIN_SLOTS 256u
 
 struct entry {
 	uint64_t offset;
@@ -53,6 +57,7 @@ struct half {
 	struct entry *entries;
 	uint32_t *functions; /* text + 1 by (file, start); newer ones replace older ones */
 	char *arena;
+	uint32_t n_slots, n_functions; /* of the tables, in use: powers of 2 */
 	uint32_t used_entries, used_bytes;
 };
 
@@ -70,6 +75,17 @@ static uint32_t power_below(size_t n)
 	while ((size_t)p * 2 <= n && p < 1u << 30)
 		p *= 2;
 	return p;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
+static void begin_small(const struct cam_namebook *b, struct half *h)
+{
+	h->n_slots = at_most(MIN_SLOTS, b->n_entries);
+	h->n_functions = at_most(MIN_SLOTS, b->n_functions);
 }
 
 int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
@@ -92,6 +108,7 @@ int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
 		h->arena = malloc(b->arena_bytes);
 		if (!h->entries || !h->functions || !h->arena)
 			err = -ENOMEM;
+		begin_small(b, h);
 	}
 	if (err)
 		cam_namebook_free(b);
@@ -113,12 +130,11 @@ void cam_namebook_free(struct cam_namebook *b)
 }
 
 /* The entry, or the free slot where it belongs. */
-static struct entry *slot_of(const struct cam_namebook *b, const struct half *h, uint32_t file,
-			     uint64_t offset)
+static struct entry *slot_of(const struct half *h, uint32_t file, uint64_t offset)
 {
 	uint32_t i = (uint32_t)(cam_hash_u64(offset, file) >> 32);
 	for (;; i++) {
-		struct entry *e = &h->entries[i & (b->n_entries - 1)];
+		struct entry *e = &h->entries[i & (h->n_slots - 1)];
 		if (!e->file_plus_1 || (e->offset == offset && e->file_plus_1 == file + 1))
 			return e;
 	}
@@ -133,9 +149,33 @@ static void turn(struct cam_namebook *b)
 {
 	b->young ^= 1;
 	struct half *h = &b->halves[b->young];
-	memset(h->entries, 0, b->n_entries * sizeof(*h->entries));
-	memset(h->functions, 0, b->n_functions * sizeof(*h->functions));
+	memset(h->entries, 0, h->n_slots * sizeof(*h->entries));
+	memset(h->functions, 0, h->n_functions * sizeof(*h->functions));
 	h->used_entries = h->used_bytes = 0;
+	begin_small(b, h);
+}
+
+static bool is_full(const struct half *h)
+{
+	return h->used_entries >= h->n_slots - h->n_slots / 4;
+}
+
+/* Twice as many slots. From a free one on, each entry is taken out and put where it belongs now: its own place is free then,
+ * and all between that and where its search begins have been put already, so that none is left behind a gap. Functions
+ * that are not found any more are only texts that are kept twice. */
+static void grow(const struct cam_namebook *b, struct half *h)
+{
+	uint32_t before = h->n_slots, from = 0;
+	while (h->entries[from].file_plus_1)
+		from++;
+	h->n_slots *= 2;
+	h->n_functions = at_most(2 * h->n_functions, b->n_functions);
+	for (uint32_t i = 1; i < before; i++) {
+		struct entry *old = &h->entries[(from + i) & (before - 1)], e = *old;
+		old->file_plus_1 = 0;
+		if (e.file_plus_1)
+			*slot_of(h, e.file_plus_1 - 1, e.offset) = e;
+	}
 }
 
 static char *append(char *to, struct cam_text t)
@@ -192,7 +232,7 @@ static int put_text(struct cam_namebook *b, uint32_t file, const struct cam_name
 	size_t bytes = make_record(b, file, n);
 	uint64_t alike = n->start ^ (uint64_t)n->line << 32 ^ (uint64_t)n->n_inlined << 56;
 	uint32_t *function =
-		&h->functions[(cam_hash_u64(alike, file) >> 32) & (b->n_functions - 1)];
+		&h->functions[(cam_hash_u64(alike, file) >> 32) & (h->n_functions - 1)];
 	if (*function && bytes <= h->used_bytes - (*function - 1) &&
 	    memcmp(h->arena + (*function - 1), b->record, bytes) == 0) {
 		*out = *function - 1;
@@ -226,8 +266,12 @@ int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_nam
 	/* What has no name may still have a function that it lies in. */
 	bool named = (name->source != CAM_NAME_NONE && name->name.n) || name->start;
 	uint32_t text = NO_TEXT;
-	if (b->halves[b->young].used_entries >= b->n_entries - b->n_entries / 4)
-		turn(b);
+	if (is_full(&b->halves[b->young])) {
+		if (b->halves[b->young].n_slots < b->n_entries)
+			grow(b, &b->halves[b->young]);
+		else
+			turn(b);
+	}
 	int err = named ? put_text(b, file, name, &text) : 0;
 	if (err == -ENOSPC) {
 		turn(b);
@@ -236,7 +280,7 @@ int cam_namebook_put(struct cam_namebook *b, uint32_t file, const struct cam_nam
 	if (err)
 		return err;
 	struct half *h = &b->halves[b->young];
-	struct entry *e = slot_of(b, h, file, name->offset);
+	struct entry *e = slot_of(h, file, name->offset);
 	h->used_entries += !e->file_plus_1;
 	*e = (struct entry){name->offset, file + 1, text};
 	return 0;
@@ -274,19 +318,19 @@ static void read_entry(struct cam_namebook *b, const struct half *h, const struc
 bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset, struct cam_name *out)
 {
 	struct half *young = &b->halves[b->young], *old = &b->halves[b->young ^ 1];
-	const struct entry *e = slot_of(b, young, file, offset);
+	const struct entry *e = slot_of(young, file, offset);
 	if (e->file_plus_1) {
 		read_entry(b, young, e, out);
 		return true;
 	}
-	e = slot_of(b, old, file, offset);
+	e = slot_of(old, file, offset);
 	if (!e->file_plus_1)
 		return false;
 	read_entry(b, old, e, out);
 	/* Only if it fits as it is: a turn would take away what was just read. */
 	size_t room = record_bytes(out);
-	if (young->used_entries < b->n_entries - b->n_entries / 4 &&
-	    b->arena_bytes - young->used_bytes >= room)
+	bool has_slot = !is_full(young) || young->n_slots < b->n_entries;
+	if (has_slot && b->arena_bytes - young->used_bytes >= room)
 		cam_namebook_put(b, file, out);
 	return true;
 }

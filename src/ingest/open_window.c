@@ -37,7 +37,7 @@ void cam_open_window_free(struct cam_open_window *w)
 	free(w->counters);
 	free(w->named);
 	free(w->places);
-	free(w->paths);
+	free(w->steps);
 	*w = (struct cam_open_window){0};
 }
 
@@ -47,8 +47,8 @@ int cam_open_window_start(struct cam_open_window *w)
 	if (err)
 		return err;
 	memset(w->places, 0, w->options.place_slots * sizeof(*w->places));
-	if (w->paths)
-		memset(w->paths, 0, CAM_OPEN_WINDOW_PATHS * sizeof(*w->paths));
+	if (w->steps)
+		memset(w->steps, 0, CAM_OPEN_WINDOW_STEPS * sizeof(*w->steps));
 	w->facts_stamp = 0;
 	w->started = true;
 	w->begun = false;
@@ -135,37 +135,39 @@ int cam_open_window_end(struct cam_open_window *w, uint64_t end_ns, bool keep_em
 	return 0;
 }
 
-/* The way that this stack's may be like: by the root and what is near it. */
-static struct cam_open_window_path *path_of(struct cam_open_window *w,
-					    const struct cam_loc_id *frames, size_t n)
+/* The step that was last known by this hash. */
+static struct cam_open_window_step *step_of(struct cam_open_window *w, uint64_t hash)
 {
-	if (!w->paths)
-		w->paths = calloc(CAM_OPEN_WINDOW_PATHS, sizeof(*w->paths));
-	uint64_t hash = cam_hash_u64(frames[n - 1].v, frames[n > 3 ? n - 4 : 0].v);
-	return w->paths ? &w->paths[hash % CAM_OPEN_WINDOW_PATHS] : NULL;
+	return &w->steps[hash % CAM_OPEN_WINDOW_STEPS];
+}
+
+/* The node of such a way that ends with this location; 0: it is not known. */
+static uint32_t known_node(struct cam_open_window *w, uint64_t hash, uint32_t loc)
+{
+	const struct cam_open_window_step *s = step_of(w, hash);
+	return s->hash == hash && w->tables.places.item[s->node] == loc ? s->node : 0;
 }
 
 static int intern_place(struct cam_open_window *w, const struct cam_loc_id *frames, size_t n,
 			struct cam_place_id *out)
 {
-	struct cam_open_window_path *path =
-		n && n <= CAM_MAX_STACK_FRAMES ? path_of(w, frames, n) : NULL;
-	if (!path)
+	uint64_t hashes[CAM_MAX_STACK_FRAMES], hash = 0;
+	if (!w->steps)
+		w->steps = calloc(CAM_OPEN_WINDOW_STEPS, sizeof(*w->steps));
+	if (!w->steps || n > CAM_MAX_STACK_FRAMES)
 		return cam_place_intern(&w->tables, frames, n, out);
-	size_t i = 0;
-	while (i < path->n && i < n && path->loc[i] == frames[n - 1 - i].v)
-		i++;
-	uint32_t node = i ? path->node[i - 1] : 0;
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = hash = cam_hash_u64(hash, frames[n - 1 - i].v);
+	uint32_t node = 0;
+	size_t i = n;
+	while (i && !(node = known_node(w, hashes[i - 1], frames[n - i].v)))
+		i--;
 	for (; i < n; i++) {
-		uint32_t loc = frames[n - 1 - i].v;
-		int err = cam_tree_intern(&w->tables, &w->tables.places, node, loc, &node);
+		int err = cam_tree_intern(&w->tables, &w->tables.places, node, frames[n - 1 - i].v,
+					  &node);
 		if (err)
 			return err;
-		if (i >= CAM_OPEN_WINDOW_STEPS)
-			continue;
-		path->loc[i] = loc;
-		path->node[i] = node;
-		path->n = (uint32_t)i + 1;
+		*step_of(w, hashes[i]) = (struct cam_open_window_step){hashes[i], node};
 	}
 	out->v = node;
 	return 0;
@@ -229,5 +231,5 @@ size_t cam_open_window_bytes(const struct cam_open_window *w)
 	       w->cap_samples * sizeof(*w->samples) + w->cap_events * sizeof(*w->events) +
 	       w->cap_ledger * sizeof(*w->ledger) + w->cap_anchors * sizeof(*w->anchors) +
 	       w->cap_counters * sizeof(*w->counters) + w->cap_named * sizeof(*w->named) +
-	       (w->paths ? CAM_OPEN_WINDOW_PATHS * sizeof(*w->paths) : 0);
+	       (w->steps ? CAM_OPEN_WINDOW_STEPS * sizeof(*w->steps) : 0);
 }

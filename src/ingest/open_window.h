@@ -12,8 +12,7 @@
 #include "ingest/facts.h"
 #include "model/journal.h"
 
-#define CAM_OPEN_WINDOW_STEPS 128u
-#define CAM_OPEN_WINDOW_PATHS 256u
+#define CAM_OPEN_WINDOW_STEPS 32768u /* a power of two */
 
 struct cam_open_window_options {
 	size_t max_table_bytes;
@@ -46,12 +45,13 @@ struct cam_open_window {
 		struct cam_hash_128 hash;
 		uint32_t place_plus_1;
 	} * places;
-	/* Ways from the root that were gone last: the next stack shares most of one, and need not look each node up.
-	 * Made when the first stack comes; where there is no room for them, it goes without. */
-	struct cam_open_window_path {
-		uint32_t n; /* steps, root first */
-		uint32_t loc[CAM_OPEN_WINDOW_STEPS], node[CAM_OPEN_WINDOW_STEPS];
-	} * paths;
+	/* Nodes of the tree by the hash of the way to them from the root: a stack that is new shares most of its way with one that
+	 * is not, and looks up only what is behind that. Made when the first stack comes; where there is no room for them, it
+	 * goes without. */
+	struct cam_open_window_step {
+		uint64_t hash;
+		uint32_t node; /* 0, the root: none */
+	} * steps;
 };
 
 /* `to` is borrowed. */

@@ -295,6 +295,15 @@ static struct cam_process *find_or_make(struct cam_processes *t, int32_t pid)
 	return p ? p : cam_process_make(t, pid);
 }
 
+struct cam_process *cam_processes_expect(struct cam_processes *t, int32_t pid)
+{
+	struct cam_process *p = find_or_make(t, pid);
+	/* What it is called is only noted of a thread that is there. */
+	if (p && !cam_process_thread(t, p, pid))
+		return NULL;
+	return p;
+}
+
 bool cam_processes_is_suspect(const struct cam_processes *t, const struct cam_process *p)
 {
 	return p->known && p->epoch != t->epoch;

@@ -61,6 +61,7 @@ struct cam_process {
 	bool incomplete; /* …but lacks something: the next answer's mappings are to be taken */
 	bool confirmed; /* /proc has answered since the last exec: uid and cgroup were right then */
 	bool listed;	/* is in the table under its pid */
+	bool expected;	/* not sampled yet: its files are to be taken hold of with the answer */
 	enum cam_process_scope scope;
 	struct cam_word *cgroup; /* NULL: not known */
 	struct cam_image *image; /* NULL: nothing is known of it, or it has ended */
@@ -105,6 +106,8 @@ void cam_processes_raw(struct cam_processes *t, const struct cam_raw *r);
 /* Of a sample: the process and the thread, made if there is none; NULL: no memory. */
 struct cam_process *cam_processes_meet(struct cam_processes *t, const struct cam_raw *r,
 				       struct cam_thread **thread);
+/* The same before any record of it came. */
+struct cam_process *cam_processes_expect(struct cam_processes *t, int32_t pid);
 struct cam_process *cam_processes_find(const struct cam_processes *t, int32_t pid);
 struct cam_thread *cam_processes_thread(const struct cam_processes *t, const struct cam_process *p,
 					int32_t tid);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define TEXT_BYTES (64u << 20)
-#define ESCAPES	   (CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES)
+#define ESCAPES	   (CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES | CAM_ESCAPE_FORMULA)
 
 struct csv {
 	struct cam_exporter base;

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "base/vec.h"
+#include "interop/frame.h"
 #include "model/anchor.h"
 
 #define MAX_ANCHORS (1u << 20)
@@ -24,6 +25,7 @@ struct cam_export_frame cam_exporter_frame(const struct cam_exporter *x, uint32_
 		f.name = cam_string(t, fn->name);
 		f.imported = fn->source == CAM_NAME_IMPORTED;
 		f.kind = fn->kind;
+		f.start = fn->kind == CAM_FUNC_MARK ? 0 : fn->start;
 		f.module_id = f.module_id ? f.module_id : fn->module.v;
 		/* A mark's says why. */
 		if (!x->places && fn->kind != CAM_FUNC_MARK)
@@ -167,6 +169,33 @@ static int on_anchor(void *arg, const struct cam_anchor *a)
 	return err;
 }
 
+/* The mark of stacks that were followed into garbage, where the window has such. */
+static uint32_t broken_item(const struct cam_exporter *x)
+{
+	const struct cam_tables *t = x->t;
+	uint32_t func = 0;
+	while (func < t->n_functions && (t->functions[func].kind != CAM_FUNC_MARK ||
+					 !cam_text_equal(cam_string(t, t->functions[func].name),
+							 CAM_TEXT(CAM_FRAME_BROKEN))))
+		func++;
+	if (func == t->n_functions || !x->places)
+		return func < t->n_functions ? func : CAM_NONE;
+	for (uint32_t i = 0; i < t->n_locations; i++) {
+		if (t->locations[i].func.v == func)
+			return i;
+	}
+	return CAM_NONE;
+}
+
+bool cam_exporter_is_broken(const struct cam_exporter *x, uint32_t stack)
+{
+	if (x->broken == CAM_NONE || !stack)
+		return false;
+	while (x->tree->parent[stack])
+		stack = x->tree->parent[stack];
+	return x->tree->item[stack] == x->broken;
+}
+
 static int prepare(struct cam_exporter *x, struct cam_window *w)
 {
 	x->w = w;
@@ -181,6 +210,7 @@ static int prepare(struct cam_exporter *x, struct cam_window *w)
 		return err;
 	x->places = w->info.has_places;
 	x->tree = x->places ? &x->t->places : &x->t->stacks;
+	x->broken = broken_item(x);
 	return 0;
 }
 

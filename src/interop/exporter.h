@@ -57,6 +57,7 @@ struct cam_exporter {
 	const struct cam_tables *t;
 	const struct cam_tree *tree; /* places of locations where it has those, else stacks */
 	bool places;
+	uint32_t broken; /* the item that is CAM_FRAME_BROKEN; CAM_NONE: it has no such stacks */
 	struct cam_anchor *anchors;
 	size_t n_anchors, cap_anchors;
 	/* The base's own. */
@@ -78,6 +79,7 @@ struct cam_export_frame {
 	struct cam_text module, build_id;
 	uint64_t address; /* 0: not known */
 	uint64_t offset;  /* in the function; CAM_OFFSET_NONE: not known */
+	uint64_t start;	  /* of the function, in its file; 0: not known */
 	uint32_t func;	  /* CAM_NONE: none */
 	uint32_t module_id;
 	enum cam_func_kind kind;
@@ -88,6 +90,8 @@ struct cam_export_frame {
 struct cam_export_frame cam_exporter_frame(const struct cam_exporter *x, uint32_t item);
 /* With what the row knows of its innermost frame. */
 void cam_exporter_leaf(const struct cam_export_row *r, struct cam_export_frame *f);
+/* Whether the stack was followed into garbage: perf prints no frame of it. */
+bool cam_exporter_is_broken(const struct cam_exporter *x, uint32_t stack);
 /* The name as all views have it: never empty. Good until the next call. */
 struct cam_text cam_exporter_label(struct cam_exporter *x, const struct cam_export_frame *f);
 

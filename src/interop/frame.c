@@ -69,14 +69,24 @@ enum cam_func_kind cam_frame_func_kind(enum cam_module_kind module, uint64_t add
 	return CAM_FUNC_USER;
 }
 
-int cam_frame_truncated(struct cam_sink *sink, struct cam_loc_id *out)
+static int define_mark(struct cam_sink *sink, struct cam_text name, struct cam_loc_id *out)
 {
 	struct cam_location loc = {.func_offset = CAM_OFFSET_NONE};
 	struct cam_function func = {.kind = CAM_FUNC_MARK, .source = CAM_NAME_OWN};
-	int err = sink->string(sink, CAM_TEXT("[truncated]"), &func.name);
+	int err = sink->string(sink, name, &func.name);
 	if (!err)
 		err = sink->function(sink, &func, &loc.func);
 	return err ? err : sink->location(sink, &loc, out);
+}
+
+int cam_frame_truncated(struct cam_sink *sink, struct cam_loc_id *out)
+{
+	return define_mark(sink, CAM_TEXT("[truncated]"), out);
+}
+
+int cam_frame_broken(struct cam_sink *sink, struct cam_loc_id *out)
+{
+	return define_mark(sink, CAM_TEXT(CAM_FRAME_BROKEN), out);
 }
 
 int cam_frame_string(struct cam_sink *sink, struct cam_text text, unsigned escapes,

@@ -59,8 +59,8 @@ struct cam_import_options {
 	void (*identify)(void *arg, const struct cam_import_clue *clue, struct cam_namer_module *m);
 	void *identify_arg;
 	/*
-	 * A perf.data file whose clock says nothing of the wall's: when its first sample was taken, as its
-	 * name or the user says, and how far off that may be; else when it was last written. 0: not known.
+	 * A file whose clock says nothing of the wall's: when its first sample was taken, as its name or the
+	 * user says, and how far off that may be; of perf.data else when it was last written. 0: not known.
 	 */
 	int64_t began_ns;
 	uint64_t began_uncertain_ns;

@@ -108,21 +108,47 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 	return err ? err : 1;
 }
 
+/* The same rows as one value: an array. */
+static int put_item(struct cam_exporter *x, const struct cam_export_row *r)
+{
+	cam_out_str(x->out, x->st.samples ? "," : "[");
+	return put_row(x, r);
+}
+
+static int end_items(struct cam_exporter *x)
+{
+	cam_out_str(x->out, x->st.samples ? "]\n" : "[]\n");
+	return x->out->error;
+}
+
 static void free_rows(struct cam_exporter *x)
 {
 	cam_buf_free(&((struct rows *)x)->room);
+}
+
+static int new_rows(struct cam_out *out, const struct cam_exporter_ops *ops,
+		    struct cam_exporter **made)
+{
+	struct rows *o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->base.ops = ops;
+	o->base.out = out;
+	o->room = CAM_BUF(CAM_JSON_NAME_BYTES);
+	*made = &o->base;
+	return 0;
 }
 
 int cam_json_out_new(struct cam_out *out, struct cam_exporter **made)
 {
 	static const struct cam_exporter_ops ops = {
 		.takes_counts = true, .row = put_row, .free = free_rows};
-	struct rows *o = calloc(1, sizeof(*o));
-	if (!o)
-		return -ENOMEM;
-	o->base.ops = &ops;
-	o->base.out = out;
-	o->room = CAM_BUF(CAM_JSON_NAME_BYTES);
-	*made = &o->base;
-	return 0;
+	return new_rows(out, &ops, made);
+}
+
+int cam_json_array_out_new(struct cam_out *out, struct cam_exporter **made)
+{
+	static const struct cam_exporter_ops ops = {
+		.takes_counts = true, .row = put_item, .finish = end_items, .free = free_rows};
+	return new_rows(out, &ops, made);
 }

@@ -22,3 +22,5 @@
 #include "interop/exporter.h"
 
 int cam_json_out_new(struct cam_out *out, struct cam_exporter **made);
+/* The same objects as the items of one array, a line each. */
+int cam_json_array_out_new(struct cam_out *out, struct cam_exporter **made);

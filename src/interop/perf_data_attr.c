@@ -9,6 +9,7 @@
 
 #define MIN_ATTR_BYTES 48u /* up to and with the flags */
 #define HEADER_BYTES   8u
+#define FIXED_BYTES    24u /* of the records that cam_perf_events_trim() knows, at least */
 
 /* Bit fields fill a byte from its low end, or in the other byte order from its high one. */
 static uint64_t decode_flags(const uint8_t *p, bool big)
@@ -294,6 +295,39 @@ struct cam_perf_event *cam_perf_events_of(struct cam_perf_events *e, const uint8
 	struct cam_perf_event *found = cam_perf_events_find(e, cam_perf_load_u64(p, swap));
 	/* What perf itself made up (mappings of before) has the id 0. */
 	return found || is_sample ? found : first;
+}
+
+size_t cam_perf_event_trailer(const struct cam_perf_event *event)
+{
+	static const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+				       PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+				       PERF_SAMPLE_IDENTIFIER;
+	if (!cam_perf_attr_flag(&event->attr, CAM_PERF_FLAG_SAMPLE_ID_ALL))
+		return 0;
+	return 8u * (unsigned)__builtin_popcountll(event->attr.sample_type & fields);
+}
+
+size_t cam_perf_events_trim(const struct cam_perf_events *e, const uint8_t *record, size_t bytes,
+			    bool swap)
+{
+	size_t own = FIXED_BYTES;
+	if (!e->n || bytes < own)
+		return bytes;
+	switch (cam_perf_load_u32(record, swap)) {
+	case PERF_RECORD_KSYMBOL: /* address, length, type, flags; a name that ends with a zero */
+		own += strnlen((const char *)record + own, bytes - own) + 1;
+		break;
+	case PERF_RECORD_BPF_EVENT: /* type, flags, id, tag */
+		break;
+	case PERF_RECORD_TEXT_POKE: /* address, two lengths; as many bytes */
+		own = 20u + cam_perf_load_u16(record + 16, swap) +
+		      cam_perf_load_u16(record + 18, swap);
+		break;
+	default:
+		return bytes;
+	}
+	own = ((own + 7) & ~(size_t)7) + cam_perf_event_trailer(&e->rows[0]);
+	return own < bytes ? own : bytes;
 }
 
 void cam_perf_events_free(struct cam_perf_events *e)

@@ -13,7 +13,6 @@
 #define CAM_PERF_MAX_EVENTS 4096u
 #define CAM_PERF_MAX_IDS    (1u << 20)
 #define CAM_PERF_NAME_BYTES 256u
-#define CAM_PERF_HEAD_BYTES 128u /* more than all fields of a sample that stand before its chain */
 
 /* Bits of cam_perf_attr.flags that are looked at; as in the kernel's header, from 0. */
 enum {
@@ -93,6 +92,15 @@ struct cam_perf_event *cam_perf_events_count(struct cam_perf_events *e, uint64_t
  */
 struct cam_perf_event *cam_perf_events_of(struct cam_perf_events *e, const uint8_t *record,
 					  size_t bytes, bool is_sample, bool swap);
+
+/*
+ * How many bytes of a record are its own. Kernels write some (KSYMBOL, BPF_EVENT, TEXT_POKE) longer than they are, by what
+ * was added for the rings that they wrote it to before; the time and the id are not at the end of those, but where they belong.
+ */
+size_t cam_perf_events_trim(const struct cam_perf_events *e, const uint8_t *record, size_t bytes,
+			    bool swap);
+/* Bytes at the end of a record that is no sample: who it is about, when, and of which event. */
+size_t cam_perf_event_trailer(const struct cam_perf_event *event);
 
 static inline bool cam_perf_attr_flag(const struct cam_perf_attr *a, unsigned bit)
 {

@@ -21,7 +21,7 @@ struct cam_perf_chain {
 	struct cam_place_id place;
 	uint32_t generation; /* of the sink, for which `place` is good */
 	uint16_t n_frames;
-	bool truncated, placed;
+	bool truncated, broken, placed; /* broken: followed into garbage */
 };
 
 struct cam_perf_chains {

@@ -177,6 +177,8 @@ static int define_frames(struct cam_perf_reader *r, const struct cam_perf_chain 
 	}
 	if (!err && c->truncated)
 		err = cam_frame_truncated(r->sink, &frames[(*n)++]);
+	else if (!err && c->broken)
+		err = cam_frame_broken(r->sink, &frames[(*n)++]);
 	return err;
 }
 
@@ -192,7 +194,7 @@ static int define_stack(struct cam_perf_reader *r, const struct cam_perf_pending
 		return 0;
 	}
 	/* The root of all stacks, where they were not asked for. */
-	if (!c->n_frames && !c->truncated && r->sink->stack)
+	if (!c->n_frames && !c->truncated && !c->broken && r->sink->stack)
 		return 0;
 	int err = define_frames(r, c, ip, frames, &s->n_frames);
 	s->frames = frames;
@@ -275,6 +277,12 @@ static int deliver_pending(struct cam_perf_reader *r, const struct cam_perf_pend
 		return err;
 	r->st->refused_samples++;
 	return 0;
+}
+
+int cam_perf_reader_deliver_now(struct cam_perf_reader *r, const struct cam_perf_pending *p)
+{
+	struct cam_loc_id frames[CAM_MAX_STACK_FRAMES];
+	return deliver_pending(r, p, frames);
 }
 
 int cam_perf_reader_deliver(struct cam_perf_reader *r)

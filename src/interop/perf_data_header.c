@@ -29,6 +29,7 @@ enum {
 	ARCH = 6,
 	NRCPUS = 7,
 	CPUDESC = 8,
+	CPUID = 9,
 	TOTAL_MEM = 10,
 	EVENT_DESC = 12,
 	CPU_TOPOLOGY = 13,
@@ -368,6 +369,8 @@ int cam_perf_features_take(const struct cam_perf_features *to, uint64_t number, 
 		return say_fact(to, "arch", arch);
 	case CPUDESC:
 		return say_fact(to, "cpudesc", take_string(&b));
+	case CPUID:
+		return say_fact(to, "cpuid", take_string(&b));
 	case NRCPUS: {
 		uint32_t avail = cam_perf_bytes_u32(&b), online = cam_perf_bytes_u32(&b);
 		to->meta->cpus = b.bad ? 0 : avail;

@@ -91,20 +91,23 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 }
 
 /*
- * Where no stacks are asked for, a sample without its chain, in `room`: what is not copied is most of a file. False:
- * it is to be kept as it is (an idle CPU's, or not well made).
+ * What a sample says beside its chain, where no stacks are asked for: a fifth of its bytes. False: it is to be kept as it
+ * is (an idle CPU's, which is known by its stack, or not well made).
  */
-static bool shorten(const struct cam_perf_reader *r, const struct cam_perf_event *e,
-		    const uint8_t *p, size_t bytes, uint8_t *room, size_t *n)
+static bool strip(const struct cam_perf_reader *r, const struct cam_perf_event *e, const uint8_t *p,
+		  size_t bytes, struct cam_perf_bare *out)
 {
 	size_t at = e->last_chain_at;
-	if (!at || at + 8 > bytes || cam_perf_load_u32(p + e->pid_at, r->swap) == 0 ||
-	    cam_perf_load_u64(p + at, r->swap) > (bytes - at - 8) / 8)
+	if (!at || at + 8 > bytes || cam_perf_load_u64(p + at, r->swap) > (bytes - at - 8) / 8)
 		return false;
-	memcpy(room, p, at);
-	memset(room + at, 0, 8);
-	*n = at + 8;
-	return true;
+	*out = (struct cam_perf_bare){
+		.pid = (int32_t)cam_perf_load_u32(p + e->pid_at, r->swap),
+		.tid = (int32_t)cam_perf_load_u32(p + e->pid_at + 4, r->swap),
+		.cpu = e->cpu_at ? cam_perf_load_u32(p + e->cpu_at, r->swap) : CAM_CPU_NONE,
+		.period = e->period_at ? cam_perf_load_u64(p + e->period_at, r->swap)
+				       : e->attr.period,
+	};
+	return out->pid != 0;
 }
 
 /* Of a sample whose chain is the last of its fields, and whole. */
@@ -125,15 +128,20 @@ static bool hash_chain(const struct cam_perf_reader *r, const struct cam_perf_ev
 static int queue(struct stream *s, const uint8_t *p, size_t bytes, bool sample)
 {
 	struct cam_perf_reader *r = s->r;
-	uint8_t room[CAM_PERF_HEAD_BYTES];
+	struct cam_perf_bare bare;
 	struct cam_hash_128 hash;
+	if (!sample)
+		bytes = cam_perf_events_trim(&r->events, p, bytes, r->swap);
 	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, sample, r->swap);
 	struct cam_perf_order_entry entry = {.time_ns = time_of(r, e, p, bytes, sample)};
 	if (sample && e)
 		entry.what = (uint16_t)(e - r->events.rows + 1);
 	if (sample && e && r->options->drop_stacks) {
-		if (shorten(r, e, p, bytes, room, &bytes))
-			p = room;
+		if (strip(r, e, p, bytes, &bare)) {
+			entry.what |= CAM_PERF_ORDER_BARE;
+			p = (const uint8_t *)&bare;
+			bytes = sizeof(bare);
+		}
 	} else if (sample && e && hash_chain(r, e, p, bytes, &hash)) {
 		entry.what |= CAM_PERF_ORDER_HASHED;
 	}
@@ -200,6 +208,8 @@ static int on_compressed(struct stream *s, const uint8_t *p, size_t bytes, bool 
 	int err = s->unpack ? 0 : cam_perf_unpack_new(on_unpacked, s, r->swap, &s->unpack);
 	if (!err)
 		err = cam_perf_unpack_take(s->unpack, p + skip, n);
+	if (err == -EFBIG)
+		r->st->end = CAM_INPUT_BOMB;
 	return err;
 }
 

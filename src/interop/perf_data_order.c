@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #define FIRST_BYTES (4u << 20)
-#define MAX_ENTRIES (CAM_PERF_ORDER_BYTES / 8)
+#define MAX_ENTRIES (CAM_PERF_ORDER_BYTES / 64) /* three of 16 bytes each: less than the records */
 
 int cam_perf_order_init(struct cam_perf_order *o, size_t n_streams)
 {
@@ -70,7 +70,10 @@ int cam_perf_order_add(struct cam_perf_order *o, size_t stream,
 		return err;
 	if (skip)
 		memcpy(o->bytes + o->used, hash, skip);
-	memcpy(o->bytes + o->used + skip, record, e->n);
+	if (e->what & CAM_PERF_ORDER_BARE)
+		memcpy(o->bytes + o->used + skip, record, sizeof(struct cam_perf_bare));
+	else
+		memcpy(o->bytes + o->used + skip, record, e->n);
 	o->entries[o->n] = *e;
 	o->entries[o->n++].at = (uint32_t)((o->used + skip) / 8);
 	o->used += room;

@@ -10,8 +10,8 @@
  * Several streams (perf record --threads writes a file a thread) have rounds of their own: what is
  * older than what all of them promise may go.
  *
- * Memory: records wait in a buffer of at most CAM_PERF_ORDER_BYTES. When it is full, the older half
- * goes, rounds or no rounds: as perf does.
+ * Memory: records wait in a buffer of at most CAM_PERF_ORDER_BYTES, at most one for 64 bytes of it, since each takes
+ * 48 more. When it is full, the older half goes, rounds or no rounds: as perf does.
  */
 #pragma once
 #include "base/index.h"
@@ -26,7 +26,9 @@
 
 /* The hash of a chain is taken while its record is in the cache, and waits before it. */
 #define CAM_PERF_ORDER_HASHED 0x8000u
-#define CAM_PERF_ORDER_EVENT  0x7fffu
+/* What waits is no record, but a struct cam_perf_bare: all that is asked of that sample. */
+#define CAM_PERF_ORDER_BARE  0x4000u
+#define CAM_PERF_ORDER_EVENT 0x3fffu
 
 struct cam_perf_order_entry {
 	uint64_t time_ns;
@@ -34,6 +36,12 @@ struct cam_perf_order_entry {
 	uint16_t n;  /* of bytes */
 	uint16_t
 		what; /* a sample's event plus 1, 0: not known; and whether a hash stands before it */
+};
+
+struct cam_perf_bare {
+	int32_t pid, tid;
+	uint32_t cpu;
+	uint64_t period;
 };
 
 struct cam_perf_order {

@@ -38,6 +38,7 @@
 #define FAR_KERNEL     0xfffff00000000000ull
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER   ((uint64_t)-512)
+#define CONTEXT_NONE   ((uint64_t)-1) /* which perf knows as none: it prints no frame then */
 #define RECORD_BYTES   (4u << 20)
 
 enum frame_kind { FRAME_UNSEEN, FRAME_LEFT_OUT, FRAME_KERNEL, FRAME_USER };
@@ -126,6 +127,21 @@ static void place_kernel(const struct cam_export_frame *f, uint32_t func, struct
 	out->ip = f->address ? f->address : FAR_KERNEL + func * PAGE;
 }
 
+/*
+ * Of an event without chains the address is the process's own. Its function may tell where in the file that
+ * lies; else there is no name rather than another function's.
+ */
+static void place_own(const struct cam_export_frame *f, struct frame *out)
+{
+	uint64_t at = f->start + f->offset;
+	bool known = f->start && f->offset != CAM_OFFSET_NONE && (f->address - at) % PAGE == 0;
+	out->kind = FRAME_USER;
+	out->ip = f->address;
+	out->start = f->address & ~(PAGE - 1);
+	out->offset = known ? at & ~(PAGE - 1) : FAR + out->start;
+	out->bytes = PAGE;
+}
+
 /* With `exact` an address of 0 is one: stacks without frame pointers have such. */
 static void place_user(const struct cam_export_frame *f, uint32_t func, bool exact,
 		       struct frame *out)
@@ -186,7 +202,7 @@ static void become_function(struct cam_export_frame *e, char *room, size_t bytes
 		e->module = CAM_TEXT("[inlined]");
 }
 
-static int frame_of(struct data *d, uint32_t item, struct frame **out)
+static int frame_of(struct data *d, uint32_t item, bool flat, struct frame **out)
 {
 	struct cam_exporter *x = &d->base;
 	if (item >= d->n_frames)
@@ -210,6 +226,9 @@ static int frame_of(struct data *d, uint32_t item, struct frame **out)
 		return err;
 	if (is_kernel(&e))
 		place_kernel(&e, func, f);
+	else if (flat && e.address && e.module_kind == CAM_MODULE_FILE && f->module &&
+		 f->module < MAX_SLOTS)
+		place_own(&e, f);
 	else
 		place_user(&e, func, x->places, f);
 	return d->named && name ? name_frame(d, &e, f, name) : 0;
@@ -314,15 +333,16 @@ static int put_chain(struct data *d, const struct cam_perf_stamp *s, const struc
 		     uint64_t period)
 {
 	const struct cam_tree *tree = d->base.tree;
-	uint64_t ips[2 * CAM_MAX_STACK_FRAMES + 2];
+	uint64_t ips[2 * CAM_MAX_STACK_FRAMES + 3];
 	size_t n = 0;
 	enum frame_kind context = FRAME_UNSEEN, first = FRAME_USER;
 	uint64_t ip = 0;
+	bool flat = d->base.t->etypes[r->etype].flat;
 	int err = 0;
-	for (uint32_t node = r->stack; node && !err && n + 2 <= sizeof(ips) / sizeof(ips[0]);
+	for (uint32_t node = r->stack; node && !err && n + 3 <= sizeof(ips) / sizeof(ips[0]);
 	     node = tree->parent[node]) {
 		struct frame *f;
-		err = frame_of(d, tree->item[node], &f);
+		err = frame_of(d, tree->item[node], flat, &f);
 		if (err || f->kind == FRAME_LEFT_OUT)
 			continue;
 		uint64_t at = f->ip;
@@ -341,6 +361,8 @@ static int put_chain(struct data *d, const struct cam_perf_stamp *s, const struc
 		ips[n++] = at;
 		err = map(d, s, f);
 	}
+	if (cam_exporter_is_broken(&d->base, r->stack))
+		ips[n++] = CONTEXT_NONE;
 	if (!err)
 		cam_perf_write_sample(&d->records, s, first == FRAME_KERNEL, ip, period, ips, n);
 	return err;

@@ -89,7 +89,7 @@ struct cam_perf_reader {
 	struct cam_perf_task *tasks;
 	size_t n_tasks, cap_tasks;
 	struct cam_index task_index;
-	uint64_t changes; /* records of threads and cgroups so far, plus 1 */
+	uint64_t changes; /* how often all `recent` were forgotten, plus 1 */
 	struct cam_perf_recent recent[CAM_PERF_RECENT];
 
 	struct cam_buf detail; /* the text of one tracepoint */
@@ -115,6 +115,8 @@ int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_orde
 int cam_perf_reader_keep_copy(struct cam_perf_reader *r, const struct cam_perf_sample *s);
 /* Walks all stacks of the batch; their frames are behind those of the kernel then. */
 int cam_perf_reader_unwind(struct cam_perf_reader *r);
+/* A sample that waits for nobody, to the sink: none was pending before it, and all its names are known. */
+int cam_perf_reader_deliver_now(struct cam_perf_reader *r, const struct cam_perf_pending *p);
 /* Everything in the batch to the sink. */
 int cam_perf_reader_deliver(struct cam_perf_reader *r);
 int cam_perf_reader_finish(struct cam_perf_reader *r);

@@ -34,12 +34,7 @@ static size_t trailer_bytes(const struct record *x)
 {
 	const struct cam_perf_event *e =
 		cam_perf_events_of(&x->r->events, x->p, x->bytes, false, x->r->swap);
-	static const uint64_t fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-				       PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-				       PERF_SAMPLE_IDENTIFIER;
-	if (!e || !cam_perf_attr_flag(&e->attr, CAM_PERF_FLAG_SAMPLE_ID_ALL))
-		return 0;
-	return 8u * (unsigned)__builtin_popcountll(e->attr.sample_type & fields);
+	return e ? cam_perf_event_trailer(e) : 0;
 }
 
 static enum mode mode_of(uint16_t misc)
@@ -88,12 +83,18 @@ static int on_mmap(struct record *x, bool second)
 	return cam_perf_spaces_map(&x->r->spaces, &m);
 }
 
+/* What its samples are of is to be looked for again: another name, or another thread of that number. */
+static void forget_thread(struct cam_perf_reader *r, int32_t tid)
+{
+	r->recent[(uint32_t)tid % CAM_PERF_RECENT].changes = 0;
+}
+
 static int on_comm(struct record *x)
 {
 	int32_t pid = (int32_t)cam_perf_bytes_u32(&x->b), tid = (int32_t)cam_perf_bytes_u32(&x->b);
 	if (x->b.bad)
 		return 0;
-	x->r->changes++;
+	forget_thread(x->r, tid);
 	return cam_perf_spaces_comm(&x->r->spaces, pid, tid, cam_perf_bytes_text(&x->b));
 }
 
@@ -105,12 +106,13 @@ static int on_fork(struct record *x, bool exit)
 	int32_t ptid = (int32_t)cam_perf_bytes_u32(&x->b);
 	if (x->b.bad)
 		return 0;
-	x->r->changes++;
-	if (!exit)
-		return cam_perf_spaces_fork(&x->r->spaces, pid, tid, ppid, ptid,
-					    x->misc & SPECIAL_BIT);
-	cam_perf_spaces_exit(&x->r->spaces, pid, tid);
-	return 0;
+	if (exit) {
+		cam_perf_spaces_exit(&x->r->spaces, pid, tid);
+		return 0;
+	}
+	forget_thread(x->r, tid);
+	forget_thread(x->r, ptid);
+	return cam_perf_spaces_fork(&x->r->spaces, pid, tid, ppid, ptid, x->misc & SPECIAL_BIT);
 }
 
 static int on_ksymbol(struct record *x)
@@ -277,14 +279,15 @@ static bool same_task(const void *rows, uint32_t row, const void *key)
 	       a->cgroup.v == b->cgroup.v;
 }
 
-static int find_task(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
+static int find_task(struct cam_perf_reader *r, int32_t pid, int32_t tid, uint64_t cgroup,
+		     uint32_t *out)
 {
-	const struct cam_perf_thread *t = cam_perf_spaces_thread(&r->spaces, s->pid, s->tid);
+	const struct cam_perf_thread *t = cam_perf_spaces_thread(&r->spaces, pid, tid);
 	const struct cam_perf_task k = {
-		.pid = s->pid,
-		.tid = s->tid,
+		.pid = pid,
+		.tid = tid,
 		.comm = t ? t->comm : (struct cam_str_id){0},
-		.cgroup = cgroup_of(r, s->cgroup),
+		.cgroup = cgroup_of(r, cgroup),
 		.sink_id = CAM_NONE,
 	};
 	uint64_t hash = cam_hash_u64((uint64_t)(uint32_t)k.pid << 32 | (uint32_t)k.tid,
@@ -305,16 +308,16 @@ static int find_task(struct cam_perf_reader *r, const struct cam_perf_sample *s,
 }
 
 /* Nearly always one that was met just now, and nothing has been said of any since. */
-static int task_of(struct cam_perf_reader *r, const struct cam_perf_sample *s, uint32_t *out)
+static int task_of(struct cam_perf_reader *r, int32_t pid, int32_t tid, uint64_t cgroup,
+		   uint32_t *out)
 {
-	struct cam_perf_recent *c = &r->recent[(uint32_t)s->tid % CAM_PERF_RECENT];
+	struct cam_perf_recent *c = &r->recent[(uint32_t)tid % CAM_PERF_RECENT];
 	*out = c->task;
-	if (c->tid == s->tid && c->pid == s->pid && c->cgroup == s->cgroup &&
-	    c->changes == r->changes)
+	if (c->tid == tid && c->pid == pid && c->cgroup == cgroup && c->changes == r->changes)
 		return 0;
-	int err = find_task(r, s, out);
+	int err = find_task(r, pid, tid, cgroup, out);
 	if (!err)
-		*c = (struct cam_perf_recent){s->pid, s->tid, *out, s->cgroup, r->changes};
+		*c = (struct cam_perf_recent){pid, tid, *out, cgroup, r->changes};
 	return err;
 }
 
@@ -375,8 +378,9 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 		if (address >= CONTEXT_FIRST) {
 			/* Where the stack was followed into garbage, that may look like a mark: what
 			 * follows is garbage, too. */
-			if (address != CONTEXT_KERNEL && address != CONTEXT_USER &&
-			    address != CONTEXT_HV)
+			c->broken = address != CONTEXT_KERNEL && address != CONTEXT_USER &&
+				    address != CONTEXT_HV;
+			if (c->broken)
 				break;
 			mode = address == CONTEXT_KERNEL ? MODE_KERNEL
 			       : address == CONTEXT_USER ? MODE_USER
@@ -447,6 +451,18 @@ static bool is_bare(const struct cam_perf_reader *r, const struct cam_perf_sampl
 	return r->options->drop_stacks && s->pid != 0;
 }
 
+/* It waits with those before it; where there are none and no name is missing, it need not. */
+static int add_pending(struct cam_perf_reader *r, const struct cam_perf_pending *p)
+{
+	if (!r->n_pending && !r->n_copies && !p->more && r->stacks.n_asked == r->stacks.n)
+		return cam_perf_reader_deliver_now(r, p);
+	int err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
+				  sizeof(*r->pending), MAX_PENDING);
+	if (!err)
+		r->pending[r->n_pending++] = *p;
+	return err;
+}
+
 static int push_frames(struct record *x, const struct cam_perf_event *e,
 		       const struct cam_perf_sample *s, struct cam_perf_pending *p,
 		       struct cam_perf_more *more)
@@ -475,13 +491,8 @@ static int add_sample(struct record *x, const struct cam_perf_event *e,
 		      const struct cam_perf_sample *s)
 {
 	struct cam_perf_reader *r = x->r;
-	int err = cam_vec_reserve(&r->pending, &r->cap_pending, r->n_pending + 1,
-				  sizeof(*r->pending), MAX_PENDING);
-	if (err)
-		return err;
-	struct cam_perf_pending *p = &r->pending[r->n_pending];
 	struct cam_perf_more more = {.raw = s->raw, .raw_bytes = (uint32_t)s->raw_bytes};
-	*p = (struct cam_perf_pending){
+	struct cam_perf_pending p = {
 		.time_ns = s->time_ns,
 		.weight = e->tracepoint ? 1 : s->period,
 		.cpu = s->cpu,
@@ -489,14 +500,29 @@ static int add_sample(struct record *x, const struct cam_perf_event *e,
 		.chain = CAM_NONE,
 	};
 	r->has_bytes |= s->raw != NULL;
-	err = task_of(r, s, &p->task);
+	int err = task_of(r, s->pid, s->tid, s->cgroup, &p.task);
 	if (!err)
-		err = push_frames(x, e, s, p, &more);
+		err = push_frames(x, e, s, &p, &more);
 	if (!err && (more.raw || more.ip))
-		err = add_more(r, &more, &p->more);
-	if (!err)
-		r->n_pending++;
-	return err;
+		err = add_more(r, &more, &p.more);
+	return err ? err : add_pending(r, &p);
+}
+
+static int on_bare(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry)
+{
+	struct cam_perf_bare s;
+	memcpy(&s, cam_perf_order_record(&r->order, entry), sizeof(s));
+	uint32_t event = (entry->what & CAM_PERF_ORDER_EVENT) - 1u;
+	const struct cam_perf_event *e = &r->events.rows[event];
+	struct cam_perf_pending p = {
+		.time_ns = e->time_at ? entry->time_ns : CAM_TIME_NONE,
+		.weight = e->tracepoint ? 1 : s.period,
+		.cpu = s.cpu,
+		.event = event,
+		.chain = CAM_NONE,
+	};
+	int err = task_of(r, s.pid, s.tid, 0, &p.task);
+	return err ? err : add_pending(r, &p);
 }
 
 /* A sample that its leader takes for a group is one of each event in it that has counted since, as perf has it. */
@@ -533,6 +559,8 @@ static int on_sample(struct record *x)
 
 int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry)
 {
+	if (entry->what & CAM_PERF_ORDER_BARE)
+		return on_bare(r, entry);
 	const uint8_t *record = cam_perf_order_record(&r->order, entry);
 	size_t bytes = entry->n;
 	struct record x = {

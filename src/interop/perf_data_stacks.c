@@ -397,6 +397,9 @@ static int define_function_slow(struct cam_perf_stacks *k, uint32_t row, struct 
 	const struct cam_perf_object *o =
 		l->object == CAM_NONE ? NULL : &k->spaces->objects[l->object];
 	struct cam_function func = {.source = l->name.v ? l->source : CAM_NAME_NONE};
+	/* Of an address that is the process's own nothing else says where in its file that lies. */
+	if (l->name.v && loc->address && loc->address != l->offset && l->func_offset <= l->offset)
+		func.start = l->offset - l->func_offset;
 	int err = define_module(k, o, &loc->module);
 	func.module = loc->module;
 	func.kind = l->kernel ? CAM_FUNC_KERNEL

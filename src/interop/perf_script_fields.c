@@ -98,6 +98,14 @@ static int take_word(struct cam_text word, enum change *change, unsigned *field,
 		      word.n < 64 ? (int)word.n : 64, word.p);
 }
 
+/* Of names and files without addresses, and of offsets without names, tracepoints have none. */
+static unsigned without_strays(unsigned fields)
+{
+	if (!(fields & CAM_PERF_IP))
+		fields &= ~(unsigned)(CAM_PERF_SYM | CAM_PERF_DSO);
+	return fields & CAM_PERF_SYM ? fields : fields & ~(unsigned)CAM_PERF_SYMOFF;
+}
+
 int cam_perf_fields_parse(struct cam_text list, struct cam_perf_script_options *o, char *why,
 			  size_t why_bytes)
 {
@@ -128,6 +136,9 @@ int cam_perf_fields_parse(struct cam_text list, struct cam_perf_script_options *
 			break;
 		list = (struct cam_text){comma + 1, list.n - word.n - 1};
 	}
+	/* A change of both is one of what each has: "+symoff" is meant for those that have names. */
+	if (plain && trace && change != CHANGE_SET)
+		o->trace_fields = without_strays(o->trace_fields);
 	return err;
 }
 

@@ -13,6 +13,10 @@
 /* What perf prints without -F: tracepoints have no period. */
 #define CAM_PERF_DEFAULT       ((unsigned)CAM_PERF_ALL & ~(unsigned)CAM_PERF_PID)
 #define CAM_PERF_TRACE_DEFAULT (CAM_PERF_DEFAULT & ~(unsigned)CAM_PERF_PERIOD)
+/* … and, without their stacks, no address. */
+#define CAM_PERF_TRACE_FLAT       \
+	(CAM_PERF_TRACE_DEFAULT & \
+	 ~(unsigned)(CAM_PERF_IP | CAM_PERF_SYM | CAM_PERF_SYMOFF | CAM_PERF_DSO))
 
 /* Applies one -F. -EINVAL: why says what is wrong, in one line. */
 int cam_perf_fields_parse(struct cam_text list, struct cam_perf_script_options *o, char *why,

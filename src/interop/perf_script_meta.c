@@ -131,17 +131,10 @@ static void read_reference(struct cam_perf_meta *m, struct cam_text s)
 static bool is_fact(struct cam_text key)
 {
 	static const char *const keys[] = {
-		"hostname",
-		"os release",
-		"arch",
-		"nrcpus online",
-		"nrcpus avail",
-		"cpudesc",
-		"total memory",
-		"perf version",
-		"captured on",
-		"time of first sample",
-		"time of last sample",
+		"hostname",	 "os release",		 "arch",
+		"nrcpus online", "nrcpus avail",	 "cpudesc",
+		"cpuid",	 "total memory",	 "perf version",
+		"captured on",	 "time of first sample", "time of last sample",
 	};
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (cam_text_equal(key, cam_text_of(keys[i])))
@@ -216,6 +209,12 @@ bool cam_perf_meta_anchor(const struct cam_perf_meta *m, const struct cam_import
 	if (sample_ns >= EPOCH_NS && sample_ns <= INT64_MAX) {
 		out->time_ns = sample_ns;
 		out->realtime_ns = (int64_t)sample_ns;
+		return true;
+	}
+	if (o && o->began_ns) {
+		out->time_ns = sample_ns;
+		out->realtime_ns = o->began_ns;
+		out->uncertainty_ns = o->began_uncertain_ns;
 		return true;
 	}
 	if (!m->has_captured || !m->has_last || m->last_ns >= EPOCH_NS)

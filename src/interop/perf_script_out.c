@@ -214,7 +214,9 @@ static int put_record(struct script *s, const struct cam_export_row *r, struct c
 	/* perf prints an address without a chain behind its head; a tracepoint has none then. */
 	if (flat && r->stack && (h->fields & CAM_PERF_IP))
 		s->text.len--;
-	int err = h->fields & CAM_PERF_IP ? put_frames(s, r) : 0;
+	bool frames =
+		h->fields & CAM_PERF_IP && (flat || !cam_exporter_is_broken(&s->base, r->stack));
+	int err = frames ? put_frames(s, r) : 0;
 	if (h->fields & CAM_PERF_CGROUP) {
 		struct cam_text cgroup = cam_string(t, t->tasks[r->task].cgroup);
 		if (h->aligned)

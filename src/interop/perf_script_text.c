@@ -229,17 +229,34 @@ static int on_anchor(void *arg, const struct cam_anchor *a)
 	return 1;
 }
 
-static void put_start(struct header *h, const struct cam_window_info *info)
+static void put_captured(struct header *h, int64_t realtime_ns)
 {
 	char text[64];
 	struct tm tm;
-	time_t sec = (time_t)(info->realtime_ns / (int64_t)CAM_NS_PER_SEC);
-	if (info->realtime_ns > 0 && localtime_r(&sec, &tm) && asctime_r(&tm, text)) {
+	time_t sec = (time_t)(realtime_ns / (int64_t)CAM_NS_PER_SEC);
+	if (realtime_ns > 0 && localtime_r(&sec, &tm) && asctime_r(&tm, text)) {
 		text[strcspn(text, "\n")] = 0;
 		cam_buf_printf(h->out, "# captured on    : %s\n", text);
 	}
-	if (info->host.n)
+}
+
+static int is_captured(void *arg, const struct cam_fact *fact)
+{
+	const struct header *h = arg;
+	return cam_text_equal(cam_string(h->t, fact->key), CAM_TEXT("captured on"));
+}
+
+/* When it was captured: perf's text said so, and it is among the facts; of a perf.data perf means when it was done. */
+static int put_start(struct header *h, struct cam_window *w)
+{
+	const struct cam_window_info *info = &w->info;
+	int said = h->imported ? w->ops->facts(w, is_captured, h) : 0;
+	if (!said && info->realtime_ns > 0)
+		put_captured(h, info->realtime_ns +
+					(int64_t)(h->imported ? info->end_ns - info->start_ns : 0));
+	if (!h->imported && info->host.n)
 		put_fact(h, "hostname", info->host);
+	return said < 0 ? said : 0;
 }
 
 int cam_perf_put_header(struct cam_buf *out, struct cam_window *w, const struct cam_tables *t)
@@ -249,9 +266,9 @@ int cam_perf_put_header(struct cam_buf *out, struct cam_window *w, const struct 
 			   .imported = w->info.imported,
 			   .clock = w->info.clock == CAM_CLOCK_MONOTONIC ? "monotonic" : "clock"};
 	cam_buf_printf(out, "# ========\n");
-	if (!h.imported)
-		put_start(&h, &w->info);
-	int err = w->ops->facts(w, on_fact, &h);
+	int err = put_start(&h, w);
+	if (!err)
+		err = w->ops->facts(w, on_fact, &h);
 	for (size_t i = 0; i < t->n_etypes; i++)
 		put_event(&h, &t->etypes[i]);
 	if (!err && w->info.clock != CAM_CLOCK_ABSENT) {

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "interop/gather.h"
 #include "interop/pprof.h"
+#include "model/raw.h"
 
 #include <errno.h>
 
@@ -256,17 +257,68 @@ static int put_sample(struct pprof *p, const struct sample *s)
 	return flush_message(p, CAM_PPROF_SAMPLE);
 }
 
+/* What the kernel calls a process that executed this file: the end of its path, cut. */
+static size_t comm_of(struct cam_text path, char comm[CAM_COMM_BYTES])
+{
+	size_t from = path.n;
+	while (from && path.p[from - 1] != '/')
+		from--;
+	size_t n = path.n - from < CAM_COMM_BYTES ? path.n - from : CAM_COMM_BYTES - 1;
+	if (n)
+		memcpy(comm, path.p + from, n);
+	return n;
+}
+
+/* The module that is the program which most samples are of; 0: none is. Imported tasks often have no exe: then
+ * it is the file that they are called like. */
+static int find_program(struct pprof *p, size_t *module)
+{
+	struct cam_tables *t = &p->g.t;
+	const uint32_t n = t->strings.n;
+	uint64_t *samples = calloc(n + 1ul, sizeof(*samples)), most = 0;
+	int err = samples ? 0 : -ENOMEM;
+	for (size_t i = 0; i < p->n_samples && !err; i++) {
+		const struct cam_task *k = &t->tasks[p->samples[i].task];
+		samples[k->exe.v ? k->exe.v : k->comm.v] += p->samples[i].samples;
+	}
+	*module = 0;
+	for (size_t i = 1; i < t->n_modules && !err; i++) {
+		struct cam_str_id path = t->modules[i].path, comm;
+		char text[CAM_COMM_BYTES];
+		size_t bytes = comm_of(cam_string(t, path), text);
+		err = cam_string_intern(t, (struct cam_text){text, bytes}, &comm);
+		if (err || !path.v || !comm.v)
+			continue;
+		uint64_t own = samples[path.v] + (comm.v < n ? samples[comm.v] : 0);
+		if (own > most) {
+			most = own;
+			*module = i;
+		}
+	}
+	free(samples);
+	return err;
+}
+
+static int put_mapping(struct pprof *p, size_t i, const uint32_t *build_ids)
+{
+	put_number(&p->message, CAM_PPROF_ID, i);
+	put_number(&p->message, CAM_PPROF_FILENAME, p->g.t.modules[i].path.v);
+	put_number(&p->message, CAM_PPROF_BUILD_ID, build_ids[i]);
+	put_number(&p->message, CAM_PPROF_HAS_FUNCTIONS, 1);
+	put_number(&p->message, CAM_PPROF_HAS_INLINE_FRAMES, 1);
+	return flush_message(p, CAM_PPROF_MAPPING);
+}
+
+/* profile.proto: the first one is the main program's. Readers head the profile with its name. */
 static int put_mappings(struct pprof *p, const uint32_t *build_ids)
 {
-	const struct cam_tables *t = &p->g.t;
-	int err = 0;
-	for (size_t i = 1; i < t->n_modules && !err; i++) {
-		put_number(&p->message, CAM_PPROF_ID, i);
-		put_number(&p->message, CAM_PPROF_FILENAME, t->modules[i].path.v);
-		put_number(&p->message, CAM_PPROF_BUILD_ID, build_ids[i]);
-		put_number(&p->message, CAM_PPROF_HAS_FUNCTIONS, 1);
-		put_number(&p->message, CAM_PPROF_HAS_INLINE_FRAMES, 1);
-		err = flush_message(p, CAM_PPROF_MAPPING);
+	size_t program;
+	int err = find_program(p, &program);
+	if (!err && program)
+		err = put_mapping(p, program, build_ids);
+	for (size_t i = 1; i < p->g.t.n_modules && !err; i++) {
+		if (i != program)
+			err = put_mapping(p, i, build_ids);
 	}
 	return err;
 }

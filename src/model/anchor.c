@@ -21,6 +21,8 @@
  */
 #include "model/anchor.h"
 
+#include "base/units.h"
+
 static uint64_t cut(__int128 t)
 {
 	return t < 0 ? 0 : t >= CAM_TIME_NONE ? CAM_TIME_NONE - 1 : (uint64_t)t;
@@ -121,10 +123,7 @@ bool cam_anchor_wall_of(const struct cam_anchor *a, size_t n, uint64_t time_ns,
 			good = &a[i];
 	if (!good)
 		return false;
-	__int128 wall = (__int128)good->realtime_ns + time_ns - good->time_ns;
-	*realtime_ns = wall > INT64_MAX	   ? INT64_MAX
-		       : wall <= INT64_MIN ? INT64_MIN + 1
-					   : (int64_t)wall;
+	*realtime_ns = cam_time_add(good->realtime_ns, (__int128)time_ns - good->time_ns);
 	*uncertainty_ns = good->uncertainty_ns;
 	return true;
 }

@@ -8,6 +8,11 @@ int cam_window_names(struct cam_window *w, const struct cam_tables **out)
 	return w->ops->names ? w->ops->names(w, out) : w->ops->tables(w, out);
 }
 
+int cam_window_words(struct cam_window *w, const struct cam_tables **out)
+{
+	return w->ops->words ? w->ops->words(w, out) : cam_window_names(w, out);
+}
+
 int cam_window_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg)
 {
 	return w->ops->seconds ? w->ops->seconds(w, fn, arg) : w->ops->cells(w, fn, arg);

@@ -16,6 +16,7 @@
  */
 #pragma once
 #include "model/counter.h"
+#include "model/footer.h"
 #include "model/tables.h"
 
 struct cam_window_info {
@@ -39,6 +40,7 @@ struct cam_window_info {
 	bool has_places; /* addresses of all frames */
 	bool imported;
 	bool pinned;
+	bool has_slots; /* slots() has them, unless they are damaged */
 };
 
 /* Half-open, on the window's clock. */
@@ -58,7 +60,10 @@ enum cam_column {
 	CAM_COL_PLACE = 1 << 7,
 	CAM_COL_DETAIL = 1 << 8,
 	CAM_COL_COMM = 1 << 9,
+	/* time_ns, but only its second of the window's clock is meant: times need not be decoded for it. */
+	CAM_COL_SECOND = 1 << 10,
 };
+#define CAM_COL_ANY_TIME (CAM_COL_TIME | CAM_COL_SECOND)
 
 /* Columns of n samples; those not asked for are NULL. Order: by second, CPU, then time. */
 struct cam_batch {
@@ -85,34 +90,6 @@ struct cam_total {
 };
 typedef int cam_total_fn(void *arg, const struct cam_total *t);
 
-/* One second of one CPU, from the footer: no sample column is read for it. */
-struct cam_cell {
-	uint64_t second; /* time_ns / 1e9 */
-	uint32_t cpu;
-	uint64_t busy;
-	uint64_t by_cause[CAM_CAUSE_MAX]; /* idle, lost, … : samples */
-	uint32_t causes;		  /* bit by cause: those that are not 0 */
-};
-typedef int cam_cell_fn(void *arg, const struct cam_cell *c);
-
-/* One second of one process, from the footer. */
-struct cam_process_cell {
-	uint64_t second;
-	int32_t pid;
-	uint64_t samples;
-};
-typedef int cam_process_cell_fn(void *arg, const struct cam_process_cell *c);
-
-/* One second of all processes of a name and cgroup, from the footer. */
-struct cam_name_cell {
-	uint64_t second;
-	struct cam_str_id name, cgroup;
-	bool is_program; /* the name is the path of their program: no main thread was sampled */
-	uint64_t samples;
-	uint64_t most; /* of one of the processes */
-};
-typedef int cam_name_cell_fn(void *arg, const struct cam_name_cell *c);
-
 /* A comm of the samples. task: one that wears it; CAM_NONE: several do, and only tables() has them. */
 typedef int cam_comm_fn(void *arg, struct cam_str_id comm, uint32_t task);
 typedef int cam_event_fn(void *arg, const struct cam_event *e);
@@ -136,22 +113,23 @@ struct cam_window {
 };
 
 struct cam_window_ops {
-	/*
-	 * Stacks, places and strings may come (or grow) with the calls that deliver them; all
-	 * else is complete.
-	 */
+	/* Stacks, places and strings may come (or grow) with the calls that deliver them; all else is complete. */
 	int (*tables)(struct cam_window *w, const struct cam_tables **out);
 	/*
-	 * The next three are shorter ways to a part of them, and may be NULL: cam_window_names() and those like it
+	 * The next four are shorter ways to a part of them, and may be NULL: cam_window_names() and those like it
 	 * know. names: the same tables, in which tasks and locations are missing (none of them) until tables() is
 	 * asked; batches then have ids of tasks that are not there. A host has ten thousands of tasks in a window.
 	 */
 	int (*names)(struct cam_window *w, const struct cam_tables **out);
+	/* …in which functions and modules are missing as well, until one of the others is asked: strings and event types. */
+	int (*words)(struct cam_window *w, const struct cam_tables **out);
 	int (*comms)(struct cam_window *w, cam_comm_fn *fn, void *arg);
 	int (*task)(struct cam_window *w, uint32_t task, struct cam_task *out);
 	int (*samples)(struct cam_window *w, struct cam_range range, unsigned columns,
 		       cam_batch_fn *fn, void *arg);
 	int (*totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
+	/* The same of a range; one may come several times. -ENODATA, or NULL: not there, samples() say it. */
+	int (*totals_in)(struct cam_window *w, struct cam_range range, cam_total_fn *fn, void *arg);
 	/* The window's tree pruned at 1/10,000, the rest as [small] below its parent. */
 	int (*small_totals)(struct cam_window *w, cam_total_fn *fn, void *arg);
 	int (*cells)(struct cam_window *w, cam_cell_fn *fn, void *arg);
@@ -160,6 +138,8 @@ struct cam_window_ops {
 	int (*process_cells)(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
 	/* By name and cgroup, then second; no tasks are needed. -ENODATA, or NULL: not there, process_cells() says it. */
 	int (*name_cells)(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
+	/* Every second that has samples, in order. -ENODATA, or NULL: not there, samples() say it. */
+	int (*slots)(struct cam_window *w, cam_slots_fn *fn, void *arg);
 	int (*events)(struct cam_window *w, cam_event_fn *fn, void *arg);
 	int (*ledger)(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 	int (*anchors)(struct cam_window *w, cam_anchor_fn *fn, void *arg);
@@ -172,6 +152,7 @@ struct cam_window_ops {
 };
 
 int cam_window_names(struct cam_window *w, const struct cam_tables **out);
+int cam_window_words(struct cam_window *w, const struct cam_tables **out);
 int cam_window_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_window_comms(struct cam_window *w, cam_comm_fn *fn, void *arg);
 /* -EBADMSG: it cannot be read, or there is no such task. */

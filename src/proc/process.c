@@ -2,6 +2,7 @@
 #include "proc/process.h"
 
 #include "base/cleanup.h"
+#include "base/timens.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "proc/cgroup.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -18,20 +20,14 @@
 ssize_t cam_process_file(int dir, const char *name, char *to, size_t room)
 {
 	CAM_AUTOCLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t n = 0;
+	ssize_t n;
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (n < room) {
-		ssize_t got = read(fd, to + n, room - n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		n += (size_t)got;
-	}
-	return (ssize_t)n;
+	/* One call: the kernel makes such a file as a whole, so that what it gives is all that fits. */
+	do
+		n = read(fd, to, room);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
 }
 
 int cam_process_open(int32_t pid)
@@ -92,10 +88,21 @@ static int read_self(int dir, struct self *out)
 	return 0;
 }
 
+/* Ours is the same as long as we live: it is read once. */
+static struct cam_timens ahead;
+
+static void read_ahead(void)
+{
+	ahead = cam_timens_read(NULL);
+}
+
+/* The kernel's own boot clock: /proc speaks of that of our time namespace. */
 static uint64_t ns_of_ticks(uint64_t ticks)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	long hz = sysconf(_SC_CLK_TCK);
-	return ticks * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100));
+	pthread_once(&once, read_ahead);
+	return ticks * (CAM_NS_PER_SEC / (uint64_t)(hz > 0 ? hz : 100)) - (uint64_t)ahead.boot_ns;
 }
 
 int cam_process_start(int dir, uint64_t *ns)

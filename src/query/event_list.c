@@ -172,7 +172,7 @@ int cam_event_list_build(struct cam_source *source, const struct cam_selection *
 					   .open = look_at_window,
 					   .progress = o->progress,
 					   .wall = true,
-					   .no_tasks = true};
+					   .no_names = true};
 	*out = (struct cam_event_list){.names = calloc(1, sizeof(*out->names))};
 	int err = out->names ? cam_tables_init(out->names, MAX_NAME_BYTES) : -ENOMEM;
 	if (!err)

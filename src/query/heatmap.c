@@ -7,6 +7,9 @@
  * no sample column is read: this is what makes an overview of 12 hours cheap. The seconds of
  * footers are those of the window's clock; the axis is shifted by part of a second so that they are its
  * own. (Only where the wall clock was stepped, or after another boot, they are rounded to it.)
+ *
+ * The same of hours by parts of a second, where a column is several seconds: footers have the samples of all CPUs by 20 ms
+ * of the window's clock. Each such slot counts by its middle, so that a row may be off by half of one.
  */
 #include "query/heatmap.h"
 
@@ -22,6 +25,7 @@
 #define LEAST_AUTO_STEP (100 * CAM_NS_PER_MS)
 #define EXACT_WALL_NS	(100 * CAM_NS_PER_MS)
 #define SECOND		((int64_t)CAM_NS_PER_SEC)
+#define MOST_SUMMED	4096u /* seconds of a window whose ledger is summed first */
 
 struct axis {
 	bool any, timed;	/* touched windows; of these some have times */
@@ -40,6 +44,9 @@ struct build {
 	const struct cam_selection *s;
 	struct axis axis;
 	struct cam_heat_grid grid;
+	bool by_second;		    /* of a sample, nothing but its second and CPU */
+	bool by_slot;		    /* the next is wanted */
+	struct cam_heat_grid slots; /* the same columns by 20 ms, of all CPUs */
 	struct cam_walk walk;
 	uint64_t period_ns;
 };
@@ -156,7 +163,7 @@ static uint64_t round_step(uint64_t span_ns, uint64_t columns, uint64_t least_ns
 static int64_t floor_to(int64_t v, int64_t step)
 {
 	int64_t rest = v % step;
-	return v - (rest < 0 ? rest + step : rest);
+	return cam_time_add(v, -(__int128)(rest < 0 ? rest + step : rest));
 }
 
 static int make_grid(struct build *b)
@@ -168,11 +175,12 @@ static int make_grid(struct build *b)
 	uint32_t rows = cores ? 0 : o->rows ? o->rows : DEFAULT_ROWS;
 	if (columns > CAM_HEAT_MAX_COLUMNS || columns < 2 ||
 	    (!cores && (rows < CAM_HEAT_LEAST_ROWS || rows > CAM_HEAT_MOST_ROWS)) ||
-	    (o->step_ns && o->step_ns < CAM_HEAT_LEAST_STEP))
+	    (o->step_ns && o->step_ns < CAM_HEAT_LEAST_STEP) ||
+	    (!cores && o->step_ns % CAM_NS_PER_SEC))
 		return -EINVAL;
 	uint64_t span = (uint64_t)a->to_ns - (uint64_t)a->from_ns;
 	uint64_t least = cores ? LEAST_AUTO_STEP : CAM_NS_PER_SEC;
-	uint64_t step = cores && o->step_ns ? o->step_ns : round_step(span, columns - 1, least);
+	uint64_t step = o->step_ns ? o->step_ns : round_step(span, columns - 1, least);
 	if (span / step >= columns)
 		return -E2BIG;
 	uint64_t fine = step % CAM_NS_PER_SEC ? step : CAM_NS_PER_SEC;
@@ -181,7 +189,16 @@ static int make_grid(struct build *b)
 	int64_t align = step > INT64_MAX ? INT64_MAX : (int64_t)step;
 	a->from_ns = floor_to(a->from_ns - phase, align) + phase;
 	uint64_t n = ((uint64_t)a->to_ns - (uint64_t)a->from_ns + step - 1) / step;
-	return cam_heat_grid_init(&b->grid, o->mode, n ? (uint32_t)n : 1, rows, step, fine);
+	n = n ? n : 1;
+	int err = cam_heat_grid_init(&b->grid, o->mode, (uint32_t)n, rows, step, fine);
+	/* Of what is filtered the times of all samples would have to be read for it: cores by seconds need none. */
+	b->by_slot = cores && o->busiest && fine == CAM_NS_PER_SEC && !o->paint && !b->s->cpus &&
+		     cam_selection_is_plain(b->s);
+	b->by_second = cores && fine == CAM_NS_PER_SEC && !b->by_slot;
+	if (!err && b->by_slot)
+		err = cam_heat_grid_init(&b->slots, CAM_HEAT_SUBSECOND, (uint32_t)n, CAM_SLOTS,
+					 step, CAM_NS_PER_SEC);
+	return err;
 }
 
 static int64_t place(const struct build *b, struct cam_walk_window *x, uint64_t time_ns)
@@ -190,18 +207,44 @@ static int64_t place(const struct build *b, struct cam_walk_window *x, uint64_t 
 	return __builtin_sub_overflow(at, b->axis.from_ns, &from) ? -1 : from;
 }
 
+/* Whether the window has nothing to paint, by its names: then its sums say all that there is. */
+static int paints_nothing(const struct build *b, struct cam_window *w)
+{
+	struct cam_selector paint;
+	int err = cam_selector_open(&paint, b->o->paint, w, (struct cam_etype_id){0},
+				    (struct cam_etype_id){CAM_NONE});
+	if (err)
+		return err;
+	int may = cam_selector_may_match(&paint, w);
+	cam_selector_close(&paint);
+	return may < 0 ? may : !may;
+}
+
+/* Whether nothing but its fiftieth of a second matters of a sample, and that not to the last of its ms. */
+static bool by_slots(const struct build *b)
+{
+	return b->o->mode == CAM_HEAT_SUBSECOND && b->grid.column_ns > CAM_NS_PER_SEC &&
+	       CAM_SLOTS % b->grid.n_rows == 0 && !b->s->cpus && cam_selection_is_plain(b->s);
+}
+
 /* Whether nothing but the second and the CPU of a sample matters. */
 static bool by_cells(const struct build *b)
 {
-	return b->o->mode == CAM_HEAT_CORES && b->grid.fine_ns == CAM_NS_PER_SEC && !b->o->paint &&
+	return b->o->mode == CAM_HEAT_CORES && b->grid.fine_ns == CAM_NS_PER_SEC &&
 	       cam_selection_is_plain(b->s);
 }
 
 struct brief {
 	struct build *b;
 	struct cam_walk *walk;
-	int64_t shift; /* from the window's clock to the axis */
-	bool stepped;  /* the wall clock was, in this window */
+	const struct cam_window_info *info;
+	int64_t shift;		  /* from the window's clock to the axis */
+	bool stepped;		  /* the wall clock was, in this window */
+	struct cam_heat_grid *to; /* of slots */
+	/* ns that a CPU was not observed, summed over CPUs, by cause and second from the window's first. */
+	double *missed;
+	uint64_t first_second;
+	size_t n_seconds;
 };
 
 static int see_anchor(void *arg, const struct cam_anchor *a)
@@ -243,7 +286,7 @@ static int on_cell(void *arg, const struct cam_cell *c)
 {
 	struct brief *x = arg;
 	int64_t at = (int64_t)(c->second * CAM_NS_PER_SEC + (uint64_t)x->shift);
-	if (c->cpu != CAM_CPU_NONE && !cam_selection_takes_cpu(x->b->s, c->cpu))
+	if (x->b->s->cpus && c->cpu != CAM_CPU_NONE && !cam_selection_takes_cpu(x->b->s, c->cpu))
 		return 0;
 	x->walk->seen.samples += c->busy;
 	int err = c->causes ? miss_cell(x, c, at) : 0;
@@ -251,6 +294,120 @@ static int on_cell(void *arg, const struct cam_cell *c)
 		err = cam_heat_grid_add(&x->b->grid, at + SECOND / 2, c->cpu,
 					c->busy > UINT32_MAX ? UINT32_MAX : (uint32_t)c->busy, 0);
 	return err;
+}
+
+/* A row of the ledger, as far as it lies in the window. */
+static int miss_row(struct build *b, const struct cam_ledger_row *row,
+		    const struct cam_window_info *info, int64_t shift, double missing_ns,
+		    uint32_t cpus)
+{
+	uint64_t from = row->from_ns < info->start_ns ? info->start_ns : row->from_ns;
+	uint64_t to = row->to_ns > info->end_ns ? info->end_ns : row->to_ns;
+	int64_t at = (int64_t)(from + (uint64_t)shift);
+	return from < to ? cam_heat_grid_miss(&b->grid, at, cam_time_add(at, to - from), row->cpu,
+					      missing_ns, cpus, row->cause)
+			 : 0;
+}
+
+static int on_slots(void *arg, const struct cam_slots *s)
+{
+	struct brief *x = arg;
+	/* The middle of each; a file may say that it is of any time. */
+	uint64_t at = s->second * CAM_NS_PER_SEC + (uint64_t)x->shift + CAM_SLOT_NS / 2;
+	int err = 0;
+	for (unsigned i = 0; i < CAM_SLOTS && !err; i++, at += CAM_SLOT_NS) {
+		if (x->to == &x->b->grid)
+			x->walk->seen.samples += s->samples[i];
+		if (s->samples[i])
+			err = cam_heat_grid_add(x->to, (int64_t)at, 0, s->samples[i], 0);
+	}
+	return err;
+}
+
+/* The ledger alone: sums by second would take the counts of every CPU as well. */
+static int on_slots_ledger(void *arg, const struct cam_ledger_row *row)
+{
+	struct brief *x = arg;
+	struct cam_seen *seen = &x->walk->seen;
+	uint32_t cpus = x->info->cpus ? x->info->cpus : 1;
+	seen->by_cause[row->cause] += row->samples;
+	seen->lost += cam_cause_is_loss(row->cause) ? row->samples : 0;
+	if (row->cause == CAM_CAUSE_IDLE || row->cause == CAM_CAUSE_FILTERED)
+		return 0;
+	double missing = (double)x->b->period_ns * (double)row->samples;
+	/* A large host has a row of each CPU and second, and a cell in every row of the map: all CPUs at once. */
+	uint64_t i = row->from_ns / CAM_NS_PER_SEC - x->first_second;
+	if (row->cpu != CAM_CPU_NONE && i < x->n_seconds && row->from_ns % CAM_NS_PER_SEC == 0 &&
+	    row->to_ns - row->from_ns == CAM_NS_PER_SEC) {
+		x->missed[row->cause * x->n_seconds + i] += missing;
+		return 0;
+	}
+	return miss_row(x->b, row, x->info, x->shift,
+			row->cpu == CAM_CPU_NONE ? missing / cpus : missing, cpus);
+}
+
+static int miss_sums(struct brief *x)
+{
+	uint32_t cpus = x->info->cpus ? x->info->cpus : 1;
+	int err = 0;
+	for (size_t k = 0; k < CAM_CAUSE_MAX * x->n_seconds && !err; k++) {
+		struct cam_ledger_row row = {.cause = (enum cam_cause)(k / x->n_seconds),
+					     .cpu = CAM_CPU_NONE};
+		row.from_ns = (x->first_second + k % x->n_seconds) * CAM_NS_PER_SEC;
+		row.to_ns = row.from_ns + CAM_NS_PER_SEC;
+		if (x->missed[k] > 0)
+			err = miss_row(x->b, &row, x->info, x->shift, x->missed[k] / cpus, cpus);
+	}
+	return err;
+}
+
+static int take_ledger(struct brief *x, struct cam_window *w)
+{
+	uint64_t seconds = (w->info.end_ns - w->info.start_ns) / CAM_NS_PER_SEC + 2;
+	x->first_second = w->info.start_ns / CAM_NS_PER_SEC;
+	x->n_seconds = seconds < MOST_SUMMED ? (size_t)seconds : 0;
+	x->missed = calloc(CAM_CAUSE_MAX * x->n_seconds + 1, sizeof(*x->missed));
+	if (!x->missed)
+		return -ENOMEM;
+	int err = w->ops->ledger(w, on_slots_ledger, x);
+	if (!err)
+		err = miss_sums(x);
+	free(x->missed);
+	return err;
+}
+
+/* 1: done; 0: only its samples have it. */
+static int take_slots(struct brief *x, struct cam_window *w)
+{
+	x->to = &x->b->grid;
+	int err = w->ops->slots && x->b->period_ns ? w->ops->slots(w, on_slots, x) : -ENODATA;
+	if (err)
+		return err == -ENODATA ? 0 : err;
+	err = take_ledger(x, w);
+	return err ? err : 1;
+}
+
+/* Beside the cells of CPUs, what all of them had by 20 ms; of a window that does not know, nobody does. */
+static int take_busiest(struct brief *x, struct cam_window *w, int64_t start)
+{
+	int err = w->ops->slots && w->info.has_slots ? w->ops->slots(w, on_slots, x) : -ENODATA;
+	if (err == -ENODATA || err == -EBADMSG) {
+		cam_heat_grid_gap(x->to, start,
+				  cam_time_add(start, w->info.end_ns - w->info.start_ns),
+				  CAM_CAUSE_DAMAGED);
+		return 0;
+	}
+	return err;
+}
+
+/* Of the first window; what a second of a busy CPU has does not change between two of them, or seldom. */
+static int note_period(struct build *b, struct cam_window *w)
+{
+	const struct cam_tables *t;
+	int err = b->period_ns ? 0 : cam_window_words(w, &t);
+	if (!err && !b->period_ns && t->n_etypes)
+		b->period_ns = t->etypes[0].period_ns;
+	return err == -ENOMEM ? err : 0; /* else another window may say it */
 }
 
 /* Whether all of a window is meant, by its header. */
@@ -269,10 +426,14 @@ static int take_briefly(void *self, struct cam_walk *walk, struct cam_window *w)
 {
 	struct build *b = self;
 	const struct cam_window_info *info = &w->info;
-	if (!by_cells(b) || info->imported || info->etypes != 1 || !is_whole(b->s, info) ||
-	    info->clock == CAM_CLOCK_ABSENT)
+	bool slots = by_slots(b) && info->has_slots;
+	if ((!slots && !by_cells(b)) || info->imported || info->etypes != 1 ||
+	    !is_whole(b->s, info) || info->clock == CAM_CLOCK_ABSENT)
 		return 0;
-	struct brief x = {.b = b, .walk = walk};
+	int plain = b->o->paint ? paints_nothing(b, w) : 1;
+	if (plain <= 0)
+		return plain;
+	struct brief x = {.b = b, .walk = walk, .info = info};
 	uint64_t from = (uint64_t)b->axis.from_ns;
 	if (b->axis.wall) {
 		x.shift = (int64_t)((uint64_t)info->realtime_ns - info->start_ns - from);
@@ -282,10 +443,19 @@ static int take_briefly(void *self, struct cam_walk *walk, struct cam_window *w)
 	} else {
 		x.shift = (int64_t)(0 - from);
 	}
+	int err = note_period(b, w), done = 1;
+	if (!err && slots)
+		done = take_slots(&x, w);
+	else if (!err)
+		err = w->ops->cells(w, on_cell, &x);
 	int64_t start = (int64_t)(info->start_ns + (uint64_t)x.shift);
-	cam_heat_grid_observe(&b->grid, start, start + (int64_t)(info->end_ns - info->start_ns));
-	int err = w->ops->cells(w, on_cell, &x);
-	return err ? err : 1;
+	x.to = &b->slots;
+	if (!err && b->by_slot)
+		err = take_busiest(&x, w, start);
+	if (!err && done > 0)
+		cam_heat_grid_observe(&b->grid, start,
+				      cam_time_add(start, info->end_ns - info->start_ns));
+	return err ? err : done;
 }
 
 static void observe(struct build *b, struct cam_walk_window *x)
@@ -301,7 +471,7 @@ static void observe(struct build *b, struct cam_walk_window *x)
 			uint64_t end = b->axis.wall && x->wall_to_ns < ranges[i].to_ns
 					       ? x->wall_to_ns
 					       : ranges[i].to_ns;
-			cam_heat_grid_observe(&b->grid, from, from + (int64_t)(end - at));
+			cam_heat_grid_observe(&b->grid, from, cam_time_add(from, end - at));
 			at = end;
 		}
 	}
@@ -333,11 +503,39 @@ static int open_window(void *self, struct cam_walk_window *x)
 	return 0;
 }
 
+/* Samples of one CPU in one second of the window's clock: they come together. */
+struct run {
+	uint64_t second;
+	uint32_t cpu, n, painted;
+};
+
+/* By its middle, as a second of a footer. */
+static int end_run(struct build *b, struct cam_walk_window *x, struct run *run)
+{
+	uint64_t at = run->second * CAM_NS_PER_SEC + CAM_NS_PER_SEC / 2;
+	return run->n ? cam_heat_grid_add(&b->grid, place(b, x, at), run->cpu, run->n, run->painted)
+		      : 0;
+}
+
+static int count_run(struct build *b, struct cam_walk_window *x, struct run *run, uint64_t time_ns,
+		     uint32_t cpu, int painted)
+{
+	int err = 0;
+	if (cpu != run->cpu || time_ns - run->second * CAM_NS_PER_SEC >= CAM_NS_PER_SEC) {
+		err = end_run(b, x, run);
+		*run = (struct run){.second = time_ns / CAM_NS_PER_SEC, .cpu = cpu};
+	}
+	run->n++;
+	run->painted += (uint32_t)painted;
+	return err;
+}
+
 static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_rows *rows)
 {
 	struct build *b = self;
 	const struct cam_batch *batch = rows->batch;
 	bool cores = b->o->mode == CAM_HEAT_CORES;
+	struct run run = {0};
 	int err = 0;
 	for (size_t k = 0; k < rows->n && !err; k++) {
 		uint32_t i = rows->index[k];
@@ -351,10 +549,17 @@ static int on_rows(void *self, struct cam_walk_window *x, const struct cam_walk_
 				return painted;
 			painted = painted == CAM_VERDICT_YES;
 		}
-		err = cam_heat_grid_add(&b->grid, place(b, x, batch->time_ns[i]),
-					cores ? batch->cpu[i] : 0, 1, (uint32_t)painted);
+		if (b->by_second) {
+			err = count_run(b, x, &run, batch->time_ns[i], batch->cpu[i], painted);
+			continue;
+		}
+		int64_t at = place(b, x, batch->time_ns[i]);
+		err = cam_heat_grid_add(&b->grid, at, cores ? batch->cpu[i] : 0, 1,
+					(uint32_t)painted);
+		if (!err && b->by_slot)
+			err = cam_heat_grid_add(&b->slots, at, 0, 1, 0);
 	}
-	return err;
+	return err ? err : end_run(b, x, &run);
 }
 
 /* Time between two samples of a busy CPU: as it was set, or as the window turned out. */
@@ -375,18 +580,14 @@ static int on_ledger(void *self, struct cam_walk_window *x, const struct cam_led
 	if (row->cause == CAM_CAUSE_IDLE || row->cause == CAM_CAUSE_FILTERED ||
 	    x->w->info.clock == CAM_CLOCK_ABSENT)
 		return 0;
-	uint64_t from = row->from_ns, to = row->to_ns;
-	from = from < x->w->info.start_ns ? x->w->info.start_ns : from;
-	to = to > x->w->info.end_ns ? x->w->info.end_ns : to;
-	if (from >= to)
+	const struct cam_window_info *info = &x->w->info;
+	uint64_t from = row->from_ns < info->start_ns ? info->start_ns : row->from_ns;
+	if (from >= info->end_ns)
 		return 0;
-	int64_t at = place(b, x, from);
 	double missing = period_of(x) * (double)row->samples;
-	uint32_t cpus = x->w->info.cpus ? x->w->info.cpus : 1;
-	if (row->cpu == CAM_CPU_NONE)
-		missing /= cpus;
-	return cam_heat_grid_miss(&b->grid, at, at + (int64_t)(to - from), row->cpu, missing, cpus,
-				  row->cause);
+	uint32_t cpus = info->cpus ? info->cpus : 1;
+	return miss_row(b, row, info, (int64_t)((uint64_t)place(b, x, from) - from),
+			row->cpu == CAM_CPU_NONE ? missing / cpus : missing, cpus);
 }
 
 static int close_window(void *self, struct cam_walk_window *x, int err)
@@ -427,9 +628,11 @@ static int walk_windows(struct build *b, struct cam_source *source)
 		.close = close_window,
 		.gap = on_gap,
 		.progress = b->o->progress,
-		.columns = CAM_COL_TIME | (b->o->mode == CAM_HEAT_CORES ? CAM_COL_CPU : 0u),
+		.columns = (b->by_second ? CAM_COL_SECOND : CAM_COL_TIME) |
+			   (b->o->mode == CAM_HEAT_CORES ? CAM_COL_CPU : 0u),
 		.no_stacks = !b->o->paint,
 		.no_tasks = true,
+		.no_names = !b->o->paint,
 		.wall = b->axis.wall,
 	};
 	return cam_walk(source, b->s, &view, &b->walk);
@@ -446,6 +649,28 @@ static void finish_axis(const struct axis *a, struct cam_heatmap *out)
 		out->realtime_from_ns = (int64_t)((uint64_t)a->from_ns + (uint64_t)a->shift);
 }
 
+/* Of each column the fullest of its slots; where a window had none, its cause says so. */
+static int keep_busiest(struct build *b, struct cam_heatmap *out)
+{
+	struct cam_heatmap by_slot = {0};
+	if (!b->by_slot)
+		return 0;
+	int err = cam_heat_grid_finish(&b->slots, &by_slot);
+	out->busiest = calloc(out->n_columns, sizeof(*out->busiest));
+	if (!err && !out->busiest)
+		err = -ENOMEM;
+	for (uint32_t c = 0; c < out->n_columns && !err; c++) {
+		for (uint32_t r = 0; r < by_slot.n_rows; r++) {
+			uint32_t n = cam_heatmap_cell(&by_slot, c, r)->peak;
+			out->busiest[c] = n > out->busiest[c] ? n : out->busiest[c];
+		}
+		if (by_slot.causes[c])
+			out->busiest[c] = CAM_HEAT_UNKNOWN;
+	}
+	cam_heatmap_free(&by_slot);
+	return err;
+}
+
 int cam_heatmap_build(struct cam_source *source, const struct cam_selection *s,
 		      const struct cam_heatmap_options *o, struct cam_heatmap *out)
 {
@@ -454,8 +679,10 @@ int cam_heatmap_build(struct cam_source *source, const struct cam_selection *s,
 	int err = find_axis(&b, source);
 	if (!err)
 		err = make_grid(&b);
-	if (err)
+	if (err) {
+		cam_heat_grid_free(&b.grid);
 		return err;
+	}
 	err = walk_windows(&b, source);
 	if (!err)
 		err = cam_walk_keep_seen(&b.walk, &out->seen, &out->strings);
@@ -463,6 +690,9 @@ int cam_heatmap_build(struct cam_source *source, const struct cam_selection *s,
 		err = cam_heat_grid_finish(&b.grid, out);
 	else
 		cam_heat_grid_free(&b.grid);
+	if (!err)
+		err = keep_busiest(&b, out);
+	cam_heat_grid_free(&b.slots);
 	if (!err) {
 		finish_axis(&b.axis, out);
 		out->has_paint = o->paint != NULL;
@@ -478,6 +708,7 @@ void cam_heatmap_free(struct cam_heatmap *h)
 {
 	free(h->cells);
 	free(h->cpus);
+	free(h->busiest);
 	free(h->causes);
 	free(h->strings);
 	*h = (struct cam_heatmap){0};

@@ -12,11 +12,13 @@
 
 struct cam_heatmap_options {
 	enum cam_heat_mode mode;
-	uint32_t rows;	      /* of the sub-second mode; 0: 50 */
-	uint64_t step_ns;     /* a column of the mode cores; 0: whatever fits */
+	uint32_t rows;	  /* of the sub-second mode; 0: 50 */
+	uint64_t step_ns; /* a column, in the sub-second mode of whole seconds; 0: whatever fits */
 	uint32_t max_columns; /* 0: 1000. Longer spans get wider columns, step_ns refuses them */
 	/* What to paint: a selection of which filters by name count; NULL: nothing. */
 	const struct cam_selection *paint;
+	/* Of the mode cores: cam_heatmap.busiest is wanted. */
+	bool busiest;
 	const struct cam_progress *progress;
 };
 
@@ -28,7 +30,8 @@ struct cam_heatmap_options {
  * what was recorded; or, unless more than nine tenths of that are empty, with what was asked for.
  *
  * In the mode cores, where a column is whole seconds and no filter needs the samples, windows that
- * are taken whole are answered from their footers; their seconds are put in the nearest one of the axis.
+ * are taken whole are answered from their footers; their seconds are put in the nearest one of the axis. So are they in the
+ * other mode, of all CPUs, where a column is several seconds and `rows` divides 50: by 20 ms of their clock, so that a row may be off by 10 ms.
  *
  * Errors, with *out empty: -EDOM: nothing of the selection has times, -ENODATA: no window is
  * touched, -E2BIG: more columns than max_columns at that step, or more cells than 2^24; -EINVAL, -ENOMEM; what

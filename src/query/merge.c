@@ -136,15 +136,38 @@ static int by_name(const void *x, const void *y, void *arg)
 	return i == j ? 0 : order;
 }
 
-/* ranks[frame] becomes the frame's place among all, by name; order is room for as many. */
-static void rank_frames(const struct cam_tables *t, uint32_t *ranks, uint32_t *order)
+/* A frame and its first eight characters as folded stacks have them, as a number: most comparisons need no more. */
+struct key {
+	uint64_t first;
+	uint32_t frame;
+};
+
+static int by_key(const void *x, const void *y, void *arg)
+{
+	const struct key *a = x, *b = y;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return by_name(&a->frame, &b->frame, arg);
+}
+
+/* ranks[frame] becomes the frame's place among all, by name. */
+static int rank_frames(const struct cam_tables *t, uint32_t *ranks)
 {
 	size_t n = t->n_functions;
+	struct key *keys = reallocarray(NULL, n, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct cam_text name = frame_name(t, i);
+		keys[i] = (struct key){.frame = i};
+		for (size_t k = 0; k < sizeof(keys->first); k++)
+			keys[i].first = keys[i].first << 8 | folded_char(t, i, name, k);
+	}
+	qsort_r(keys, n, sizeof(*keys), by_key, (void *)(uintptr_t)t);
 	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, n, sizeof(*order), by_name, (void *)(uintptr_t)t);
-	for (size_t i = 0; i < n; i++)
-		ranks[order[i]] = (uint32_t)i;
+		ranks[keys[i].frame] = (uint32_t)i;
+	free(keys);
+	return 0;
 }
 
 /* Stable: the n ids of `from` into `to`, by key; at: room for n_keys + 1 counters. */
@@ -197,17 +220,20 @@ static void free_room(struct room *r)
 }
 
 /* All nodes but the root, family by family in order of the parents' ids, each by name. */
-static void sort_families(const struct cam_tables *t, struct room *r)
+static int sort_families(const struct cam_tables *t, struct room *r)
 {
 	const struct cam_tree *tree = &t->stacks;
 	size_t n = tree->n - 1;
-	rank_frames(t, r->ranks, r->keys);
+	int err = rank_frames(t, r->ranks);
+	if (err)
+		return err;
 	for (size_t i = 1; i <= n; i++) {
 		r->keys[i] = r->ranks[tree->item[i]];
 		r->families[i - 1] = (uint32_t)i;
 	}
 	counting_sort(r->families, r->ids, n, r->keys, r->counters, t->n_functions);
 	counting_sort(r->ids, r->families, n, tree->parent, r->counters, tree->n);
+	return 0;
 }
 
 static void find_positions(const struct cam_tree *tree, struct room *r)
@@ -297,8 +323,9 @@ int cam_merge_finish(struct cam_merge *m, struct cam_flame *out, uint32_t **posi
 	/* The largest tables are no longer needed, and the nodes need the room. */
 	cam_index_free(&m->t.stacks.index);
 	out->nodes = calloc(m->t.stacks.n, sizeof(*out->nodes));
-	if (make_room(&room, m->t.stacks.n, m->t.n_functions) && out->nodes) {
-		sort_families(&m->t, &room);
+	if (make_room(&room, m->t.stacks.n, m->t.n_functions) && out->nodes)
+		err = sort_families(&m->t, &room);
+	if (!err) {
 		find_positions(&m->t.stacks, &room);
 		lay_out(m, &room, out);
 		err = hand_over_names(m, out);

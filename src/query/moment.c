@@ -362,11 +362,12 @@ int cam_moment_look(struct cam_source *source, const struct cam_selection *s,
 					   .open = look_at_window,
 					   .progress = o->progress,
 					   .wall = true,
-					   .no_tasks = true};
+					   .no_names = true};
 	*out = (struct cam_moment){.wall_ns = INT64_MIN, .names = calloc(1, sizeof(*out->names))};
 	int err = out->names ? cam_tables_init(out->names, MAX_NAME_BYTES) : -ENOMEM;
 	if (!err)
 		err = cam_walk(source, s, &view, &walk);
+	out->unreadable = walk.seen.unreadable;
 	cam_walk_free(&walk);
 	if (!err)
 		finish_texts(out);

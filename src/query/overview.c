@@ -69,7 +69,8 @@ static struct second *find_second(const struct work *k, uint64_t second)
 	    __builtin_add_overflow(k->shift_ns, (int64_t)second * SECOND_NS + SECOND_NS / 2, &at) ||
 	    at < k->from_ns || at >= k->to_ns)
 		return NULL;
-	return &k->seconds[(at - k->from_ns) / k->length_ns];
+	size_t i = (size_t)((at - k->from_ns) / k->length_ns);
+	return &k->seconds[i < k->n ? i : k->n - 1];
 }
 
 static int take_cell(void *arg, const struct cam_cell *c)
@@ -99,7 +100,7 @@ static int take_cell(void *arg, const struct cam_cell *c)
 static int nominal_rate(struct cam_window *w, uint64_t *rate)
 {
 	const struct cam_tables *t;
-	int err = cam_window_names(w, &t);
+	int err = cam_window_words(w, &t);
 	*rate = 0;
 	if (err)
 		return err;
@@ -109,17 +110,39 @@ static int nominal_rate(struct cam_window *w, uint64_t *rate)
 	return 0;
 }
 
-/* Without a rate, a second is as busy as it has samples: its own measure is all there is. */
+/* The first second of the window's clock, in ns, that counts at or behind a time: its middle is what is placed. */
+static int64_t first_second_ns(const struct work *k, int64_t time_ns)
+{
+	int64_t at;
+	if (__builtin_sub_overflow(time_ns - SECOND_NS / 2, k->shift_ns, &at) ||
+	    at > INT64_MAX - SECOND_NS)
+		return INT64_MAX;
+	return at <= 0 ? 0 : (at + SECOND_NS - 1) / SECOND_NS * SECOND_NS;
+}
+
+/*
+ * As much was due in a second as the window has of it: the one in which two windows meet has a part of each.
+ * Without a rate, a second is as busy as it has samples: its own measure is all there is.
+ */
 static int make_due(struct work *k, struct cam_window *w)
 {
 	uint64_t rate;
 	int err = nominal_rate(w, &rate);
+	int64_t start = (int64_t)w->info.start_ns, end = (int64_t)w->info.end_ns;
 	int64_t from = w->info.realtime_ns - k->from_ns;
-	int64_t to = from + (int64_t)(w->info.end_ns - w->info.start_ns);
-	for (size_t i = from > 0 ? (size_t)(from / k->length_ns) : 0;
-	     !err && i < k->n && (int64_t)i * k->length_ns < to; i++) {
+	for (size_t i = from > SECOND_NS ? (size_t)((from - SECOND_NS) / k->length_ns) : 0;
+	     !err && end >= start && i < k->n; i++) {
+		int64_t at = k->from_ns + (int64_t)i * k->length_ns;
+		int64_t low = first_second_ns(k, at);
+		int64_t high = first_second_ns(k, i + 1 < k->n ? at + k->length_ns : k->to_ns);
+		if (low >= end)
+			break;
+		low = low > start ? low : start;
+		high = high < end ? high : end;
 		struct second *s = &k->seconds[i];
-		add(&s->due, rate * (uint64_t)(k->length_ns / SECOND_NS));
+		if (high > low)
+			add(&s->due,
+			    (uint64_t)((double)rate * (double)(high - low) / SECOND_NS + 0.5));
 		if (s->due < s->busy)
 			s->due = s->busy;
 	}
@@ -227,7 +250,9 @@ int cam_overview_build(struct cam_source *source, int64_t from_ns, int64_t to_ns
 		.from_ns = from_ns, .to_ns = to_ns, .length_ns = SECOND_NS, .fresh_ns = INT64_MAX};
 	while ((to_ns - from_ns) / k.length_ns >= MAX_SECONDS)
 		k.length_ns *= 2;
-	k.n = (size_t)((to_ns - from_ns + k.length_ns - 1) / k.length_ns);
+	/* Of a rest shorter than half a second no window need have a row: it is no second that nobody saw. */
+	k.n = (size_t)((to_ns - from_ns + k.length_ns / 2) / k.length_ns);
+	k.n = k.n ? k.n : 1;
 	k.seconds = calloc(k.n, sizeof(*k.seconds));
 	int err = make_room(out, n);
 	out->from_ns = from_ns;

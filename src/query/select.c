@@ -187,6 +187,11 @@ int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text 
 				      CAM_SELECT_MAX_EXPRESSIONS);
 	if (err)
 		return err;
+	const struct cam_text prefix =
+		CAM_TEXT("(?i)"); /* of no other meaning in a POSIX expression */
+	bool any_case = value.n > prefix.n && !memcmp(value.p, prefix.p, prefix.n);
+	if (any_case)
+		value = (struct cam_text){value.p + prefix.n, value.n - prefix.n};
 	unsigned steps;
 	err = cam_expression_check(value, &steps, why, why_bytes);
 	if (err)
@@ -196,7 +201,8 @@ int cam_select_expression_add(struct cam_select_expressions *e, struct cam_text 
 			      why_bytes);
 	memcpy(text, value.p, value.n);
 	text[value.n] = 0;
-	int code = regcomp(&e->v[e->n], text, REG_EXTENDED | REG_NOSUB);
+	int code =
+		regcomp(&e->v[e->n], text, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0));
 	if (code) {
 		regerror(code, &e->v[e->n], why, why_bytes);
 		return code == REG_ESPACE ? -ENOMEM : -EINVAL;

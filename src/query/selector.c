@@ -311,18 +311,11 @@ int cam_selector_row(struct cam_selector *x, const struct cam_batch *b, size_t i
 	return bits & IDLE ? CAM_ROW_YES : CAM_ROW_AWAKE;
 }
 
-int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
-				 struct cam_etype_id etype, bool awake)
+/* The verdict where it does not depend on the stack; CAM_VERDICT_BY_STACK where it does. */
+static int verdict_of_names(const struct cam_selection *s, int ebits, int cbits, bool awake)
 {
-	const struct cam_selection *s = x->selection;
-	int ebits = etype_bits(x, etype.v);
-	if (ebits < 0)
-		return ebits;
 	if (!(ebits & (IS_MAIN | IS_BEFORE)))
 		return CAM_VERDICT_OTHER_EVENT;
-	int cbits = comm_bits(x, comm.v);
-	if (cbits < 0)
-		return cbits;
 	if (!(cbits & TAKEN) || cbits & EXCLUDED)
 		return CAM_VERDICT_NO;
 	if (s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE ||
@@ -331,17 +324,12 @@ int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
 	return ebits & IS_BEFORE ? CAM_VERDICT_BEFORE : CAM_VERDICT_YES;
 }
 
-int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
-			 struct cam_etype_id etype, bool awake)
+static int verdict_by_bits(const struct cam_selection *s, int ebits, int cbits, int sbits,
+			   bool awake)
 {
-	const struct cam_selection *s = x->selection;
-	int verdict = cam_selector_verdict_of_comm(x, comm, etype, awake);
+	int verdict = verdict_of_names(s, ebits, cbits, awake);
 	if (verdict != CAM_VERDICT_BY_STACK)
 		return verdict;
-	int ebits = etype_bits(x, etype.v), cbits = comm_bits(x, comm.v);
-	int sbits = stack_bits(x, stack.v);
-	if (ebits < 0 || cbits < 0 || sbits < 0)
-		return ebits < 0 ? ebits : cbits < 0 ? cbits : sbits;
 	if (sbits & EXCLUDED)
 		return CAM_VERDICT_NO;
 	uint32_t wanted = s->match.n ? (1u << s->match.n) - 1 : 0;
@@ -353,6 +341,86 @@ int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, stru
 	if (!s->with_idle && !awake && cbits & IDLE_COMM && sbits & IDLE)
 		return CAM_VERDICT_IDLE;
 	return ebits & IS_BEFORE ? CAM_VERDICT_BEFORE : CAM_VERDICT_YES;
+}
+
+int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
+				 struct cam_etype_id etype, bool awake)
+{
+	int ebits = etype_bits(x, etype.v);
+	if (ebits < 0)
+		return ebits;
+	if (!(ebits & (IS_MAIN | IS_BEFORE)))
+		return CAM_VERDICT_OTHER_EVENT;
+	int cbits = comm_bits(x, comm.v);
+	return cbits < 0 ? cbits : verdict_of_names(x->selection, ebits, cbits, awake);
+}
+
+/* 0: not asked yet. */
+static int known_bits(const struct cam_select_cache *c, uint32_t id)
+{
+	return id < c->n ? (int)c->v[id] : 0;
+}
+
+int cam_selector_verdict(struct cam_selector *x, struct cam_stack_id stack, struct cam_str_id comm,
+			 struct cam_etype_id etype, bool awake)
+{
+	/* Asked once a sample, and nearly always known. */
+	int ebits = known_bits(&x->etypes, etype.v), cbits = known_bits(&x->comms, comm.v);
+	int sbits = known_bits(&x->stacks, stack.v);
+	if (ebits && cbits && sbits)
+		return verdict_by_bits(x->selection, ebits, cbits, sbits, awake);
+	int verdict = cam_selector_verdict_of_comm(x, comm, etype, awake);
+	if (verdict != CAM_VERDICT_BY_STACK)
+		return verdict;
+	ebits = etype_bits(x, etype.v);
+	cbits = comm_bits(x, comm.v);
+	sbits = stack_bits(x, stack.v);
+	if (ebits < 0 || cbits < 0 || sbits < 0)
+		return ebits < 0 ? ebits : cbits < 0 ? cbits : sbits;
+	return verdict_by_bits(x->selection, ebits, cbits, sbits, awake);
+}
+
+struct met {
+	struct cam_selector *x;
+	uint32_t matched; /* expressions, as bits from MATCH_SHIFT */
+	bool taken;	  /* a command that the patterns take */
+};
+
+static int meet_comm(void *arg, struct cam_str_id comm, uint32_t task)
+{
+	struct met *m = arg;
+	(void)task;
+	int bits = comm_bits(m->x, comm.v);
+	if (bits < 0)
+		return bits;
+	m->matched |= (uint32_t)bits;
+	m->taken |= (bits & TAKEN) && !(bits & EXCLUDED);
+	return 0;
+}
+
+int cam_selector_may_match(struct cam_selector *x, struct cam_window *w)
+{
+	struct met m = {.x = x};
+	uint32_t wanted = x->selection->match.n ? (1u << x->selection->match.n) - 1 : 0;
+	int err = cam_window_comms(w, meet_comm, &m);
+	if (err)
+		return err == -EBADMSG ? 1 : err;
+	if (!m.taken)
+		return 0;
+	if (!wanted)
+		return 1;
+	err = cam_window_names(w, &x->tables);
+	if (err)
+		return err == -EBADMSG ? 1 : err;
+	for (uint32_t i = 0; i < x->tables->n_functions; i++) {
+		int bits = function_bits(x, i);
+		if (bits < 0)
+			return bits;
+		m.matched |= (uint32_t)bits;
+		if ((m.matched >> MATCH_SHIFT & wanted) == wanted)
+			return 1;
+	}
+	return (m.matched >> MATCH_SHIFT & wanted) == wanted;
 }
 
 struct ranges {
@@ -447,6 +515,17 @@ static int wall_ranges(struct cam_selector *x, struct cam_window *w, struct rang
 	return err;
 }
 
+/* Counts have at most the one moment that whoever imported them gave: they are in as a whole, or out. */
+static int count_ranges(struct cam_selector *x, const struct cam_window_info *info,
+			struct ranges *r)
+{
+	const struct cam_selection *s = x->selection;
+	int64_t at_ns = info->realtime_ns;
+	x->unplaced = s->clock != CAM_SELECT_WALL || at_ns == INT64_MIN;
+	x->whole = !x->unplaced && at_ns >= s->from_ns && at_ns < s->to_ns;
+	return x->whole ? add_range(r, 0, UINT64_MAX, CAM_RANGE_ALL) : 0;
+}
+
 static int find_ranges(struct cam_selector *x, struct cam_window *w)
 {
 	const struct cam_selection *s = x->selection;
@@ -459,13 +538,13 @@ static int find_ranges(struct cam_selector *x, struct cam_window *w)
 		x->whole = true;
 		err = add_range(&r, 0, UINT64_MAX, CAM_RANGE_ALL);
 	} else if (w->info.clock == CAM_CLOCK_ABSENT) {
-		x->unplaced = true;
+		err = count_ranges(x, &w->info, &r);
 	} else if (s->clock == CAM_SELECT_CLOCK) {
 		err = add_range(&r, s->from_ns, s->to_ns, window);
 	} else {
 		err = wall_ranges(x, w, &r, window);
 	}
-	if (r.n == 1 && s->clock != CAM_SELECT_ALWAYS)
+	if (r.n == 1 && s->clock != CAM_SELECT_ALWAYS && w->info.clock != CAM_CLOCK_ABSENT)
 		x->whole = r.v[0].from_ns == window.from_ns && r.v[0].to_ns == window.to_ns;
 	x->ranges = r.v;
 	x->n_ranges = r.n;
@@ -532,12 +611,14 @@ int cam_selector_open(struct cam_selector *x, const struct cam_selection *s, str
 				   .main_etype = main_etype,
 				   .before_etype = before_etype,
 				   .name = CAM_BUF(CAM_MAX_STRING_BYTES)};
-	int err = cam_window_names(w, &x->tables);
+	int err = cam_window_words(w, &x->tables);
 	if (!err)
 		err = find_ranges(x, w);
 	x->by_stack = s->match.n || s->exclude.n || s->mode != CAM_SELECT_ANY_MODE;
 	if (!err && !s->with_idle)
 		err = find_idle_comms(x, w);
+	if (!err && x->by_stack)
+		err = cam_window_names(w, &x->tables);
 	x->by_task |= s->pids.n || s->tids.n || s->uids.n || s->exes.n || s->cgroups.n ||
 		      s->containers.n || s->pods.n;
 	if (!err && x->by_task)

@@ -75,5 +75,10 @@ int cam_selector_verdict_of_comm(struct cam_selector *x, struct cam_str_id comm,
 				 struct cam_etype_id etype, bool awake);
 /* 1: one of the selection's match expressions is found in the function's own name; 0, or -ENOMEM. */
 int cam_selector_names(struct cam_selector *x, struct cam_func_id function);
+/*
+ * 0: nothing in the window can be a yes, by the names of its functions and commands alone; 1: something may. Errors as
+ * from the window, and what the selection's patience answers.
+ */
+int cam_selector_may_match(struct cam_selector *x, struct cam_window *w);
 /* How many of a ledger row's samples fall into the selection's times and CPUs. */
 uint64_t cam_selector_ledger(const struct cam_selector *x, const struct cam_ledger_row *row);

@@ -12,8 +12,8 @@
  */
 #include "query/starve.h"
 
-#include "base/units.h"
 #include "base/vec.h"
+#include "model/kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,21 +21,10 @@
 
 #define CPUS	     4096u
 #define COMMON	     32u
-#define HOLE_TENTHS  25u /* of a period between two samples */
-#define KEPT_PERCENT 85u
-#define BUSY_PERCENT 85u
 #define MOST_PERCENT 60u
-#define LEAST_NS     (CAM_NS_PER_SEC / 2)
-#define TENTH_NS     (CAM_NS_PER_SEC / 10)
 #define TENTHS	     65536u
 #define CANDIDATES   65536u
 #define TRIES	     (2 * CAM_STARVED_MAX) /* a pass each */
-
-struct run {
-	uint64_t from_ns, end_ns;
-	uint64_t own, all;	   /* so far */
-	uint64_t own_end, all_end; /* at its last own sample that was still enough */
-};
 
 struct candidate {
 	uint64_t time_ns, length_ns; /* of 0 ns: none any more */
@@ -47,7 +36,7 @@ struct candidate {
 struct core {
 	uint64_t last_ns;   /* 0: none yet */
 	uint32_t candidate; /* the last one of it, plus one; 0: none */
-	struct run by_task, by_path;
+	struct cam_kept_run by_task, by_path;
 	uint32_t task;
 	uint32_t common[COMMON];
 	size_t n_common;
@@ -135,19 +124,19 @@ static bool is_explained(struct finder *f, const struct core *c, const struct ca
 	return false;
 }
 
-static int keep(struct finder *f, uint32_t cpu, const struct run *r, uint32_t task)
+static int keep(struct finder *f, uint32_t cpu, const struct cam_kept_run *r, uint32_t task)
 {
 	struct core *c = &f->cores[cpu];
 	const struct candidate new = {
 		.time_ns = r->from_ns,
-		.length_ns = r->end_ns - r->from_ns + f->period_ns,
+		.length_ns = cam_kept_length(r, f->period_ns),
 		.cpu = cpu,
 		.task = task,
 		.samples = (uint32_t)r->all_end,
 		.own = (uint32_t)r->own_end,
 		.before = c->candidate,
 	};
-	if (!r->own_end || new.length_ns < LEAST_NS || is_explained(f, c, &new))
+	if (new.length_ns < CAM_KEPT_LEAST_NS || is_explained(f, c, &new))
 		return 0;
 	int err = cam_vec_reserve(&f->candidates, &f->cap_candidates, f->n_candidates + 1,
 				  sizeof(*f->candidates), CANDIDATES);
@@ -157,25 +146,6 @@ static int keep(struct finder *f, uint32_t cpu, const struct run *r, uint32_t ta
 	f->candidates[f->n_candidates++] = new;
 	c->candidate = (uint32_t)f->n_candidates;
 	return 0;
-}
-
-static void begin(struct run *r, uint64_t time_ns)
-{
-	*r = (struct run){time_ns, time_ns, 1, 1, 1, 1};
-}
-
-/* True: it goes on. */
-static bool extend(struct run *r, uint64_t time_ns, bool own)
-{
-	r->own += own;
-	r->all++;
-	bool enough = r->own * 100 >= r->all * KEPT_PERCENT;
-	if (own && enough) {
-		r->end_ns = time_ns;
-		r->own_end = r->own;
-		r->all_end = r->all;
-	}
-	return enough || r->all - r->own <= 2;
 }
 
 static void begin_path(struct finder *f, struct core *c, uint64_t time_ns, uint32_t stack)
@@ -189,9 +159,9 @@ static void begin_path(struct finder *f, struct core *c, uint64_t time_ns, uint3
 			c->common[c->n_common++] = t->item[node];
 	}
 	if (c->n_common)
-		begin(&c->by_path, time_ns);
+		cam_kept_begin(&c->by_path, time_ns);
 	else
-		c->by_path = (struct run){0};
+		c->by_path = (struct cam_kept_run){0};
 }
 
 /* Whether the stack has some of the functions; then only those are left. */
@@ -217,7 +187,7 @@ static int end_runs(struct finder *f, uint32_t cpu, struct core *c)
 	int err = keep(f, cpu, &c->by_task, c->task);
 	if (!err)
 		err = keep(f, cpu, &c->by_path, CAM_NONE);
-	c->by_task = c->by_path = (struct run){0};
+	c->by_task = c->by_path = (struct cam_kept_run){0};
 	return err;
 }
 
@@ -226,19 +196,19 @@ static int take(struct finder *f, uint32_t cpu, uint64_t time_ns, uint32_t task,
 	struct core *c = &f->cores[cpu];
 	bool nobody = task < f->tables->n_tasks && !f->tables->tasks[task].pid;
 	int err = 0;
-	if (c->last_ns && (time_ns - c->last_ns) * 10 > f->period_ns * HOLE_TENTHS)
+	if (c->last_ns && cam_kept_is_hole(c->last_ns, time_ns, f->period_ns))
 		err = end_runs(f, cpu, c);
 	c->last_ns = time_ns;
-	if (!err && (!c->by_task.all || !extend(&c->by_task, time_ns, task == c->task))) {
+	if (!err && (!c->by_task.all || !cam_kept_extend(&c->by_task, time_ns, task == c->task))) {
 		err = keep(f, cpu, &c->by_task, c->task);
-		c->by_task = (struct run){0};
+		c->by_task = (struct cam_kept_run){0};
 		c->task = task;
 		if (!nobody)
-			begin(&c->by_task, time_ns);
+			cam_kept_begin(&c->by_task, time_ns);
 	}
 	if (!err && !c->by_path.all) {
 		begin_path(f, c, time_ns, stack);
-	} else if (!err && !extend(&c->by_path, time_ns, narrow(f, c, stack))) {
+	} else if (!err && !cam_kept_extend(&c->by_path, time_ns, narrow(f, c, stack))) {
 		err = keep(f, cpu, &c->by_path, CAM_NONE);
 		begin_path(f, c, time_ns, stack);
 	}
@@ -249,7 +219,7 @@ static int take(struct finder *f, uint32_t cpu, uint64_t time_ns, uint32_t task,
 static int count_tenth(struct finder *f, uint64_t time_ns)
 {
 	uint64_t start = f->w->info.start_ns;
-	uint64_t tenth = time_ns > start ? (time_ns - start) / TENTH_NS : 0;
+	uint64_t tenth = time_ns > start ? (time_ns - start) / CAM_KEPT_TENTH_NS : 0;
 	if (tenth >= TENTHS)
 		return 0;
 	if (tenth >= f->n_tenths) {
@@ -318,7 +288,7 @@ static int second_pass(void *arg, const struct cam_batch *b)
 
 static bool is_common(struct finder *f, uint32_t function)
 {
-	uint64_t least = f->now->task.v == CAM_NONE ? KEPT_PERCENT : MOST_PERCENT;
+	uint64_t least = f->now->task.v == CAM_NONE ? CAM_KEPT_PERCENT : MOST_PERCENT;
 	return function < f->n_telling && (uint64_t)f->count[function] * 100 >= f->rows * least &&
 	       tells(f, function);
 }
@@ -379,10 +349,10 @@ static int explain(struct finder *f, struct cam_starved *s, bool *of_use)
 		return err;
 	uint64_t due = s->length_ns / f->period_ns * f->w->info.cpus;
 	s->busy_percent = due ? (uint32_t)(f->machine * 100 / due) : 100;
-	*of_use = s->busy_percent < BUSY_PERCENT;
+	*of_use = s->busy_percent < CAM_KEPT_BUSY_PERCENT;
 	if (*of_use)
 		err = find_path(f, range);
-	*of_use = *of_use && (s->task.v != CAM_NONE || s->path_percent >= KEPT_PERCENT);
+	*of_use = *of_use && (s->task.v != CAM_NONE || s->path_percent >= CAM_KEPT_PERCENT);
 	return err;
 }
 
@@ -390,14 +360,17 @@ static int explain(struct finder *f, struct cam_starved *s, bool *of_use)
 static bool had_room(const struct finder *f, const struct candidate *c)
 {
 	uint64_t start = f->w->info.start_ns, samples = 0;
-	uint64_t from = c->time_ns > start ? (c->time_ns - start + TENTH_NS - 1) / TENTH_NS : 0;
+	uint64_t from = c->time_ns > start
+				? (c->time_ns - start + CAM_KEPT_TENTH_NS - 1) / CAM_KEPT_TENTH_NS
+				: 0;
 	uint64_t to = c->time_ns + c->length_ns > start
-			      ? (c->time_ns + c->length_ns - start) / TENTH_NS
+			      ? (c->time_ns + c->length_ns - start) / CAM_KEPT_TENTH_NS
 			      : 0;
 	for (uint64_t i = from; i < to && i < f->n_tenths; i++)
 		samples += f->tenths[i];
-	return to <= from || samples * f->period_ns * 100 <
-				     (to - from) * TENTH_NS * f->w->info.cpus * BUSY_PERCENT;
+	return to <= from || samples * f->period_ns * 100 < (to - from) * CAM_KEPT_TENTH_NS *
+								    f->w->info.cpus *
+								    CAM_KEPT_BUSY_PERCENT;
 }
 
 static int by_length(const void *a, const void *b)

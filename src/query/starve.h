@@ -3,8 +3,7 @@
  * The starvation finder: single cores that one task, or one path in the kernel, kept for half a second and more while the
  * machine had room. Aggregates show nothing of it: one core of 96 is one percent.
  *
- * A core is kept as long as at least 85 % of its samples are of the task (or have the function in common) and none is missing
- * between two: a sampler sees no waiting, so samples without a hole are a core that nobody else got. Whatever keeps it for
+ * A core is kept (model/kept.h) by a task, or by a function of the kernel that samples have in common. Whatever keeps it for
  * longer than the window is told once a window.
  *
  * A window that holds only a part of the samples (--pid, --cgroup …) says nothing about the rest: do not ask. Of one CPU

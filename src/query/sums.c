@@ -177,6 +177,21 @@ static void sort_rows(struct cam_sum **v, struct cam_sum **room, size_t n)
 	}
 }
 
+/* Rows that are the same, which are neighbours now, become one. How many are left. */
+static size_t join_same(struct cam_sum *v, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (kept && same(&v[kept - 1], &v[i])) {
+			v[kept - 1].samples = add(v[kept - 1].samples, v[i].samples);
+			v[kept - 1].weight = add(v[kept - 1].weight, v[i].weight);
+		} else {
+			v[kept++] = v[i];
+		}
+	}
+	return kept;
+}
+
 int cam_sums_sort(struct cam_sums *s)
 {
 	size_t n = s->slots ? 0 : s->n;
@@ -190,6 +205,7 @@ int cam_sums_sort(struct cam_sums *s)
 	if (n)
 		sort_rows(&s->v, &room, n);
 	free(room);
+	s->n = join_same(s->v, n);
 	/* The rows behind are stale copies: an add would find them. */
 	s->slots = s->cap = 0;
 	return 0;

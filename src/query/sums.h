@@ -31,7 +31,7 @@ void cam_sums_clear(struct cam_sums *s);
 int cam_sums_add(struct cam_sums *s, struct cam_sum sum);
 /* The same for several: their slots come from memory side by side, not one after the other. */
 int cam_sums_add_all(struct cam_sums *s, const struct cam_sum *sums, size_t n);
-/* The same for a row that is not there yet: no search. All rows are added, or all are appended. */
+/* The same without a search, where few or none are there already: these are added up when all are sorted. All rows are added, or all are appended. */
 int cam_sums_append(struct cam_sums *s, struct cam_sum sum);
 /* By comm, event type, stack, extra: v[0 … n) are then the rows, and nothing may be added any more. -ENOMEM. */
 int cam_sums_sort(struct cam_sums *s);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #define UNSET_MODULE (UINT32_MAX - 1)
+#define FEW_ROWS     64u /* as many are found by inserting: sorting all takes longer */
 
 /* open: per frame, how many of the nodes on the path are of it; path: room for the deepest. */
 static void walk(const struct cam_flame *f, struct cam_top_row *rows, uint32_t *open,
@@ -52,6 +53,28 @@ static int heavier(const void *x, const void *y, void *arg)
 	return order ? order : (int)s->kind - (int)t->kind;
 }
 
+/* The `limit` heaviest first, in order; the others behind them, in any. */
+static void sort_heaviest(const struct cam_flame *f, struct cam_top_row *rows, size_t n,
+			  size_t limit)
+{
+	void *arg = (void *)(uintptr_t)f;
+	if (limit > FEW_ROWS) {
+		qsort_r(rows, n, sizeof(*rows), heavier, arg);
+		return;
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < n && limit; i++) {
+		struct cam_top_row row = rows[i];
+		if (kept == limit && heavier(&rows[kept - 1], &row, arg) < 0)
+			continue;
+		size_t at = kept < limit ? kept++ : kept - 1;
+		rows[i] = rows[at];
+		for (; at && heavier(&row, &rows[at - 1], arg) < 0; at--)
+			rows[at] = rows[at - 1];
+		rows[at] = row;
+	}
+}
+
 int cam_top_build(const struct cam_flame *flame, size_t limit, struct cam_top *out)
 {
 	*out = (struct cam_top){.flame = flame};
@@ -76,7 +99,7 @@ int cam_top_build(const struct cam_flame *flame, size_t limit, struct cam_top *o
 			rows[n++] = rows[i];
 	}
 	if (n)
-		qsort_r(rows, n, sizeof(*rows), heavier, (void *)(uintptr_t)flame);
+		sort_heaviest(flame, rows, n, limit);
 	out->rows = rows;
 	out->n_functions = n;
 	out->n_rows = n < limit ? n : limit;

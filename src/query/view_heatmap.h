@@ -20,6 +20,7 @@ enum cam_heat_mode {
 };
 
 #define CAM_HEAT_ALL_SEEN 255u
+#define CAM_HEAT_UNKNOWN  UINT32_MAX
 
 struct cam_heat_cell {
 	uint32_t samples, peak;
@@ -35,6 +36,12 @@ struct cam_heatmap {
 	uint64_t column_ns;
 	uint64_t fine_ns; /* a divisor of column_ns; 1 s in the sub-second mode */
 	uint32_t *cpus;	  /* per row, in the mode cores; CAM_CPU_NONE: not known */
+	/*
+	 * Per column of whole seconds, in the mode cores: the most samples that all CPUs together had in any 20 ms of it, as
+	 * far as the selection takes them; a CPU has no more than one or two of them, so that no row shows such a moment.
+	 * CAM_HEAT_UNKNOWN: not known. NULL: not asked for, or columns are shorter.
+	 */
+	uint32_t *busiest;
 	/* Per column: bits of the causes (1 << enum cam_cause) why some of it was not observed. */
 	uint32_t *causes;
 	/* The left edge of column 0, on the wall clock (since 1970), or else the windows' own. */

@@ -45,6 +45,8 @@ struct cam_moment {
 	uint64_t offset_ns;
 	int64_t wall_ns;   /* the moment; INT64_MIN: not known */
 	uint64_t clock_ns; /* the same on the window's clock */
+	uint64_t
+		unreadable; /* windows that may hold it and could not be read when it was looked for */
 	struct cam_coverage coverage;
 	struct cam_table processes, functions, cores;
 	/* Of the core with most samples: what it ran, by process and function. */

@@ -248,7 +248,7 @@ static int read_samples(struct step *s, unsigned columns, cam_batch_fn *fn)
 		columns |= CAM_COL_STACK;
 	if (s->x.weighted)
 		columns |= CAM_COL_WEIGHT;
-	int err = 0;
+	int err = columns & CAM_COL_STACK ? cam_window_names(w, &s->x.tables) : 0;
 	for (size_t i = 0; i < x->n_ranges && !err; i++) {
 		err = w->ops->samples(w, x->whole ? CAM_RANGE_ALL : x->ranges[i], columns, fn, s);
 		/* One that holds nothing tells nobody, and a file may make as many as it has anchors. */
@@ -258,15 +258,36 @@ static int read_samples(struct step *s, unsigned columns, cam_batch_fn *fn)
 	return err;
 }
 
-/* Totals of the footer where they say it all, else sums of the samples. */
+/* Of the ranges, where the window has sums of them: nothing but its time may matter of a sample. -ENODATA: samples have to say it. */
+static int sum_ranges(struct step *s)
+{
+	const struct cam_selector *x = &s->x.selector;
+	const struct cam_window_ops *ops = s->x.w->ops;
+	int err = ops->totals_in && s->every_row && !x->whole ? 0 : -ENODATA;
+	for (size_t i = 0; i < x->n_ranges && !err; i++) {
+		err = ops->totals_in(s->x.w, x->ranges[i], on_total, s);
+		if (!err)
+			err = tell_progress(s->x.walk, 0);
+	}
+	uint64_t samples = 0;
+	for (size_t i = 0; i < s->sums.n && !err; i++)
+		samples += s->sums.v[i].samples;
+	return err ? err : tell_progress(s->x.walk, samples);
+}
+
+/* Totals where they say it all, else sums of the samples. */
 static int make_sums(struct step *s)
 {
 	enum cam_walk_extra extra = s->x.walk->view->extra;
-	if (!s->x.weighted && extra == CAM_WALK_NO_EXTRA &&
-	    cam_selector_by_totals(&s->x.selector)) {
+	bool plain = !s->x.weighted && extra == CAM_WALK_NO_EXTRA;
+	if (plain && cam_selector_by_totals(&s->x.selector)) {
 		int err = s->x.w->ops->totals(s->x.w, on_total, s);
 		if (err != -EBADMSG)
 			return err ? err : tell_progress(s->x.walk, s->x.w->info.samples);
+	} else if (plain) {
+		int err = sum_ranges(s);
+		if (err != -ENODATA)
+			return err;
 	}
 	cam_sums_clear(&s->sums);
 	return read_samples(s,
@@ -301,14 +322,18 @@ static int deliver_sums(struct step *s)
 }
 
 /*
- * Whether the whole window holds anything that the filters match, by its footer: where it does not, its
+ * Whether the window holds anything that the filters match, by its names and its footer: where it does not, its
  * samples need not be read. Only where nothing else would be counted of them.
  */
 static int may_match(struct step *s)
 {
 	const struct cam_selection *selection = s->x.walk->selection;
-	if (!selection->match.n || !s->x.selector.whole || s->x.tables->n_etypes != 1)
+	if ((!selection->match.n && !selection->comms.n) || s->x.tables->n_etypes != 1)
 		return 1;
+	/* Names are few, and read in any case; the tree of stacks is not. */
+	int may = cam_selector_may_match(&s->x.selector, s->x.w);
+	if (may <= 0 || !selection->match.n || !s->x.selector.whole)
+		return may;
 	int err = s->x.w->ops->totals(s->x.w, on_total, s);
 	if (err)
 		return err == -EBADMSG ? 1 : err;
@@ -514,8 +539,9 @@ static int walk_window(struct cam_walk *walk, struct cam_window *w, size_t index
 		walk->seen.unplaced += !touched && unplaced;
 		return touched;
 	}
-	err = walk->view->no_tasks ? cam_window_names(w, &s.x.tables)
-				   : w->ops->tables(w, &s.x.tables);
+	err = walk->view->no_names   ? cam_window_words(w, &s.x.tables)
+	      : walk->view->no_tasks ? cam_window_names(w, &s.x.tables)
+				     : w->ops->tables(w, &s.x.tables);
 	if (!err)
 		err = note_etypes(walk, s.x.tables);
 	if (err)

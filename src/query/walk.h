@@ -93,6 +93,8 @@ struct cam_walk_view {
 	bool wall;		   /* cam_walk_wall() will be asked */
 	bool no_stacks; /* rows() looks at none: they may be NULL where no filter needs them */
 	bool no_tasks; /* it looks at none: tables may be without, as cam_window_names() has them */
+	/* Nor functions, and modules: tables may be as cam_window_words() has them, until rows() comes with stacks. */
+	bool no_names;
 	bool no_losses; /* nobody will ask what seen says was lost: no ledger is read for it */
 };
 

@@ -48,6 +48,9 @@ struct moment {
 	struct cam_boot_id boot_id;
 	uint64_t clock_ns; /* of_boot: on the windows' clock */
 	int64_t wall_ns;   /* INT64_MIN: not known */
+	/* Of a file: what that clock covers. The file before it, and the one behind, know only the wall in common with it. */
+	bool of_file;
+	uint64_t file_from_ns, file_to_ns;
 };
 
 const char *cam_when_name(enum cam_when_key key)
@@ -283,15 +286,42 @@ static int read_anchors(struct cam_window *w, struct anchors *a)
 	return err;
 }
 
+/* A file may say that it was recorded at either end of all time: there a moment stays. */
+static void move(struct moment *m, __int128 by_ns)
+{
+	__int128 clock = m->clock_ns + by_ns;
+	if (m->of_boot)
+		m->clock_ns = clock < 0 ? 0 : clock > UINT64_MAX ? UINT64_MAX : (uint64_t)clock;
+	if (m->wall_ns != INT64_MIN)
+		m->wall_ns = cam_time_add(m->wall_ns, by_ns);
+}
+
+/* Where a window begins, and from there to a time of its clock. */
+static struct moment moment_of(const struct cam_window_info *w, uint64_t clock_ns)
+{
+	struct moment m = {true, w->boot_id, w->start_ns, w->realtime_ns};
+	move(&m, (__int128)clock_ns - w->start_ns);
+	return m;
+}
+
+/* Its wall time is set_wall()'s. */
+static struct moment in_window(const struct cam_window_info *w, uint64_t clock_ns)
+{
+	return (struct moment){true,	    w->boot_id,	 clock_ns, INT64_MIN,
+			       w->imported, w->start_ns, w->end_ns};
+}
+
+static bool leaves_file(const struct moment *from, const struct moment *to)
+{
+	return from->of_file && from->wall_ns != INT64_MIN &&
+	       (from->clock_ns < from->file_from_ns || to->clock_ns > to->file_to_ns);
+}
+
 static void set_wall(const struct anchors *a, const struct cam_window_info *info, struct moment *m)
 {
 	uint64_t off;
-	if (cam_anchor_wall_of(a->v, a->n, m->clock_ns, &m->wall_ns, &off))
-		return;
-	m->wall_ns =
-		info->realtime_ns == INT64_MIN
-			? INT64_MIN
-			: (int64_t)((uint64_t)info->realtime_ns + m->clock_ns - info->start_ns);
+	if (!cam_anchor_wall_of(a->v, a->n, m->clock_ns, &m->wall_ns, &off))
+		m->wall_ns = moment_of(info, m->clock_ns).wall_ns;
 }
 
 /* A stamp in one window: 1: it lies in it, or in its boot behind it; 0: before it. */
@@ -306,7 +336,7 @@ static int place_stamp(struct cam_window *w, uint64_t stamp_ns, bool newest_of_b
 		found = at.time_ns >= early;
 		if (newest_of_boot && at.time_ns > w->info.end_ns + SLACK_NS)
 			found = -ERANGE; /* that boot has not come so far */
-		*m = (struct moment){true, w->info.boot_id, at.time_ns, INT64_MIN};
+		*m = in_window(&w->info, at.time_ns);
 		set_wall(&a, &w->info, m);
 	}
 	free(a.v);
@@ -385,7 +415,7 @@ static int events_of(struct cam_window *w, struct event_search *search, struct m
 	if (err || search->n == had)
 		return err;
 	struct anchors a = {0};
-	*m = (struct moment){true, w->info.boot_id, search->time_ns, INT64_MIN};
+	*m = in_window(&w->info, search->time_ns);
 	err = w->ops->anchors(w, keep_anchor, &a);
 	if (!err)
 		set_wall(&a, &w->info, m);
@@ -424,31 +454,12 @@ static int find_window(const struct asked *a, const char *text, struct moment *f
 			continue;
 		if (w->clock == CAM_CLOCK_ABSENT || w->end_ns < w->start_ns)
 			return say(a, -ENODATA, text, "has no times");
-		*from = (struct moment){true, w->boot_id, w->start_ns, w->realtime_ns};
-		*to = (struct moment){true, w->boot_id, w->end_ns + 1, w->realtime_ns};
-		if (to->wall_ns != INT64_MIN)
-			to->wall_ns += (int64_t)(to->clock_ns - from->clock_ns);
+		*from = moment_of(w, w->start_ns);
+		*to = moment_of(w, w->end_ns);
+		move(to, 1);
 		return 0;
 	}
 	return say(a, -ENODATA, text, "is no window of these; see perfcam ls --names");
-}
-
-static void move(struct moment *m, int64_t by_ns)
-{
-	uint64_t back = (uint64_t)-by_ns;
-	if (m->of_boot && by_ns < 0)
-		m->clock_ns = m->clock_ns > back ? m->clock_ns - back : 0;
-	else if (m->of_boot)
-		m->clock_ns += (uint64_t)by_ns;
-	if (m->wall_ns != INT64_MIN && __builtin_add_overflow(m->wall_ns, by_ns, &m->wall_ns))
-		m->wall_ns = by_ns < 0 ? INT64_MIN + 1 : INT64_MAX;
-}
-
-static struct moment moment_of(const struct cam_window_info *w, uint64_t clock_ns)
-{
-	struct moment m = {true, w->boot_id, w->start_ns, w->realtime_ns};
-	move(&m, (int64_t)(clock_ns - w->start_ns));
-	return m;
 }
 
 /* The first and the last moment of all there is. */
@@ -473,10 +484,10 @@ static int find_all(const struct asked *a, struct moment *first, struct moment *
 }
 
 /* As perf rounds: a part ends before the next one begins, the last one holds the last sample. */
-static int64_t part_of(double percent, uint64_t total_ns)
+static __int128 part_of(double percent, uint64_t total_ns)
 {
-	return percent >= 100 ? (int64_t)total_ns + 1
-			      : (int64_t)(percent / 100 * (double)total_ns + 0.5);
+	return percent >= 100 ? (__int128)total_ns + 1
+			      : (__int128)(percent / 100 * (double)total_ns + 0.5);
 }
 
 static int find_part(const struct asked *a, struct moment *from, struct moment *to)
@@ -495,9 +506,9 @@ static int find_part(const struct asked *a, struct moment *from, struct moment *
 		if (part.from_ns > last.clock_ns)
 			return say(a, -ENODATA, a->when->text[CAM_WHEN_TIME],
 				   "begins behind all there is");
-		move(from, (int64_t)(part.from_ns - last.clock_ns));
+		move(from, (__int128)part.from_ns - last.clock_ns);
 		if (part.to_ns < last.clock_ns)
-			move(to, -(int64_t)(last.clock_ns - part.to_ns));
+			move(to, (__int128)part.to_ns - last.clock_ns);
 		move(to, 1);
 		return 0;
 	}
@@ -552,6 +563,8 @@ static int find_ends(const struct asked *a, struct moment *from, struct moment *
 		*to = *from;
 		move(from, -half);
 		move(to, half);
+		if (leaves_file(from, to))
+			from->of_boot = to->of_boot = false;
 		return 0;
 	}
 	*from = *to = (struct moment){.wall_ns = a->world.now_ns};

@@ -88,7 +88,7 @@ static int mark(struct cam_why_build *b, struct cam_source *source, const struct
 		uint8_t flag, struct marking *m)
 {
 	const struct cam_walk_view view = {
-		.self = m, .open = mark_window, .progress = b->o->progress, .no_tasks = true};
+		.self = m, .open = mark_window, .progress = b->o->progress, .no_names = true};
 	struct cam_walk walk = {0};
 	*m = (struct marking){.axis = &b->h->axis, .flag = flag};
 	int err = cam_walk(source, s, &view, &walk);
@@ -652,7 +652,7 @@ static int walk_all(struct cam_why_build *b, struct cam_source *source)
 		.progress = b->o->progress,
 		.columns = CAM_COL_TIME | CAM_COL_TASK | CAM_COL_CPU,
 		.wall = true,
-		.no_tasks = true,
+		.no_names = true,
 		.no_losses = b->o->no_losses,
 	};
 	struct cam_walk walk = {0};

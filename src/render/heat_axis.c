@@ -47,9 +47,9 @@ static int64_t east_at(const struct cam_heat_zone *z, int64_t realtime_ns)
 static int64_t shown(const struct cam_heatmap *h, const struct cam_heat_zone *z, uint64_t at_ns)
 {
 	if (!known(h))
-		return h->from_ns + (int64_t)at_ns;
-	int64_t t = h->realtime_from_ns + (int64_t)at_ns;
-	return t + east_at(z, t) * NS;
+		return cam_time_add(h->from_ns, at_ns);
+	int64_t t = cam_time_add(h->realtime_from_ns, at_ns);
+	return cam_time_add(t, east_at(z, t) * NS);
 }
 
 uint32_t cam_heat_next_tick(const struct cam_heatmap *h, const struct cam_heat_zone *z,
@@ -57,10 +57,10 @@ uint32_t cam_heat_next_tick(const struct cam_heatmap *h, const struct cam_heat_z
 {
 	for (; column < h->n_columns; column++) {
 		uint64_t left = column * h->column_ns;
-		int64_t tick = (int64_t)tick_ns, begin = shown(h, z, left);
-		int64_t next = -floor_div(-begin, tick) * tick;
-		if (next - begin < (int64_t)h->column_ns) {
-			*at_ns = left + (uint64_t)(next - begin);
+		int64_t tick = (int64_t)tick_ns, past = shown(h, z, left) % tick;
+		int64_t until = past > 0 ? tick - past : -past;
+		if (until < (int64_t)h->column_ns) {
+			*at_ns = left + (uint64_t)until;
 			return column;
 		}
 	}
@@ -101,7 +101,7 @@ struct cam_figure cam_heat_offset(const struct cam_heatmap *h, const struct cam_
 	struct cam_figure f = {""};
 	if (!known(h))
 		return f;
-	int64_t minutes = east_at(z, h->realtime_from_ns + (int64_t)at_ns) / 60;
+	int64_t minutes = east_at(z, cam_time_add(h->realtime_from_ns, at_ns)) / 60;
 	int64_t size = minutes < 0 ? -minutes : minutes;
 	snprintf(f.s, sizeof(f.s), "%c%02d:%02d", minutes < 0 ? '-' : '+', (int)(size / 60 % 100),
 		 (int)(size % 60));

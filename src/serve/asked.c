@@ -239,6 +239,7 @@ void cam_asked_seen(struct cam_json *j, const struct cam_seen *s)
 	cam_json_u64(j, "windows", s->windows);
 	cam_json_u64(j, "samples", s->samples);
 	cam_json_u64(j, "idle", s->idle);
+	cam_json_u64(j, "idle_by_ledger", s->by_cause[CAM_CAUSE_IDLE]);
 	cam_json_u64(j, "other_events", s->other_events);
 	cam_json_u64(j, "lost", s->lost);
 	uint64_t damaged = s->damaged + s->damaged_stacks;

@@ -10,6 +10,7 @@ static void add_window(struct cam_facts *f, const struct cam_window_info *w, siz
 	f->windows++;
 	f->sealed += w->sealed;
 	f->samples += w->samples;
+	f->unslotted += w->has_slots ? 0 : w->samples;
 	f->lost += w->lost;
 	f->bytes += w->file_bytes;
 	f->events += w->events;
@@ -118,7 +119,7 @@ void cam_facts_put_host(struct cam_json *j, struct cam_source *source, const str
 	put_nodes(j, x.nodes, NULL, f->cpus);
 	put_text(j, "kernel", x.kernel);
 	put_text(j, "cpu_model", x.model);
-	if (w && !cam_window_names(w, &t))
+	if (w && !cam_window_words(w, &t))
 		for (size_t i = 0; i < t->n_etypes && !period; i++)
 			period = t->etypes[i].period_ns;
 	cam_json_u64(j, "period_ns", period);

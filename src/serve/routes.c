@@ -124,8 +124,12 @@ void cam_answer_seconds(struct cam_json *j, const char *key, int64_t ns)
 		cam_json_null(j, key);
 		return;
 	}
-	int64_t second = ns / 1000000000 - (ns % 1000000000 < 0);
-	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, second, ns - second * 1000000000);
+	int64_t second = ns / 1000000000, rest = ns % 1000000000;
+	if (rest < 0) {
+		second--;
+		rest += 1000000000;
+	}
+	snprintf(text, sizeof(text), "%" PRId64 ".%09" PRId64, second, rest);
 	cam_json_text(j, key, cam_text_of(text));
 }
 

@@ -145,6 +145,7 @@ static void put_facts(struct cam_json *j, const struct cam_flame *f, const struc
 	cam_json_u64(j, "significant", d->n_significant);
 	cam_json_u64(j, "before_samples", d->sides[0].samples);
 	cam_json_u64(j, "before_observed_ns", d->sides[0].seen.observed_ns);
+	cam_json_u64(j, "observed_ns", d->sides[1].seen.observed_ns);
 	cam_json_bool(j, "other_event", d->other_event);
 	cam_json_bool(j, "other_rate", d->other_rate);
 	cam_json_close(j, '}');

@@ -51,6 +51,8 @@ static void send_heatmap(const struct cam_heatmap *h, struct cam_source *source,
 		cam_columns_add(&c, "samples", CAM_COLUMN_U32, k.samples, n);
 		cam_columns_add(&c, "peak", CAM_COLUMN_U32, k.peak, n);
 		cam_columns_add(&c, "seen", CAM_COLUMN_U8, k.seen, n);
+		if (h->busiest)
+			cam_columns_add(&c, "busiest", CAM_COLUMN_U32, h->busiest, h->n_columns);
 		if (h->has_paint) {
 			cam_columns_add(&c, "painted", CAM_COLUMN_U32, k.painted, n);
 			cam_columns_add(&c, "painted_peak", CAM_COLUMN_U32, k.painted_peak, n);
@@ -72,7 +74,7 @@ static bool read_options(const struct cam_request *q, struct cam_answer *a,
 {
 	const char *mode = cam_request_value(q, "mode"), *step = cam_request_value(q, "step");
 	uint64_t rows, columns;
-	*o = (struct cam_heatmap_options){0};
+	*o = (struct cam_heatmap_options){.busiest = true};
 	if (mode && strcmp(mode, "subsecond") != 0 && strcmp(mode, "cores") != 0) {
 		cam_answer_error(a, 400, "mode: subsecond or cores");
 		return false;
@@ -87,10 +89,11 @@ static bool read_options(const struct cam_request *q, struct cam_answer *a,
 		cam_answer_error(a, 400, "columns: a number from 1 to 8192");
 		return false;
 	}
-	if (step &&
-	    (o->mode != CAM_HEAT_CORES || cam_duration_parse(cam_text_of(step), &o->step_ns) ||
-	     o->step_ns < CAM_HEAT_LEAST_STEP)) {
-		cam_answer_error(a, 400, "step: a duration of 1ms or more, of mode=cores");
+	uint64_t unit = o->mode == CAM_HEAT_CORES ? 1 : CAM_NS_PER_SEC;
+	if (step && (cam_duration_parse(cam_text_of(step), &o->step_ns) ||
+		     o->step_ns < CAM_HEAT_LEAST_STEP || o->step_ns % unit)) {
+		cam_answer_error(
+			a, 400, "step: a duration of 1ms or more; of mode=subsecond whole seconds");
 		return false;
 	}
 	o->rows = (uint32_t)rows;

@@ -32,6 +32,7 @@ void cam_answer_store(const struct cam_server_doors *doors, const struct cam_req
 	cam_json_u64(&j, "windows", f.windows);
 	cam_json_u64(&j, "unreadable", f.unreadable);
 	cam_json_u64(&j, "samples", f.samples);
+	cam_json_u64(&j, "unslotted", f.unslotted);
 	cam_json_u64(&j, "bytes", f.bytes);
 	cam_facts_put_host(&j, source, &f);
 	cam_json_bool(&j, "recording", doors->status && !doors->status(doors->self, &status));

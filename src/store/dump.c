@@ -30,7 +30,7 @@ static const char *const kinds[CAM_CHUNK_KINDS] = {
 	[CAM_CHUNK_WEIGHT] = "weight",	     [CAM_CHUNK_LEAF] = "leaf",
 	[CAM_CHUNK_PLACE] = "place",	     [CAM_CHUNK_DETAIL] = "detail",
 	[CAM_CHUNK_COUNTERS] = "counters",   [CAM_CHUNK_LINES] = "lines",
-	[CAM_CHUNK_SECONDS] = "seconds",
+	[CAM_CHUNK_SECONDS] = "seconds",     [CAM_CHUNK_SLOTS] = "slots",
 };
 
 static int say(const struct dump *d, struct cam_dump_row row)

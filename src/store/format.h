@@ -18,11 +18,13 @@
 #define CAM_TRAILER_MAGIC   0x444e4557434650ffull /* "\xffPFCWEND" */
 
 /* Features of a file: a reader that does not know a bit of ... */
-#define CAM_FEATURES_COMPAT    0u		 /* compat may ignore it */
+#define CAM_FEATURES_COMPAT    CAM_FEATURE_SLOTS /* compat may ignore it */
 #define CAM_FEATURES_RO_COMPAT 0u		 /* ro_compat may read, but not rewrite the file */
 #define CAM_FEATURES_INCOMPAT  CAM_FEATURE_KNOWN /* incompat must not touch it */
 /* Chunks of functions name what store/known.h has by its number. Windows without it have the first form. */
 #define CAM_FEATURE_KNOWN 1u
+/* It has chunks of slots: so the header alone says it. */
+#define CAM_FEATURE_SLOTS 1u
 
 /* Header: magic u64, compat, ro_compat, incompat u32, crc32c of what is before it u32. */
 #define CAM_HEADER_BYTES 24u
@@ -55,6 +57,7 @@
  */
 #define CAM_ROWS_PER_BYTE    64u /* of a table; of cells by second beyond CAM_FREE_CELLS */
 #define CAM_FREE_CELLS	     (1u << 20)
+#define CAM_SLOT_SECONDS     4096u /* that a window with slots may have */
 #define CAM_SAMPLES_PER_BYTE 1024u
 #define CAM_TEXT_PER_BYTE    1024u /* strings, and the bytes of a compressed block */
 
@@ -88,6 +91,7 @@ enum cam_chunk_kind {
 	CAM_CHUNK_COUNTERS,
 	CAM_CHUNK_LINES,
 	CAM_CHUNK_SECONDS,
+	CAM_CHUNK_SLOTS,
 	CAM_CHUNK_KINDS,
 };
 #define CAM_CHUNK_FIRST_COLUMN CAM_CHUNK_COUNTS

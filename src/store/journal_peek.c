@@ -10,6 +10,7 @@
  * one with an anchor, and where there is no end the last: and of these only the columns that refer to
  * nothing. 5 MB, 1.1 M samples: 2 ms.
  */
+#include "base/units.h"
 #include "store/journal.h"
 #include "store/journal_decode.h"
 #include "store/journal_scan.h"
@@ -87,7 +88,7 @@ static void see_anchor(struct peeking *p, const struct cam_anchor *a)
 	if (info->realtime_ns != INT64_MIN || a->realtime_ns == INT64_MIN ||
 	    a->time_ns == CAM_TIME_NONE || info->start_ns == CAM_TIME_NONE)
 		return;
-	info->realtime_ns = (int64_t)((uint64_t)a->realtime_ns + (info->start_ns - a->time_ns));
+	info->realtime_ns = cam_time_add(a->realtime_ns, (__int128)info->start_ns - a->time_ns);
 	info->realtime_uncertainty_ns = a->uncertainty_ns;
 }
 

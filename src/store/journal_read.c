@@ -366,8 +366,7 @@ static int nearest_anchor(void *arg, const struct cam_anchor *a)
 	    distance >= j->anchor_distance)
 		return 0;
 	j->anchor_distance = distance;
-	/* A crafted anchor may lie anywhere: modulo 2^64 like all times here. */
-	info->realtime_ns = (int64_t)((uint64_t)a->realtime_ns + (uint64_t)off);
+	info->realtime_ns = cam_time_add(a->realtime_ns, (__int128)info->start_ns - a->time_ns);
 	info->realtime_uncertainty_ns = a->uncertainty_ns;
 	return 0;
 }
@@ -480,7 +479,7 @@ static int give(const struct columns *c, unsigned columns, cam_batch_fn *fn, voi
 {
 	struct cam_batch b = {
 		.n = c->n,
-		.time_ns = columns & CAM_COL_TIME ? c->time_ns : NULL,
+		.time_ns = columns & CAM_COL_ANY_TIME ? c->time_ns : NULL,
 		.weight = columns & CAM_COL_WEIGHT ? c->weight : NULL,
 		.leaf_offset = columns & CAM_COL_LEAF ? c->leaf : NULL,
 		.cpu = columns & CAM_COL_CPU ? c->cpu : NULL,

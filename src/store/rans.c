@@ -106,15 +106,12 @@ void cam_rans_table_build(const struct cam_rans_freq *f, struct cam_rans_table *
 {
 	uint32_t slot = 0;
 	for (uint32_t s = 0; s < 256; s++) {
-		uint32_t *slots = &t->slots[slot], n = f->freq[s], v = s | (n - 1u) << 8, i = 0;
-		for (; i + 4 <= n; i += 4, v += 4u << 20) {
-			slots[i] = v;
-			slots[i + 1] = v + (1u << 20);
-			slots[i + 2] = v + (2u << 20);
-			slots[i + 3] = v + (3u << 20);
-		}
-		for (; i < n; i++, v += 1u << 20)
-			slots[i] = v;
+		uint32_t n = f->freq[s];
+		if (!n)
+			continue;
+		t->symbols[s].freq = (uint16_t)n;
+		t->symbols[s].start = (uint16_t)slot;
+		memset(&t->slots[slot], (int)s, n);
 		slot += n;
 	}
 	t->present = slot == CAM_RANS_SCALE;

@@ -23,10 +23,16 @@ struct cam_rans_freq {
 	uint16_t start[256]; /* sum of freq before it */
 };
 
-/* A slot of the decoder's table: symbol, freq - 1, and the slot's place inside the symbol. */
+/*
+ * The decoder's table. Slots are hit all over, symbols mostly the same few: with all it needs in the slot itself, a
+ * table was 16 KiB, and those of a window's columns in no near cache.
+ */
 struct cam_rans_table {
 	bool present;
-	uint32_t slots[CAM_RANS_SCALE];
+	struct {
+		uint16_t freq, start;
+	} symbols[256];
+	uint8_t slots[CAM_RANS_SCALE]; /* the symbol of each */
 };
 
 /*
@@ -69,9 +75,9 @@ static inline uint32_t cam_rans_get(struct cam_rans_in *in, const struct cam_ran
 		in->bad = true;
 		return 0;
 	}
-	uint32_t slot = t->slots[*state & (CAM_RANS_SCALE - 1)];
-	uint32_t x =
-		((slot >> 8 & (CAM_RANS_SCALE - 1)) + 1) * (*state >> CAM_RANS_BITS) + (slot >> 20);
+	uint32_t slot = *state & (CAM_RANS_SCALE - 1), symbol = t->slots[slot];
+	uint32_t x = t->symbols[symbol].freq * (*state >> CAM_RANS_BITS) + slot -
+		     t->symbols[symbol].start;
 	if (x < CAM_RANS_START) {
 		if (in->end - in->p < 2) {
 			in->bad = true;
@@ -82,5 +88,5 @@ static inline uint32_t cam_rans_get(struct cam_rans_in *in, const struct cam_ran
 		}
 	}
 	*state = x;
-	return slot & 255;
+	return symbol;
 }

@@ -59,6 +59,12 @@ static int wrapped_names(struct cam_window *w, const struct cam_tables **out)
 	return follow(x, cam_window_names(x->inner, out));
 }
 
+static int wrapped_words(struct cam_window *w, const struct cam_tables **out)
+{
+	struct wrapped *x = wrapped_of(w);
+	return follow(x, cam_window_words(x->inner, out));
+}
+
 static int wrapped_comms(struct cam_window *w, cam_comm_fn *fn, void *arg)
 {
 	struct wrapped *x = wrapped_of(w);
@@ -76,6 +82,14 @@ static int wrapped_samples(struct cam_window *w, struct cam_range range, unsigne
 {
 	struct wrapped *x = wrapped_of(w);
 	return follow(x, x->inner->ops->samples(x->inner, range, columns, fn, arg));
+}
+
+static int wrapped_totals_in(struct cam_window *w, struct cam_range range, cam_total_fn *fn,
+			     void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	const struct cam_window_ops *ops = x->inner->ops;
+	return ops->totals_in ? follow(x, ops->totals_in(x->inner, range, fn, arg)) : -ENODATA;
 }
 
 #define PASS_ON(question, fn_type)                                                  \
@@ -102,6 +116,13 @@ static int wrapped_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *
 {
 	struct wrapped *x = wrapped_of(w);
 	int (*ask)(struct cam_window *, cam_name_cell_fn *, void *) = x->inner->ops->name_cells;
+	return ask ? follow(x, ask(x->inner, fn, arg)) : -ENODATA;
+}
+
+static int wrapped_slots(struct cam_window *w, cam_slots_fn *fn, void *arg)
+{
+	struct wrapped *x = wrapped_of(w);
+	int (*ask)(struct cam_window *, cam_slots_fn *, void *) = x->inner->ops->slots;
 	return ask ? follow(x, ask(x->inner, fn, arg)) : -ENODATA;
 }
 
@@ -160,15 +181,18 @@ static void wrapped_close(struct cam_window *w)
 static const struct cam_window_ops wrapped_ops = {
 	.tables = wrapped_tables,
 	.names = wrapped_names,
+	.words = wrapped_words,
 	.comms = wrapped_comms,
 	.task = wrapped_task,
 	.samples = wrapped_samples,
 	.totals = wrapped_totals,
+	.totals_in = wrapped_totals_in,
 	.small_totals = wrapped_small_totals,
 	.cells = wrapped_cells,
 	.seconds = wrapped_seconds,
 	.process_cells = wrapped_process_cells,
 	.name_cells = wrapped_name_cells,
+	.slots = wrapped_slots,
 	.events = wrapped_events,
 	.ledger = wrapped_ledger,
 	.anchors = wrapped_anchors,
@@ -194,7 +218,7 @@ static int make_events(struct cam_window *w, const struct cam_annex_event *event
 		       struct cam_event *out)
 {
 	const struct cam_tables *tables;
-	int err = cam_window_names(w, &tables);
+	int err = cam_window_words(w, &tables);
 	if (err)
 		return err;
 	struct cam_tables *t = (struct cam_tables *)tables;

@@ -10,6 +10,7 @@
 #include "store/uncoded.h"
 
 #include "base/vec.h"
+#include "model/anchor.h"
 #include "store/counters.h"
 #include "store/io.h"
 #include "store/journal_sums.h"
@@ -188,14 +189,11 @@ int cam_uncoded_append(struct cam_uncoded *raw, const struct cam_block *b)
 static void place_in_time(struct cam_uncoded *raw)
 {
 	const struct cam_anchor *anchors = raw->anchors.rows;
-	for (size_t i = 0; i < raw->anchors.n; i++) {
-		const struct cam_anchor *a = &anchors[i];
-		if (a->realtime_ns == INT64_MIN || a->time_ns == CAM_TIME_NONE)
-			continue;
-		raw->info.realtime_ns = a->realtime_ns + (int64_t)(raw->info.start_ns - a->time_ns);
-		raw->info.realtime_uncertainty_ns = a->uncertainty_ns;
-		return;
-	}
+	struct cam_window_info *info = &raw->info;
+	for (size_t i = 0; i < raw->anchors.n; i++)
+		if (cam_anchor_wall_of(&anchors[i], 1, info->start_ns, &info->realtime_ns,
+				       &info->realtime_uncertainty_ns))
+			return;
 }
 
 int cam_uncoded_end(struct cam_uncoded *raw, uint64_t end_ns)
@@ -242,7 +240,19 @@ static int uncoded_tables(struct cam_window *w, const struct cam_tables **out)
 	return 0;
 }
 
-/* One piece of the file, as columns. */
+static struct cam_sample unpack(const struct cam_uncoded *raw, const struct packed *p)
+{
+	const struct kind *k = &raw->kinds[p->kind];
+	return (struct cam_sample){.time_ns = p->time_ns,
+				   .weight = k->weight,
+				   .cpu = p->cpu,
+				   .task = {p->task},
+				   .place = {p->place},
+				   .etype = {k->etype},
+				   .detail = {k->detail}};
+}
+
+/* One piece of the samples, as columns. */
 struct piece {
 	struct cam_sample samples[READ_SAMPLES];
 	uint64_t time[READ_SAMPLES], weight[READ_SAMPLES], leaf[READ_SAMPLES];
@@ -250,34 +260,35 @@ struct piece {
 	uint32_t etype[READ_SAMPLES], detail[READ_SAMPLES], comm[READ_SAMPLES];
 };
 
-static int fill(struct cam_uncoded *raw, struct piece *p, size_t n, struct cam_range range,
-		unsigned columns, size_t *kept)
+/* Of n samples, `packed` or else in p->samples. */
+static int fill(struct cam_uncoded *raw, struct piece *p, const struct packed *packed, size_t n,
+		struct cam_range range, unsigned columns, size_t *kept)
 {
 	struct cam_tables *t = &raw->tables;
 	bool all = raw->info.clock == CAM_CLOCK_ABSENT;
 	size_t k = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct cam_sample *s = &p->samples[i];
-		if (!all && (s->time_ns < range.from_ns || s->time_ns >= range.to_ns))
+		const struct cam_sample s = packed ? unpack(raw, &packed[i]) : p->samples[i];
+		if (!all && (s.time_ns < range.from_ns || s.time_ns >= range.to_ns))
 			continue;
 		if (columns & CAM_COL_STACK) {
 			struct cam_stack_id stack;
-			int err = cam_place_stack(t, s->place, &stack);
+			int err = cam_place_stack(t, s.place, &stack);
 			if (err)
 				return err;
 			p->stack[k] = stack.v;
 		}
-		p->time[k] = s->time_ns;
-		p->weight[k] = s->weight;
+		p->time[k] = s.time_ns;
+		p->weight[k] = s.weight;
 		if (columns & CAM_COL_LEAF)
-			p->leaf[k] = cam_place_leaf_offset(t, s->place);
-		p->cpu[k] = s->cpu;
-		p->task[k] = s->task.v;
-		p->place[k] = s->place.v;
-		p->etype[k] = s->etype.v;
-		p->detail[k] = s->detail.v;
+			p->leaf[k] = cam_place_leaf_offset(t, s.place);
+		p->cpu[k] = s.cpu;
+		p->task[k] = s.task.v;
+		p->place[k] = s.place.v;
+		p->etype[k] = s.etype.v;
+		p->detail[k] = s.detail.v;
 		if (columns & CAM_COL_COMM)
-			p->comm[k] = t->tasks[s->task.v].comm.v;
+			p->comm[k] = t->tasks[s.task.v].comm.v;
 		k++;
 	}
 	*kept = k;
@@ -288,7 +299,7 @@ static struct cam_batch batch_of(const struct piece *p, size_t n, unsigned colum
 {
 	return (struct cam_batch){
 		.n = n,
-		.time_ns = columns & CAM_COL_TIME ? p->time : NULL,
+		.time_ns = columns & CAM_COL_ANY_TIME ? p->time : NULL,
 		.weight = columns & CAM_COL_WEIGHT ? p->weight : NULL,
 		.leaf_offset = columns & CAM_COL_LEAF ? p->leaf : NULL,
 		.cpu = columns & CAM_COL_CPU ? p->cpu : NULL,
@@ -301,23 +312,9 @@ static struct cam_batch batch_of(const struct piece *p, size_t n, unsigned colum
 	};
 }
 
-/* n samples from a number on, which lie all in memory or all in the file. */
+/* n samples of the file. */
 static int load(struct cam_uncoded *raw, uint64_t at, size_t n, struct cam_sample *to)
 {
-	if (at < raw->n_packed) {
-		const struct packed *p = raw->packs[at / PACK_SAMPLES] + at % PACK_SAMPLES;
-		for (size_t i = 0; i < n; i++) {
-			const struct kind *k = &raw->kinds[p[i].kind];
-			to[i] = (struct cam_sample){.time_ns = p[i].time_ns,
-						    .weight = k->weight,
-						    .cpu = p[i].cpu,
-						    .task = {p[i].task},
-						    .place = {p[i].place},
-						    .etype = {k->etype},
-						    .detail = {k->detail}};
-		}
-		return 0;
-	}
 	size_t bytes = n * sizeof(*to);
 	ssize_t got =
 		raw->file->ops->pread(raw->file, to, bytes, (at - raw->n_packed) * sizeof(*to));
@@ -335,11 +332,15 @@ static int uncoded_samples(struct cam_window *w, struct cam_range range, unsigne
 	size_t n;
 	for (uint64_t at = 0; at < raw->info.samples && !err; at += n) {
 		uint64_t end = at < raw->n_packed ? raw->n_packed : raw->info.samples;
+		const struct packed *packed = NULL;
 		size_t kept = 0;
 		n = end - at < READ_SAMPLES ? (size_t)(end - at) : READ_SAMPLES;
-		err = load(raw, at, n, p->samples);
+		if (at < raw->n_packed)
+			packed = raw->packs[at / PACK_SAMPLES] + at % PACK_SAMPLES;
+		else
+			err = load(raw, at, n, p->samples);
 		if (!err)
-			err = fill(raw, p, n, range, columns, &kept);
+			err = fill(raw, p, packed, n, range, columns, &kept);
 		struct cam_batch b = batch_of(p, kept, columns);
 		if (!err && kept)
 			err = fn(arg, &b);

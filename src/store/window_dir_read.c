@@ -41,6 +41,7 @@ static int read_features(struct reading *in)
 	if (cam_rd_error(&in->r) || (compat | ro_compat | incompat) > UINT32_MAX)
 		return -EBADMSG;
 	d->compat = (uint32_t)compat;
+	d->info.has_slots = compat & CAM_FEATURE_SLOTS;
 	d->ro_compat = (uint32_t)ro_compat;
 	d->incompat = (uint32_t)incompat;
 	return d->incompat & ~CAM_FEATURES_INCOMPAT ? -EPROTONOSUPPORT : 0;

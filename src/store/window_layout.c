@@ -10,6 +10,7 @@ const uint8_t cam_function_contexts[CAM_FUNCTION_STREAMS] = {CAM_FUNC_KIND_MAX, 
 const uint8_t cam_function_old_contexts[CAM_FUNCTION_OLD_STREAMS] = {CAM_FUNC_KIND_MAX,
 								     CAM_NAME_MAX, 2};
 const uint8_t cam_task_splits[CAM_TASK_STREAMS] = {4, 5, 5, 6, 4, 4, 4, 5};
+const uint8_t cam_slot_splits[CAM_SLOT_STREAMS] = {4, 7};
 const uint8_t cam_second_splits[CAM_SECOND_STREAMS] = {6, 4, 6, 5, 5, 4, 5, 5};
 const uint8_t cam_process_splits[CAM_PROCESS_STREAMS] = {4, 4, 4, 5};
 const uint8_t cam_process_contexts[CAM_PROCESS_STREAMS] = {1, 1, 1, 2};

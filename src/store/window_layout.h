@@ -75,6 +75,12 @@ enum cam_second_stream {
 	CAM_SECOND_OTHERS,
 	CAM_SECOND_STREAMS,
 };
+enum cam_slot_stream {
+	CAM_SLOT_STEP,
+	CAM_SLOT_SAMPLES,
+	CAM_SLOT_STREAMS,
+};
+extern const uint8_t cam_slot_splits[CAM_SLOT_STREAMS];
 extern const uint8_t cam_second_splits[CAM_SECOND_STREAMS];
 extern const uint8_t cam_process_splits[CAM_PROCESS_STREAMS];
 extern const uint8_t cam_process_contexts[CAM_PROCESS_STREAMS];

@@ -228,6 +228,13 @@ static int read_names(struct cam_window *w, const struct cam_tables **out)
 	return err ? err : cam_reader_reserve_nodes(r);
 }
 
+static int read_words(struct cam_window *w, const struct cam_tables **out)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	*out = &r->t;
+	return cam_reader_load(r, CAM_PART_STRINGS);
+}
+
 static int read_tables(struct cam_window *w, const struct cam_tables **out)
 {
 	struct cam_reader *r = cam_reader_of(w);
@@ -262,15 +269,18 @@ static void close_reader(struct cam_window *w)
 static const struct cam_window_ops reader_ops = {
 	.tables = read_tables,
 	.names = read_names,
+	.words = read_words,
 	.comms = cam_read_comms,
 	.task = cam_read_task,
 	.samples = cam_read_samples,
 	.totals = cam_read_totals,
+	.totals_in = cam_read_totals_in,
 	.small_totals = cam_read_small_totals,
 	.cells = cam_read_cells,
 	.seconds = cam_read_seconds,
 	.process_cells = cam_read_process_cells,
 	.name_cells = cam_read_name_cells,
+	.slots = cam_read_slots,
 	.events = cam_read_events,
 	.ledger = cam_read_ledger,
 	.anchors = cam_read_anchors,

@@ -37,13 +37,31 @@ static int damage_strings(struct cam_reader *r, const struct cam_dir_chunk *c)
 	return err;
 }
 
+static int make_etypes(struct cam_reader *r)
+{
+	const struct cam_dir *d = &r->dir;
+	struct cam_tables *t = &r->t;
+	int err = cam_vec_reserve(&t->etypes, &t->cap_etypes, d->n_etypes, sizeof(*t->etypes),
+				  CAM_MAX_ROWS);
+	if (err)
+		return err;
+	t->n_etypes = d->n_etypes;
+	for (size_t i = 0; i < d->n_etypes; i++)
+		t->etypes[i] = (struct cam_etype){.name = {r->strings[d->etypes[i].name]},
+						  .period_ns = d->etypes[i].period_ns,
+						  .has_weight = d->etypes[i].has_weight,
+						  .flat = d->etypes[i].flat};
+	return 0;
+}
+
 int cam_load_strings(struct cam_reader *r)
 {
 	if (!r->strings)
 		r->strings = calloc((size_t)r->dir.n_strings + 1, sizeof(uint32_t));
-	return r->strings ? cam_reader_each_chunk(r, CAM_CHUNK_STRINGS, load_string_rows,
-						  damage_strings)
-			  : -ENOMEM;
+	if (!r->strings)
+		return -ENOMEM;
+	int err = cam_reader_each_chunk(r, CAM_CHUNK_STRINGS, load_string_rows, damage_strings);
+	return err ? err : make_etypes(r);
 }
 
 static int load_module_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
@@ -235,24 +253,15 @@ static int make_rows(struct cam_reader *r)
 	if (!err)
 		err = cam_vec_reserve(&t->functions, &t->cap_functions, (size_t)d->n_functions + 2,
 				      sizeof(*t->functions), CAM_MAX_ROWS + 2);
-	if (!err)
-		err = cam_vec_reserve(&t->etypes, &t->cap_etypes, d->n_etypes, sizeof(*t->etypes),
-				      CAM_MAX_ROWS);
 	if (err)
 		return err;
 	memset(t->modules, 0, d->n_modules * sizeof(*t->modules));
 	memset(t->functions, 0, d->n_functions * sizeof(*t->functions));
 	t->n_modules = d->n_modules;
 	t->n_functions = (size_t)d->n_functions + 2;
-	t->n_etypes = d->n_etypes;
 	for (uint32_t m = 0; m < d->n_modules; m++)
 		for (uint32_t f = d->module_start[m]; f < d->module_start[m + 1]; f++)
 			t->functions[f].module.v = m;
-	for (size_t i = 0; i < d->n_etypes; i++)
-		t->etypes[i] = (struct cam_etype){.name = {r->strings[d->etypes[i].name]},
-						  .period_ns = d->etypes[i].period_ns,
-						  .has_weight = d->etypes[i].has_weight,
-						  .flat = d->etypes[i].flat};
 	return 0;
 }
 

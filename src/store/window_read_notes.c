@@ -161,37 +161,38 @@ static int each_row(struct cam_reader *r, const struct kind *kind,
 }
 
 /* Each door's own callback, behind one that takes any row. */
-#define DEFINE_READ(name, fn_type, row_type, chunk_kind, has_rows, has_lines, get_row)   \
-	struct name##_give {                                                             \
-		fn_type *fn;                                                             \
-		void *arg;                                                               \
-	};                                                                               \
-	static int name##_row(void *arg, const void *row)                                \
-	{                                                                                \
-		const struct name##_give *g = arg;                                       \
-		return g->fn(g->arg, row);                                               \
-	}                                                                                \
-	int name(struct cam_window *w, fn_type *fn, void *arg)                           \
-	{                                                                                \
-		static const struct kind kind = {chunk_kind, sizeof(row_type), has_rows, \
-						 has_lines, get_row};                    \
-		struct name##_give g = {fn, arg};                                        \
-		return each_row(cam_reader_of(w), &kind, name##_row, &g);                \
+#define DEFINE_READ(scope, name, fn_type, row_type, chunk_kind, has_rows, has_lines, get_row) \
+	struct name##_give {                                                                  \
+		fn_type *fn;                                                                  \
+		void *arg;                                                                    \
+	};                                                                                    \
+	static int name##_row(void *arg, const void *row)                                     \
+	{                                                                                     \
+		const struct name##_give *g = arg;                                            \
+		return g->fn(g->arg, row);                                                    \
+	}                                                                                     \
+	scope int name(struct cam_window *w, fn_type *fn, void *arg)                          \
+	{                                                                                     \
+		static const struct kind kind = {chunk_kind, sizeof(row_type), has_rows,      \
+						 has_lines, get_row};                         \
+		struct name##_give g = {fn, arg};                                             \
+		return each_row(cam_reader_of(w), &kind, name##_row, &g);                     \
 	}
 
-DEFINE_READ(cam_read_anchors, cam_anchor_fn, struct cam_anchor, CAM_CHUNK_ANCHORS, true, false,
-	    get_anchor)
-DEFINE_READ(cam_read_events, cam_event_fn, struct cam_event, CAM_CHUNK_EVENTS, true, true,
+DEFINE_READ(extern, cam_read_anchors, cam_anchor_fn, struct cam_anchor, CAM_CHUNK_ANCHORS, true,
+	    false, get_anchor)
+DEFINE_READ(extern, cam_read_events, cam_event_fn, struct cam_event, CAM_CHUNK_EVENTS, true, true,
 	    get_event)
-DEFINE_READ(cam_read_ledger_stored, cam_ledger_fn, struct cam_ledger_row, CAM_CHUNK_LEDGER, true,
+DEFINE_READ(static, read_ledger, cam_ledger_fn, struct cam_ledger_row, CAM_CHUNK_LEDGER, true,
 	    false, get_ledger)
-DEFINE_READ(cam_read_facts, cam_fact_fn, struct cam_fact, CAM_CHUNK_FACTS, false, true, get_fact)
+DEFINE_READ(extern, cam_read_facts, cam_fact_fn, struct cam_fact, CAM_CHUNK_FACTS, false, true,
+	    get_fact)
 
 /* What was written, and what has been found lost since then. */
 int cam_read_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg)
 {
 	struct cam_reader *r = cam_reader_of(w);
-	int err = cam_read_ledger_stored(w, fn, arg);
+	int err = read_ledger(w, fn, arg);
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++) {
 		struct cam_ledger_row row;
 		if (!r->span_lost[i])

@@ -39,6 +39,18 @@ static enum meeting meet(const struct cam_dir_span *s, struct cam_range range)
 	return SECONDS;
 }
 
+/* The beginning of each one's second in place of its time. */
+static void fill_seconds(struct cam_reader *r)
+{
+	struct cam_span_in *s = r->span;
+	uint32_t at = 0;
+	for (uint32_t i = 0; i < s->n_runs; i++) {
+		uint64_t t = (s->span->second + s->runs[i].second) * CAM_NS_PER_SEC;
+		for (uint32_t k = 0; k < s->runs[i].n; k++)
+			s->time_ns[at++] = s->span->timeless ? CAM_TIME_NONE : t;
+	}
+}
+
 static int decode_span(struct cam_reader *r, unsigned columns, bool times)
 {
 	int err = 0;
@@ -46,6 +58,8 @@ static int decode_span(struct cam_reader *r, unsigned columns, bool times)
 		cam_span_cpu(r);
 	if (times || (columns & CAM_COL_TIME))
 		err = cam_span_time(r);
+	else if (columns & CAM_COL_SECOND)
+		fill_seconds(r);
 	if (!err && (columns & NEED_RANK))
 		err = cam_span_rank(r);
 	if (!err && (columns & (CAM_COL_STACK | CAM_COL_LEAF | CAM_COL_PLACE)))
@@ -107,7 +121,7 @@ static int give(struct cam_span_in *s, uint32_t n, const uint32_t *keep, unsigne
 		unsigned column;
 		uint64_t *rows;
 		const uint64_t **out;
-	} wide[] = {{CAM_COL_TIME, s->time_ns, &b.time_ns},
+	} wide[] = {{CAM_COL_ANY_TIME, s->time_ns, &b.time_ns},
 		    {CAM_COL_WEIGHT, s->weight, &b.weight},
 		    {CAM_COL_LEAF, s->leaf, &b.leaf_offset}};
 	const struct {
@@ -179,5 +193,55 @@ int cam_read_samples(struct cam_window *w, struct cam_range range, unsigned colu
 		err = cam_span_in_new(r);
 	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
 		err = read_span(r, i, range, columns, fn, arg);
+	return err;
+}
+
+/* How often each pair of a stack and a group was sampled in the part of a span that lies in the range. */
+static int count_span(struct cam_reader *r, size_t i, struct cam_range range, uint32_t *counts)
+{
+	enum meeting m = meet(&r->dir.spans[i], range);
+	if (m == APART)
+		return 0;
+	struct cam_span_in *s = r->span;
+	int err = cam_span_counts(r, i);
+	if (!err && m == PARTS)
+		err = cam_span_time(r);
+	if (!err)
+		err = cam_span_rank(r);
+	if (err == -EBADMSG) {
+		cam_reader_lose_span(r, i);
+		return 0;
+	}
+	if (err)
+		return err;
+	uint32_t n = m == ALL ? s->span->samples : choose(s, range, m == PARTS, s->order);
+	for (uint32_t k = 0; k < n; k++)
+		counts[s->rank[m == ALL ? k : s->order[k]]]++;
+	return 0;
+}
+
+/* A sample is stored as the rank of its pair: sums by stack and comm need no more than counting these. */
+int cam_read_totals_in(struct cam_window *w, struct cam_range range, cam_total_fn *fn, void *arg)
+{
+	struct cam_reader *r = cam_reader_of(w);
+	int err = cam_reader_load(r, CAM_PART_TREE | CAM_PART_STRINGS);
+	if (!err && !r->span)
+		err = cam_span_in_new(r);
+	uint32_t *counts = err ? NULL : calloc((size_t)r->dir.n_pairs + 1, sizeof(*counts));
+	if (!err && !counts)
+		err = -ENOMEM;
+	for (size_t i = 0; i < r->dir.n_spans && !err; i++)
+		err = count_span(r, i, range, counts);
+	for (uint32_t rank = 0; rank < r->dir.n_pairs && !err; rank++) {
+		if (!counts[rank])
+			continue;
+		const struct cam_dir_group *g = &r->dir.groups[r->rank_group[rank]];
+		struct cam_total total = {.stack = {r->rank_node[rank]},
+					  .comm = {r->strings[g->comm]},
+					  .etype = {g->etype},
+					  .samples = counts[rank]};
+		err = fn(arg, &total);
+	}
+	free(counts);
 	return err;
 }

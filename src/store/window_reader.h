@@ -12,8 +12,8 @@
 #include "store/window_text.h"
 
 enum cam_part {
-	CAM_PART_STRINGS = 1 << 0,
-	CAM_PART_NAMES = 1 << 1, /* modules, functions, event types */
+	CAM_PART_STRINGS = 1 << 0, /* and event types */
+	CAM_PART_NAMES = 1 << 1,   /* modules, functions */
 	CAM_PART_TASKS = 1 << 2,
 	CAM_PART_RANKS = 1 << 3, /* ranks → group and tree chunk, and the model of the column */
 	CAM_PART_TREE = 1 << 4,
@@ -133,21 +133,21 @@ int cam_load_tree(struct cam_reader *r);
 int cam_load_leaves(struct cam_reader *r);
 int cam_load_locations(struct cam_reader *r);
 int cam_load_places(struct cam_reader *r);
-
 /* Door D's answers, by file. */
 int cam_read_comms(struct cam_window *w, cam_comm_fn *fn, void *arg);
 int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out);
 int cam_read_samples(struct cam_window *w, struct cam_range range, unsigned columns,
 		     cam_batch_fn *fn, void *arg);
 int cam_read_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
+int cam_read_totals_in(struct cam_window *w, struct cam_range range, cam_total_fn *fn, void *arg);
 int cam_read_small_totals(struct cam_window *w, cam_total_fn *fn, void *arg);
 int cam_read_cells(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_read_seconds(struct cam_window *w, cam_cell_fn *fn, void *arg);
 int cam_read_process_cells(struct cam_window *w, cam_process_cell_fn *fn, void *arg);
 int cam_read_name_cells(struct cam_window *w, cam_name_cell_fn *fn, void *arg);
+int cam_read_slots(struct cam_window *w, cam_slots_fn *fn, void *arg);
 int cam_read_events(struct cam_window *w, cam_event_fn *fn, void *arg);
 int cam_read_ledger(struct cam_window *w, cam_ledger_fn *fn, void *arg);
-int cam_read_ledger_stored(struct cam_window *w, cam_ledger_fn *fn, void *arg);
 int cam_read_anchors(struct cam_window *w, cam_anchor_fn *fn, void *arg);
 int cam_read_facts(struct cam_window *w, cam_fact_fn *fn, void *arg);
 int cam_read_counters(struct cam_window *w, cam_counter_fn *fn, void *arg);

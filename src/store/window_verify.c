@@ -132,6 +132,13 @@ static int ignore_name_cell(void *arg, const struct cam_name_cell *c)
 	return 0;
 }
 
+static int ignore_slots(void *arg, const struct cam_slots *s)
+{
+	(void)arg;
+	(void)s;
+	return 0;
+}
+
 static int ignore_line(void *arg, const struct cam_line *c)
 {
 	(void)arg;
@@ -165,6 +172,10 @@ int cam_window_verify(struct cam_window *w)
 		err = w->ops->process_cells(w, ignore_cell, NULL);
 	if (!err) {
 		err = w->ops->name_cells(w, ignore_name_cell, NULL);
+		err = err == -ENODATA ? 0 : err;
+	}
+	if (!err) {
+		err = w->ops->slots(w, ignore_slots, NULL);
 		err = err == -ENODATA ? 0 : err;
 	}
 	if (!err)

@@ -141,7 +141,7 @@ static void fill_info(struct cam_writer *w)
 	info->events = events;
 	info->samples = w->rows.n;
 	info->time_unit_ns = w->rows.unit_ns;
-	w->dir.compat = CAM_FEATURES_COMPAT;
+	w->dir.compat = 0; /* what the parts add */
 	w->dir.ro_compat = CAM_FEATURES_RO_COMPAT;
 	w->dir.incompat = CAM_FEATURES_INCOMPAT;
 }
@@ -149,10 +149,10 @@ static void fill_info(struct cam_writer *w)
 static int write_parts(struct cam_writer *w)
 {
 	int (*const parts[])(struct cam_writer *) = {
-		cam_write_trees,     cam_write_small,	 cam_write_modules, cam_write_groups,
-		cam_write_functions, cam_write_leaves,	 cam_write_places,  cam_write_tasks,
-		cam_write_processes, cam_write_seconds,	 cam_write_columns, cam_write_notes,
-		cam_write_strings,   cam_write_counters, cam_write_lines,
+		cam_write_trees,     cam_write_small,	cam_write_modules,  cam_write_groups,
+		cam_write_functions, cam_write_leaves,	cam_write_places,   cam_write_tasks,
+		cam_write_processes, cam_write_seconds, cam_write_slots,    cam_write_columns,
+		cam_write_notes,     cam_write_strings, cam_write_counters, cam_write_lines,
 	};
 	int err = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !err; i++)

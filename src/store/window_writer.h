@@ -34,6 +34,7 @@ struct cam_writer {
 	const struct cam_counters *counters;
 	const struct cam_line_row *lines; /* while they are written */
 	const struct naming *naming;	  /* while seconds are written */
+	const struct cam_slots *slots;	  /* while they are written */
 	/* Leaf offsets: per sample its row in leaves, whose place among its function's is known. */
 	struct cam_leaf {
 		uint32_t func; /* key */
@@ -86,6 +87,7 @@ int cam_write_strings(struct cam_writer *w);   /* the same, once all strings hav
 int cam_write_tasks(struct cam_writer *w);     /* window_write_tasks.c: task_process */
 int cam_write_processes(struct cam_writer *w); /* the same */
 int cam_write_seconds(struct cam_writer *w);   /* window_write_seconds.c, after the tasks */
+int cam_write_slots(struct cam_writer *w);     /* window_write_slots.c */
 int cam_write_notes(struct cam_writer *w);     /* window_write_notes.c: anchors, events, … */
 int cam_write_columns(struct cam_writer *w);   /* window_write_columns.c */
 int cam_write_counters(struct cam_writer *w);  /* window_write_counters.c */

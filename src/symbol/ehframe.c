@@ -23,13 +23,12 @@
 
 #include "base/vec.h"
 #include "symbol/cfi.h"
-#include "symbol/elf_file.h"
+#include "symbol/section.h"
 #include "symbol/sort.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #define RULE_SLOTS  8192u /* twice CAM_UNWIND_MAX_RULES: never full */
 #define NONE_RULE   0u
@@ -239,29 +238,18 @@ static int load_section(struct section *s, const struct cam_bytes *b,
 	return cam_bytes_read(b, from->offset, bytes, from->bytes);
 }
 
-/* As Go's linker writes it, and `-gz`: a header, then zlib's stream. One that lies is left out. */
-static int load_compressed(struct section *s, const struct cam_bytes *b,
-			   const struct cam_elf_segment *from, uint64_t max_bytes)
+/* As Go's linker writes it, and `-gz`. One that lies, or is too large, is left out. */
+static int load_compressed(struct section *s, const struct cam_elf_file *f,
+			   const struct cam_bytes *b, uint64_t max_bytes)
 {
-	Elf64_Chdr head;
-	if (from->bytes <= sizeof(head) || from->bytes > max_bytes)
-		return 0;
-	size_t n = (size_t)from->bytes - sizeof(head);
-	int error = cam_bytes_read(b, from->offset, &head, sizeof(head));
-	if (error || head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > max_bytes)
-		return error;
-	uint8_t *from_file = malloc(n), *bytes = malloc(head.ch_size);
-	error = from_file && bytes ? cam_bytes_read(b, from->offset + sizeof(head), from_file, n)
-				   : -ENOMEM;
-	uLongf got = head.ch_size;
-	if (!error && uncompress(bytes, &got, from_file, n) == Z_OK && got == head.ch_size) {
-		s->cfi.bytes = bytes;
-		s->cfi.size = (uint32_t)got;
-		bytes = NULL;
-	}
-	free(from_file);
-	free(bytes);
-	return error;
+	const struct cam_elf_part part = {f->debug_frame.offset, f->debug_frame.bytes, true};
+	struct cam_section inflated;
+	int error = cam_section_open(&inflated, f, b, &part, &max_bytes);
+	if (error)
+		cam_section_free(&inflated);
+	s->cfi.bytes = inflated.memory;
+	s->cfi.size = (uint32_t)inflated.bytes;
+	return error == -EBADMSG || error == -E2BIG || error == -ENOTSUP ? 0 : error;
 }
 
 /* Without section headers: .eh_frame_hdr's second field points to it; it ends with an empty entry. */
@@ -299,12 +287,10 @@ static int load_sections(struct making *m, const struct cam_bytes *b)
 	if (eh.bytes > CAM_EHFRAME_MAX_BYTES)
 		return -E2BIG;
 	uint64_t left = CAM_EHFRAME_MAX_BYTES - eh.bytes;
-	if (debug.bytes > left)
-		debug.bytes = 0;
 	int error = load_section(&s[EH_FRAME], b, &eh);
-	if (error)
+	if (error || debug.bytes > left)
 		return error;
-	return m->f->debug_frame_compressed ? load_compressed(&s[DEBUG_FRAME], b, &debug, left)
+	return m->f->debug_frame_compressed ? load_compressed(&s[DEBUG_FRAME], m->f, b, left)
 					    : load_section(&s[DEBUG_FRAME], b, &debug);
 }
 

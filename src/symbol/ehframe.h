@@ -7,7 +7,7 @@
  * Ownership: pieces are borrowed for the call.
  * Both sections are read: a program built without asynchronous tables has its own functions in
  * .debug_frame and the C library's start-up code in .eh_frame. Where both describe code .eh_frame
- * counts. .debug_frame may be compressed by zlib. Without section headers .eh_frame is found by
+ * counts. .debug_frame may be compressed (zlib, zstd). Without section headers .eh_frame is found by
  * PT_GNU_EH_FRAME.
  * Bounds: CAM_EHFRAME_MAX_*; memory is the sections, and 32 bytes a function while they are sorted.
  */

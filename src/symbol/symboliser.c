@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/symboliser.h"
 
+#include "base/bundle.h"
 #include "base/cleanup.h"
 #include "symbol/companion.h"
 #include "symbol/dwarf_cache.h"
 #include "symbol/elf_cache.h"
 #include "symbol/frame_index.h"
+#include "symbol/identity.h"
 #include "symbol/jit_cache.h"
 #include "symbol/kallsyms.h"
 #include "symbol/stack_walk.h"
@@ -13,8 +15,11 @@
 #include "symbol/vdso.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 
 #define WORK_BYTES   (64u << 20)  /* of tables and names, an errand */
@@ -37,7 +42,9 @@ struct cam_symboliser {
 	struct cam_elf *vdso_elf;
 	struct cam_table_cache *tables;
 	struct cam_stack_walk *walk;
-	struct cam_blocks blocks; /* of the files of the errand under way */
+	struct cam_blocks blocks; /* of the files of the errand under way … */
+	struct cam_identity files_read[CAM_PACKET_FDS]; /* … which are these, by … */
+	int fds_read[CAM_PACKET_FDS];			/* … these numbers */
 	struct cam_name names[CAM_ERRAND_MAX_OFFSETS];
 	struct cam_elf_hit hit;
 	struct cam_dwarf_hit dwarf_hit;
@@ -49,6 +56,7 @@ struct cam_symboliser {
 	uint64_t scratch[CAM_ERRAND_MAX_BYTES * 2 / sizeof(uint64_t)];
 	uint8_t received[CAM_ERRAND_MAX_BYTES];
 	uint8_t packet[CAM_ERRAND_MAX_BYTES]; /* to be sent */
+	struct cam_bundle bundle;	      /* the same: answers to a bundle */
 };
 
 struct answer {
@@ -213,24 +221,44 @@ static int ask_symbols(struct cam_symboliser *s, struct naming *from, uint64_t o
 			   : found;
 }
 
-static int name_from_elf(struct answer *a, struct naming *from)
+/*
+ * Where a signal's handler returns to nobody has called: the return address is its first byte, and what is looked up, as
+ * for every caller, is the byte before, which belongs to no symbol. So whether it is that code is looked at: it consists of
+ * one system call, and debuggers know it by that, too.
+ */
+static bool ask_returned_to(struct cam_symboliser *s, struct naming *from, uint64_t offset)
+{
+	/* mov $15,%rax; syscall: rt_sigreturn of x86-64 */
+	static const uint8_t wanted[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	uint8_t code[sizeof(wanted)];
+	/* Its code last: of a file that has few symbols that would be read nearly whole. */
+	return ask_symbols(s, from, offset + 1) > 0 && s->hit.start == offset + 1 &&
+	       !cam_bytes_read(&from->own_bytes, offset + 1, code, sizeof(code)) &&
+	       !memcmp(code, wanted, sizeof(code));
+}
+
+static void name_one(struct answer *a, struct naming *from, struct cam_name *n)
 {
 	struct cam_symboliser *s = a->s;
-	const struct cam_errand *errand = a->errand;
-	for (uint32_t i = 0; i < errand->n_offsets; i++) {
-		struct cam_name *n = &s->names[i];
-		/* A name that cannot be read is one name missing, not the file's others. */
-		if (ask_symbols(s, from, errand->offsets[i]) <= 0) {
-			if (!errand->names_only)
-				n->start =
-					cam_frame_index_start(from->f, &from->own_bytes, n->offset);
-		} else {
-			n->start = s->hit.start;
-			n->source = s->hit.source;
-			n->name = keep_text(s, s->hit.name);
-		}
-		ask_dwarf(a, from, n);
+	/* A name that cannot be read is one name missing, not the file's others. */
+	bool found = ask_symbols(s, from, n->offset) > 0;
+	if (found)
+		n->start = s->hit.start;
+	else if (ask_returned_to(s, from, n->offset))
+		found = true; /* n->start is its own offset */
+	else if (!a->errand->names_only)
+		n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset);
+	if (found) {
+		n->source = s->hit.source;
+		n->name = keep_text(s, s->hit.name);
 	}
+	ask_dwarf(a, from, n);
+}
+
+static int name_from_elf(struct answer *a, struct naming *from)
+{
+	for (uint32_t i = 0; i < a->errand->n_offsets; i++)
+		name_one(a, from, &a->s->names[i]);
 	return 0;
 }
 
@@ -570,9 +598,22 @@ int cam_symboliser_answer(struct cam_symboliser *s, const void *packet, size_t b
 	return cam_symboliser_answer_with(s, packet, bytes, fds, send, arg);
 }
 
-int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, size_t bytes,
-			       const int fds[CAM_PACKET_FDS], cam_symboliser_send_fn *send,
-			       void *arg)
+/* A file with many addresses comes with many errands: whether these are the ones that the one before came with. */
+static bool come_again(struct cam_symboliser *s, const int fds[CAM_PACKET_FDS])
+{
+	bool again = true;
+	for (size_t i = 0; i < CAM_PACKET_FDS; i++) {
+		struct cam_identity file = {0};
+		again &= fds[i] < 0 || !cam_identity_of(fds[i], &file);
+		again &= fds[i] == s->fds_read[i] && cam_identity_equal(&file, &s->files_read[i]);
+		s->fds_read[i] = fds[i];
+		s->files_read[i] = file;
+	}
+	return again;
+}
+
+static int answer_one(struct cam_symboliser *s, const void *packet, size_t bytes,
+		      const int fds[CAM_PACKET_FDS], cam_symboliser_send_fn *send, void *arg)
 {
 	int fd = fds[0];
 	struct cam_errand errand;
@@ -580,7 +621,8 @@ int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, siz
 	if (error)
 		return error;
 	struct answer a = {.s = s, .errand = &errand, .send = send, .arg = arg};
-	cam_blocks_forget(&s->blocks);
+	if (!come_again(s, fds))
+		cam_blocks_forget(&s->blocks);
 	switch (errand.type) {
 	case CAM_ERRAND_NAMES:
 		return answer_names(&a, fds);
@@ -596,6 +638,64 @@ int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, siz
 	default:
 		return send_packet(&a, -EINVAL, 0, 0);
 	}
+}
+
+/* Answers to a bundle, on their way into another. */
+struct gathering {
+	struct cam_bundle *to;
+	cam_symboliser_send_fn *send;
+	void *arg;
+};
+
+static int send_gathered(struct gathering *g)
+{
+	int error = g->to->bytes ? g->send(g->arg, g->to->room, g->to->bytes) : 0;
+	g->to->bytes = 0;
+	return error;
+}
+
+static int gather(void *arg, const void *packet, size_t bytes)
+{
+	struct gathering *g = arg;
+	size_t left;
+	void *place = cam_bundle_place(g->to, &left);
+	if (bytes > left) {
+		int error = send_gathered(g);
+		if (error)
+			return error;
+		place = cam_bundle_place(g->to, &left);
+	}
+	/* As large as a packet may be: it goes alone. */
+	if (bytes > left)
+		return g->send(g->arg, packet, bytes);
+	memcpy(place, packet, bytes);
+	cam_bundle_add(g->to, bytes);
+	return 0;
+}
+
+static int answer_bundle(struct cam_symboliser *s, struct cam_text all,
+			 cam_symboliser_send_fn *send, void *arg)
+{
+	static const int none[CAM_PACKET_FDS] = {-1, -1, -1};
+	struct gathering g = {.to = &s->bundle, .send = send, .arg = arg};
+	struct cam_text packet;
+	int error = 0;
+	s->bundle.bytes = 0;
+	while (!error && cam_bundle_next(&all, &packet))
+		error = answer_one(s, packet.p, packet.n, none, gather, &g);
+	int sent = error && error != -EBADMSG ? error : send_gathered(&g);
+	if (sent)
+		return sent;
+	return error ? error : all.n ? -EBADMSG : 0;
+}
+
+int cam_symboliser_answer_with(struct cam_symboliser *s, const void *packet, size_t bytes,
+			       const int fds[CAM_PACKET_FDS], cam_symboliser_send_fn *send,
+			       void *arg)
+{
+	struct cam_text all = {packet, bytes};
+	return cam_bundle_is(all) ? answer_bundle(s, all, send, arg)
+				  : answer_one(s, packet, bytes, fds, send, arg);
 }
 
 /* 1: ready; 0: not in time. */
@@ -627,16 +727,28 @@ static bool has_worked_long(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 && t.tv_sec >= CPU_SECONDS;
 }
 
-static int serve(struct cam_symboliser *s, int socket, int idle_ms)
+/* Whether receiving waits by itself, so long: a call less for each packet. */
+static bool waits_itself(int socket, int idle_ms)
+{
+	const struct timeval most = {.tv_sec = idle_ms / 1000, .tv_usec = idle_ms % 1000 * 1000};
+	int flags = fcntl(socket, F_GETFL);
+	return idle_ms > 0 && flags >= 0 && !(flags & O_NONBLOCK) &&
+	       !setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+}
+
+static int serve(struct cam_symboliser *s, int socket, int idle_ms, bool waits)
 {
 	for (;;) {
 		int fds[CAM_PACKET_FDS];
-		int ready = wait_for(socket, POLLIN, has_worked_long() ? 0 : idle_ms);
+		bool last = has_worked_long();
+		int ready = waits && !last ? 1 : wait_for(socket, POLLIN, last ? 0 : idle_ms);
 		if (ready <= 0)
 			return ready;
 		ssize_t got = cam_packet_receive_all(socket, s->received, sizeof(s->received), fds);
 		int first CAM_AUTOCLOSE = fds[0], second CAM_AUTOCLOSE = fds[1],
 			  third CAM_AUTOCLOSE = fds[2];
+		if (got == -EAGAIN && waits)
+			return 0;
 		if (got == -EAGAIN || got == -EMSGSIZE)
 			continue;
 		if (got <= 0)
@@ -661,9 +773,10 @@ int cam_symboliser_run(int socket, int idle_ms, int (*confine)(void))
 	struct cam_symboliser *s = cam_symboliser_new();
 	if (!s)
 		return -ENOMEM;
+	bool waits = waits_itself(socket, idle_ms);
 	int error = confine ? confine() : 0;
 	if (!error)
-		error = serve(s, socket, idle_ms);
+		error = serve(s, socket, idle_ms, waits);
 	cam_symboliser_free(s);
 	return error;
 }

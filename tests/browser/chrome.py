@@ -153,7 +153,8 @@ class Page:
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
-        return result["result"].get("value")
+        value = result["result"].get("value")
+        return json.loads(json.dumps(value, ensure_ascii=False).replace("\u00a0", " "))  # people read both as a space
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

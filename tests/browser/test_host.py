@@ -182,8 +182,9 @@ class Page(unittest.TestCase):
         self.assertEqual(len(pictures), 6)
         low = facts["incident"]
         v = open_page(WHOLE + f"&a={low}~{low + 1.9}")
+        # Asked for once the graph is on the screen: between the two nothing is on its way.
+        v.settle(lambda: "waited to run" in v.panel())
         self.assertIn("ksoftirqd/3", v.panel())
-        self.assertIn("waited to run", v.panel())
         self.check_quiet(v)
 
     def test_what_was_different_is_said_and_shown(self):

@@ -3,6 +3,7 @@
 """The page in a real browser, on a real server: a made-up host whose every sample is known.
 
 What the page says is compared with what is counted here from the text that was imported."""
+import itertools
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
@@ -31,6 +33,13 @@ EVIL = [
     "&lt;b&gt;", "${alert(9)}`", "\u202egnirts", "{{constructor.constructor('alert(11)')()}}", "'-alert(12)-'", "<svg/onload=alert(13)>",
     "\\u003cscript\\u003e", "%3Cscript%3E", "<style>*{display:none}</style>", "<a href=javascript:alert(15)>x</a>",
 ]
+# A thousand more: what may end the place they are put into, what would act there, and what may make the rest of it well-formed.
+BEFORE = ("", "\"", "'", "`", "-->", "</title>", "</script>", "]]>", "\\x3e", "&quot;&gt;")
+ACTS = ("<script>alert(20)</script>", "<img src=x onerror=alert(21)>", "<svg><animate onbegin=alert(22) attributeName=x>", "<iframe srcdoc=&lt;script&gt;alert(23)&lt;/script&gt;>",
+        "<details open ontoggle=alert(24)>", "<input autofocus onfocus=alert(25)>", "<a href=javascript:alert(26)>x</a>", "<style>@import'//127.0.0.1:1/'</style>",
+        "<object data=data:text/html,<script>alert(27)</script>>", " onmouseover=alert(28) style=position:fixed;inset:0 ")
+AFTER = ("", "<!--", "//", "/*", "\"", "'", "`", "<script>", "<plaintext>", "\u2028")
+PAYLOADS = EVIL + ["".join(parts) for parts in itertools.product(BEFORE, ACTS, AFTER)]
 
 
 def setUpModule():
@@ -196,7 +205,7 @@ class Page(unittest.TestCase):
         self.assertAlmostEqual(said, 100 * found / len(samples), delta=0.06)
         for c in "(":
             v.page.write(c)
-        v.settle(lambda: v.page.evaluate("document.querySelector('.find input').getAttribute('aria-invalid')") == "true")
+        v.settle(lambda: v.page.evaluate("document.querySelector('.finder input').getAttribute('aria-invalid')") == "true")
         self.check_quiet(v)
 
     def test_zoom_by_click_and_keys(self):
@@ -395,7 +404,13 @@ class Page(unittest.TestCase):
             self.assertEqual([float(t[1:]) for t in v.page.evaluate(asked)], [low, high], base)
             words = time.strftime("%H:%M:%S", time.gmtime(low)) + " – " + time.strftime("%H:%M:%S", time.gmtime(high))
             self.assertIn(words, v.page.evaluate("document.querySelector('.selection').innerText"), base)
-        self.assertIn("nothing was recorded at that time", v.page.evaluate("document.querySelector('.banner').innerText"))
+        # Of an hour ago nothing is kept: that is said, in place of a graph of something else; also where the link comes with it.
+        said = "[document.querySelector('.headline').innerText, document.querySelector('#flame .empty h3').innerText, document.querySelector('#flame .skeleton').hidden]"
+        for page in (v, View(v.page.evaluate("location.search")[1:])):
+            self.assertEqual(page.page.evaluate(said), ["Nothing to compare with", "Nothing to compare with", True])
+            self.assertTrue(page.page.evaluate("document.querySelector('.banner').hidden"))
+            page.page.evaluate("document.querySelector('#flame .empty button').click()")
+            page.settle(lambda page=page: "cmp" not in page.query() and abs((page.samples() or 0) - counted((*a, None))) <= 2)
         bad = [p for p in v.page.problems() if not re.match(rf"request: http://127\.0\.0\.1:{server.port}/|log: .* 404 ", p)]
         self.assertEqual(bad, [])
 
@@ -457,13 +472,36 @@ class Page(unittest.TestCase):
         rows = v.page.evaluate("[...document.querySelectorAll('.rows .row')].map(r => [r.innerText.split('\\n')[0], r.querySelector('.ratio').className, r.innerText])")
         self.assertEqual([r[0] for r in rows if "more" in r[1]], ["kubelet"])
         self.assertIn("exceeds chance", v.page.evaluate("document.querySelector('.status').innerText"))
-        v.key("x")  # from the other side it has vanished
+        # Whichever side has the widths, and whether all of it is shown or only what the other has not: what grew is the same, and as much.
+        said = v.page.evaluate("document.querySelector('.headline').innerText")
+        share = float(re.match(r"kubelet used ([\d.]+) %, and nothing before$", said).group(1))
+        grew = "document.querySelector('.headline .more') !== null && document.querySelector('.headline .less') === null"
+        self.assertTrue(v.page.evaluate(grew))
+        v.key("x")
         v.settle(lambda: v.query().get("flip") == ["1"])
-        v.settle(lambda: "kubelet used 0 %" in v.panel())
         v.key("c")
         v.settle(lambda: "cmp" not in v.query())
         self.assertIn("held CPU", v.panel())
         self.check_quiet(v)
+        # (Of the minute before, 54 s are kept.)
+        for more, observed in (("&flip=1", "90.0 %"), ("&flip=1&elided=1", "100 %")):
+            v = View(WHOLE + f"&a={low}~{low + 1.9}&base=minute&cmp=1&mode=cores" + more)
+            self.assertTrue(v.page.evaluate(grew), more)
+            again = re.match(r"kubelet used ([\d.]+) %, and nothing before$", v.page.evaluate("document.querySelector('.headline').innerText"))
+            self.assertAlmostEqual(float(again.group(1)), share, delta=0.2, msg=more)
+            self.assertIn(f"{observed} observed", v.page.evaluate("document.querySelector('.selection').innerText"))
+        self.assertIn("Only what the selection has and the baseline has not", v.page.evaluate("document.querySelector('.status').innerText"))
+        rows = dict(v.page.evaluate("[...document.querySelectorAll('.rows .row[data-name=kubelet]')].map(r => [r.querySelector('.num').innerText, r.querySelector('.ratio').innerText])"))
+        self.assertEqual([(round(float(k.split()[0]), 1), w) for k, w in rows.items()], [(float(again.group(1)), "new")])
+        self.assertIn("1.90 s, as if it had lasted 60 s", v.panel())
+        v = View(WHOLE + f"&a={low}~{low + 1.9}&base=minute&cmp=1&mode=cores&elided=1")  # all that ran before it ran in it, too: that is no idle time
+        self.assertEqual(v.page.evaluate("document.querySelector('#flame .empty h3').innerText"), "Nothing is elided")
+        self.assertIn("Nothing is on one side only", v.panel())
+        v = View(WHOLE + f"&a={low - 30}~{low - 20}&b={low}~{low + 1.9}&cmp=1&mode=cores&elided=1&tab=table")  # the other way round it is gone
+        gone = re.match(r"kubelet used nothing, and ([\d.]+) % before$", v.page.evaluate("document.querySelector('.headline').innerText"))
+        self.assertAlmostEqual(float(gone.group(1)), share, delta=0.2)
+        self.assertTrue(v.page.evaluate("document.querySelector('.headline .less') !== null"))
+        self.assertRegex(v.page.evaluate("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes('memory_stat_show')).innerText"), r"0 %\s+−[\d.]+ %")
 
     def test_a_baseline_is_dragged_with_ctrl(self):
         v = View(WHOLE + f"&a={scene.START + 60}~{scene.START + 65}")
@@ -553,14 +591,16 @@ class Page(unittest.TestCase):
 
     def test_names_are_only_ever_names(self):
         lines = []
-        for i, evil in enumerate(EVIL * 8):
+        self.assertGreater(len(set(PAYLOADS)), 1000)
+        for i, evil in enumerate(PAYLOADS + EVIL * 8):
             at = 5_000_000_000 + i * 10309
-            lines.append(scene.sample(EVIL[i * 7 % len(EVIL)], 100 + i, i % 2, at, [(evil, "/bin/" + evil.replace("/", "")), (evil + str(i), None)]))
+            lines.append(scene.sample(PAYLOADS[i * 7 % len(PAYLOADS)], 100 + i, i % 2, at, [(evil, "/bin/" + evil.replace("/", "")), (evil + str(i), None)]))
         mean = Server(served.make_store(os.path.join(folder, "evil"), text[:text.index(b"# ========\n#\n") + 13].replace(b"db-prod-17", EVIL[1].encode()) + "".join(lines).encode()))
         self.addCleanup(mean.stop)
         tags = "['SCRIPT', 'IMG', 'A', 'STYLE', 'SVG', 'IFRAME', 'OBJECT'].map(t => document.querySelectorAll(t).length).join()"
         clean = View().page.evaluate(tags)
-        for query in ("", "tab=table", "q=alert", "match=script"):
+        sandwich = "tab=sandwich&sand=" + urllib.parse.quote(PAYLOADS[-1])
+        for query in ("", "tab=table", "tab=time", sandwich, "q=alert", "match=script"):
             v = View(address=mean.url)
             v.page.go(f"http://127.0.0.1:{mean.port}/?{query}")
             v.settle()
@@ -610,6 +650,15 @@ class Page(unittest.TestCase):
         # Nothing was looked at: that is not all of it.
         self.assertRegex(v.panel(), r"^Nothing has been recorded yet(.|\n)*Observed\n–\n")
         self.assertNotIn("complete", v.panel())
+        # Nor is there a span of it, a brush, or a host of no CPUs.
+        said = v.page.evaluate("document.body.innerText")
+        self.assertIn("The flame graph of what is selected", said)
+        self.assertNotRegex(said, r"\b0 (× )?CPU|\d\d:\d\d:\d\d –|`")
+        self.assertFalse(v.page.evaluate("(g => g.getImageData(0, 0, g.canvas.width, g.canvas.height).data.some(x => x))(document.querySelectorAll('#timeline canvas')[1].getContext('2d'))"))
+        x, y, w, h = v.box("#timeline")
+        v.drag(x + 200, y + 40, x + 400, y + 40)
+        v.page.key("+", text="+")
+        self.assertEqual(v.query(), {})
 
     def test_files_of_any_kind_at_once(self):
         """serve FILE…: a window, a text, and stacks without times; nothing is left of them."""
@@ -627,6 +676,9 @@ class Page(unittest.TestCase):
             v = View(address=own.url)
             v.settle(lambda want=want: v.samples() == want)
             self.assertEqual(v.samples(), want, files)
+            top = v.page.evaluate("document.querySelector('.top').innerText")
+            self.assertIn("2 stacks" if files == [folded] else " kept", top)
+            self.assertNotIn("nothing kept", top)
             own.stop()
             self.assertEqual(os.listdir(temporary), [])
 
@@ -653,6 +705,14 @@ class Page(unittest.TestCase):
         self.assertEqual(View(f"source={source[0]}", address=own.url).samples(), 50)
         v.page.evaluate("history.back()")
         v.settle(lambda: v.samples() == len(samples) and "source" not in v.query())
+        # One without times has no heatmap, and no scale of another one's.
+        scale = "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(x => x))(document.querySelector('canvas[role=img].wide'))"
+        self.assertTrue(v.page.evaluate(scale))
+        v.page.evaluate("document.querySelector('button.host').click()")
+        v.settle(lambda: len(v.page.evaluate(entries)) == 3)
+        v.page.evaluate("document.querySelectorAll('.menu [role=menuitemradio]')[2].click()")
+        v.settle(lambda: v.samples() == 30)
+        self.assertFalse(v.page.evaluate(scale))
         v.page.go(f"http://127.0.0.1:{own.port}/?source=s3")
         v.settle(lambda: v.samples() == 30)
         gone = browser.open(own.url, width=1440, height=900)
@@ -723,36 +783,6 @@ class Page(unittest.TestCase):
         process.wait(10)
         self.assertEqual(os.listdir(temporary), [])
         process.communicate()
-
-    def test_hours_of_a_large_host_are_shown_by_core(self):
-        """Parts of a second would take the time of every sample."""
-        lines = [f"# ========\n# captured on    : Wed Apr 15 03:00:00 2026\n# hostname : large\n# nrcpus online : 512\n"
-                 f"# nrcpus avail : 512\n# event : name = cpu-clock:pppH, , id = {{ 1 }}, type = 1, size = 128, {{ sample_period, sample_freq }} = 97, freq = 1\n# time of first sample : 1000.000000\n"
-                 f"# time of last sample : 1900.000000\n# ========\n#\n"]
-        for i in range(901):
-            lines.append(f"job 7/7 [{i % 512:03d}] {1000 + i}.000000: 10309278 cpu-clock:pppH: \n\t  1000 work+0x1 (/bin/job)\n\n")
-        own = Server(served.make_store(os.path.join(folder, "large"), "".join(lines).encode()))
-        self.addCleanup(own.stop)
-        store = own.json("/api/store")
-        self.assertGreater(900e9 / store["period_ns"] * store["cpus"], 40e6)
-        page = browser.open(own.url, width=1440, height=900)
-        chosen = "document.querySelector('[aria-label=\"Heatmap mode\"] [aria-pressed=true], [aria-label=\"Heatmap mode\"] [aria-checked=true]').textContent"
-
-        def mode(query):
-            page.go(f"http://127.0.0.1:{own.port}/?{query}")
-            until = time.monotonic() + 15
-            while time.monotonic() < until and "· cell" not in page.evaluate("document.body.innerText"):
-                time.sleep(0.05)
-            return page.evaluate(chosen), page.evaluate("document.body.innerText")
-
-        whole = f"from={store['from']}&to={store['to']}"
-        chosen_now, words = mode(whole)
-        self.assertEqual(chosen_now, "Cores")
-        self.assertIn("too long for parts of a second", words)
-        part = float(store["to"]) - 60
-        chosen_now, words = mode(f"from={part:.3f}&to={store['to']}")
-        self.assertEqual(chosen_now, "Sub-second")
-        self.assertNotIn("too long", words)
 
     def test_it_fits_small_windows(self):
         busy = f"&a={scene.START + 10}~{scene.START + 20}~1-3"

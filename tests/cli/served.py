@@ -13,6 +13,7 @@ import tap
 
 class Server:
     """`perfcam serve` on a free port; ends with the test."""
+    patience = 30  # seconds, for anything to come
 
     def __init__(self, store, *options, env=None, before=(), listen="127.0.0.1:0", program=None):
         self.process = subprocess.Popen([*before, program or tap.BIN, "serve", *(("--store", store) if store else ()), "--listen", listen, *options],
@@ -29,7 +30,7 @@ class Server:
 
     def begin(self, path, method="GET", body=None, **headers):
         """The connection and the answer, whose body has not been read."""
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.patience)
         if self.token and "Authorization" not in headers:
             headers["Authorization"] = "Bearer " + self.token
         c.putrequest(method, path, skip_host="Host" in headers)

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import struct
 import zlib
 
 import support
@@ -324,6 +325,18 @@ class Bombs(Bad):
                     self.assertGreater(1024 * MIB / len(data), 200)
                     path = self.path("bomb", data)
                     self.outcome("export", "folded", "-i", path)
+
+    def test_bombs_inside_of_perf_data(self):
+        """Records that perf compressed (`perf record -z`) are zstd inside of a file that is plain: 4 GiB of zeros, or of records."""
+        lost = struct.pack("<IHHQQ", 2, 0, 24, 1, 1)  # PERF_RECORD_LOST: it does nothing
+        for unit in (b"\0", lost):
+            packed = support.zstd((unit * (MIB // len(unit) + 1))[:MIB]) * 4096
+            pieces = (packed[at:at + 65000] for at in range(0, len(packed), 65000))
+            data = b"PERFILE2" + struct.pack("<Q", 16) + b"".join(struct.pack("<IHH", 81, 0, 8 + len(p)) + p for p in pieces)
+            self.assertGreater(4096 * MIB / len(data), 200)
+            r = self.outcome("export", "folded", "-i", self.path("bomb.data", data))
+            self.assertEqual(r.code, 1, r.err)
+            self.assertIn(b"bomb", r.err)
 
     def test_bomb_of_nothing_is_refused(self):
         """1000:1, 1 GiB of zeros: refused, with a reason, long before its end."""

@@ -3,6 +3,7 @@
 """doctor: names what is in the way, of the host and of the running recorder, each with a remedy."""
 import json
 import os
+import re
 import time
 
 import support
@@ -13,6 +14,16 @@ from support import Case
 
 
 class Doctor(Case):
+    def test_the_manual_has_a_remedy_for_each_loss(self):
+        """What doctor says of a ledger's causes is a row of docs/operations.md, in the same words."""
+        with open(os.path.join(support.SOURCE, "src", "cli", "cmd_doctor.c"), encoding="utf-8") as f:
+            said = re.findall(r'\{CAM_CAUSE_(\w+),\s+\{"([^"]+)\.",', f.read())
+        self.assertGreater(len(said), 5)
+        with open(os.path.join(support.SOURCE, "docs", "operations.md"), encoding="utf-8") as f:
+            rows = [line for line in f if line.startswith("| ")]
+        for cause, words in said:
+            self.assertTrue([row for row in rows if row.startswith(f"| {words} ({cause.lower()}) | ")], words)
+
     def ask(self, by_cause, **more):
         store = self.path("store")
         os.makedirs(store, exist_ok=True)

@@ -80,6 +80,7 @@ class Usage(Case):
         for verb in VERBS:
             self.assertRegex(out, rf"(?m)^\s*(perfcam )?{verb}\b")
             text = self.good(verb, "--help").decode()
+            self.assertEqual(text.count("\nExamples:\n"), 1, verb)
             self.assertIn(f"perfcam {verb}", text)
             self.assertIn("--store", text)
             self.assertEqual(self.good(verb, "-h").decode(), text)
@@ -172,6 +173,8 @@ class Outputs(Case):
         for words in (
             ("export", "folded", "--store", self.store), ("ls", "--store", self.store),
             ("verify", "--store", self.store), ("ls", "--json", "--store", self.store),
+            ("script", "--store", self.store), ("export", "json", "--store", self.store),
+            ("report", "--store", self.store), ("heatmap", "--json", "--store", self.store),
         ):
             with open("/dev/full", "wb") as full:
                 r = support.run(*words, stdout=full)

@@ -52,6 +52,18 @@ class Events(Case):
             self.assertEqual(self.texts("--event", event[3:11], "--around", "1s"), [text])
         self.check_fails("events", "--event", "ev-", "--store", self.store, code=2)
 
+    def test_what_is_around_an_event_may_lie_in_the_window_before(self):
+        """Windows of files have no clock in common but the wall's."""
+        windows = json.loads(self.good("ls", "--store", self.store, "--json"))
+        self.assertGreater(len(windows), 1)
+        second = windows[1]["realtime_ns"] / 1e9
+        self.good("mark", "at the edge", "--at", f"@{second + 1:.3f}", "--store", self.store)
+        event = self.events("--match", "at the edge")["events"][0]
+        at = json.loads(self.good("at", "--event", event["id"], "--around", "4s", "--json", "--store", self.store))
+        self.assertAlmostEqual(at["samples"], 800, delta=5)
+        # Within its file it is what it was.
+        self.assertEqual(len(self.texts("--event", event["id"], "--around", "500ms")), 1)
+
     def test_a_saved_log_becomes_events_once(self):
         log = self.path("app.log", (
             b"2026-04-15T03:12:27.500Z ERROR disk is slow token=abc\n"

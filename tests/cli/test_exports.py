@@ -100,6 +100,18 @@ class Rows(Case):
         self.assertEqual(stack, [(["inner", "middle", "outer"], "/bin/a", 0x20),
                                  (["main"], "/bin/a", 0x90)])
 
+    def test_pprof_begins_with_the_program(self):
+        """Readers call the profile after its first mapping. A library was met first, and another program has less."""
+        def sample(comm, pid, at, leaf):
+            return (f"{comm}  {pid}/{pid} [000]     1.{at:06}:       1000 cpu-clock: \n"
+                    f"\t              20 f+0x4 ({leaf})\n"
+                    f"\t              90 main+0x1 (/opt/{comm}-and-more)\n\n").encode()
+        other = sample("other-has-15-ch", 7, 1, "/lib/libc.so.6")
+        most = [sample("this-has-15-cha", 8, at, "/lib/libm.so.6") for at in (2, 3)]
+        p = pprof.read(self.export("pprof", other + b"".join(most)))
+        self.assertEqual(next(iter(p["mappings"].values()))[0], "/opt/this-has-15-cha-and-more")
+        self.assertEqual(len(p["mappings"]), 4)
+
     def test_speedscope(self):
         f = json.loads(self.export("speedscope"))
         self.assertEqual(f["$schema"], "https://www.speedscope.app/file-format-schema.json")

@@ -13,6 +13,7 @@ import tap
 from support import Case
 
 OTHER = os.path.join(support.DATA, "other")
+TEXT = b"a 1 [000] 100.000000: cpu-clock: \n\t 1 f (x)\n\na 1 [000] 101.000000: cpu-clock: \n\t 1 f (x)\n\n"
 TICK = 10_000  # FlameScope samples trace events at 100 Hz; times are microseconds
 
 
@@ -42,7 +43,7 @@ class At(Case):
             go = f.read()
         for name, data, timed in (("folded", b"a;b 3\n", False), ("pprof", go, False),
                                   ("cpuprofile", load("node.cpuprofile.gz"), True),
-                                  ("trace", load("node.trace.json.gz"), True)):
+                                  ("trace", load("node.trace.json.gz"), True), ("text", TEXT, True)):
             store = self.path(name)
             self.good("import", "--store", store, "--at", "2026-11-15T03:14:07Z",
                       self.path("f." + name, data))
@@ -56,6 +57,19 @@ class At(Case):
                 else:
                     self.bad("heatmap", "--store", store, names="no times")
                     self.bad("script", "--store", store, names="counts")
+                    self.bad("at", "2026-11-15T03:14:07Z", "--store", store, names="no times")
+                when = self.good("top", "--json", "--at", "2026-11-15T03:14:07Z", "--around", "1s", "--store", store)
+                self.assertGreater(json.loads(when)["samples"], 0)
+                self.bad("top", "--at", "2026-11-15T04:14:07Z", "--store", store, names="nothing was recorded then")
+
+    def test_a_text_that_has_its_time_keeps_it(self):
+        captured = b"# captured on    : Sun Nov 15 02:46:11 2026\n# time of last sample : 101.000000\n#\n" + TEXT
+        reference = b"# reference time: 2026-11-15 05:03:44 = 1794719024.5 (TOD) = 100.5 (monotonic)\n#\n" + TEXT
+        for name, data, want in (("captured", captured, 1776222847), ("reference", reference, 1794719024)):
+            store = self.path(name)
+            self.good("import", "--store", store, "--at", "@1776222847", self.path(name + ".txt", data))
+            # A time that the clock itself was read at is better than what anybody says, a date of a file is not.
+            self.assertEqual(self.ls("--store", store)[0]["realtime_ns"] // 10**9, want, name)
 
 
 class CpuProfile(Rows):

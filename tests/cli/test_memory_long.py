@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A text of 1 GB through every verb in less than 200 MB of memory."""
+"""A text of 1 GB through every verb in less than 200 MB of memory; and a million different names in one window."""
 import json
 
+import served
 import support
 import synth
 import tap
 from support import Case
 
 GB = 1_000_000_000
+NAMES = 1_000_000
 
 
 class Gigabyte(Case):
@@ -43,6 +45,54 @@ class Gigabyte(Case):
             r = support.run("verify", "--store", store, timeout=900)
             self.assertEqual(r.code, 0, r.out)
             self.assertLess(r.rss, support.RSS_LIMIT)
+
+
+class Names(Case):
+    """Each function of a million is one sample: what has to be held at once is all of it, in some hundred bytes a name."""
+
+    def crowd(self):
+        path = self.path("crowd.folded")
+        with open(path, "w", encoding="ascii") as f:
+            for n in range(NAMES):
+                f.write(f"app;library_{n // 1000:04d};function_{n:07d}_{'x' * (n % 20)} 1\n")
+        return path
+
+    def taken(self, *args):
+        r = support.run(*args, timeout=900)
+        self.assertEqual(r.code, 0, r.err)
+        print(f"# {' '.join(args[:2])}: {r.rss / 1e6:.0f} MB, {r.cpu:.1f} s")
+        self.assertLess(r.rss, 700 * NAMES)
+        return r
+
+    def test_a_million_in_one_window(self):
+        text, store, out = self.crowd(), self.path("store"), self.path("out")
+        self.taken("import", "--store", store, text)
+        self.taken("verify", "--store", store)
+        with open(text, "rb") as f:
+            self.assertEqual(self.taken("export", "folded", "--store", store).out, f.read())
+        for verb in (("flame", "-o", out), ("flame", "--reverse", "-o", out), ("export", "pprof", "-o", out), ("export", "speedscope", "-o", out),
+                     ("export", "csv", "-o", out), ("top", "--by", "function"), ("ls",)):
+            self.taken(*verb, "--store", store)
+        shown = self.taken("report", "--no-children", "-g", "none", "--store", store).out
+        self.assertEqual(shown.count(b" function_"), NAMES)
+        self.check_page(store)
+
+    def check_page(self, store):
+        """More than it holds at once, which it says; it goes on."""
+        served.let_everyone_read(store)
+        server = served.Server(store)
+        server.patience = 300
+        try:
+            for path in ("/api/flame", "/api/flame?focus=function_00000", "/api/export?format=folded", "/api/quality", "/api/store"):
+                status, _, body = server.ask(path)
+                self.assertIn(status, (200, 413), (path, body[:300]))
+            self.assertEqual(status, 200)
+            with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+                peak = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+            print(f"# the page's server: {peak >> 10} MiB")
+            self.assertLess(peak, 512 << 10)
+        finally:
+            server.stop()
 
 
 tap.main()

@@ -4,6 +4,7 @@
 again they are what they were."""
 import csv
 import io
+import itertools
 import json
 import re
 
@@ -16,7 +17,7 @@ NAMES = [
     b"plain", b"new\nline", b"two\n\nlines\r\n", b"semi;colon", b"tab\tinside", b"nul\x00byte",
     b"bell\x07 esc\x1b[31m del\x7f", b"bad\xff\xfeutf8", b"cut\xe2\x82", b"c1\xc2\x9bcontrol",
     "naïve 日本 🔥".encode(), b'quote"comma,', b"back\\slash \\n \\x41 \\x0a \\x5cx0a", b"<script>&amp;",
-    b"percent%s%n", b"=cmd()", b"comment", b"a" * 3000, b"f(int, char*)", b"{\"json\":[1]}",
+    b"percent%s%n", b"=cmd()", b"@SUM(A1)", b"+1", b"-2+3|'/c calc'!A0", b"\\x3dliteral", b"a=b", b"comment", b"a" * 3000, b"f(int, char*)", b"{\"json\":[1]}",
 ]
 
 
@@ -69,6 +70,14 @@ def in_stack(b):
     return in_csv(b) or b == ord(";")
 
 
+def unescape_field(text, ours):
+    """Where a field, or a frame, begins, what begins a formula is escaped as well."""
+    first = re.match(rb"\\(?:x5c)*x(3d|2b|2d|40)", text)
+    if not first:
+        return unescape(text, ours)
+    return bytes([int(text[2:4], 16)]) + unescape(text[4:], ours)
+
+
 class Names(Case):
     def setUp(self):
         super().setUp()
@@ -117,8 +126,11 @@ class Names(Case):
         self.check_terminal(out)
         rows = list(csv.DictReader(io.StringIO(out.decode(), newline="")))
         self.assertEqual(len(rows), len(NAMES))
-        got = [unescape(r["stack"].split(";")[1].encode(), in_stack) for r in rows]
+        got = [unescape_field(r["stack"].split(";")[1].encode(), in_stack) for r in rows]
         self.assertEqual(got, NAMES)
+        for row in rows:
+            for cell in (*row.values(), *row["stack"].split(";")):
+                self.assertNotIn(cell[:1], ("=", "+", "-", "@"), row)
         self.assertEqual([r["comm"] for r in rows], [f"c{i}" for i in range(len(NAMES))])
 
     def test_folded_is_one_line_a_stack(self):
@@ -138,14 +150,14 @@ class Names(Case):
 
     def test_comms_and_modules(self):
         """The same bytes as the name of a thread and of a file."""
-        evil = b"a\nb\xff;\"c\\x0a,"
-        folded = escape(evil).replace(b";", b":") + b";f 3\n"
-        for name in ("csv", "json", "speedscope", "pprof"):
+        for evil, name in itertools.product((b"a\nb\xff;\"c\\x0a,", b"=1+\x0a1", b"\\x3d1"), ("csv", "json", "speedscope", "pprof")):
+            folded = escape(evil).replace(b";", b":") + b";f 3\n"
             out = self.good("export", name, "-i", "-", stdin=folded)
             want = evil.replace(b";", b":")
             if name == "csv":
                 row, = csv.DictReader(io.StringIO(out.decode(), newline=""))
-                got = unescape(row["comm"].encode(), in_csv)
+                self.assertNotEqual(row["comm"][0], "=")
+                got = unescape_field(row["comm"].encode(), in_csv)
             elif name == "json":
                 got = unescape(json.loads(out)["comm"].encode(), in_json)
             elif name == "speedscope":

@@ -43,6 +43,17 @@ class Recordings(Case):
                 path = self.path(name + ".data", recording(name))
                 perf_text.compare(self, raw(name), self.script(path), name)
 
+    def test_a_stack_followed_into_garbage_is_kept_and_printed_as_perf_does(self):
+        path = self.path("x.data", recording("nginx-997"))
+        copy = self.path("copy.data")
+        self.good("export", "perf-data", "-i", path, "-o", copy)
+        perf_text.compare(self, raw("nginx-997"), self.script(copy), "copy")
+        for file in (path, copy):
+            stacks = self.export("-i", file, "--weight", "samples")
+            broken = [s.split(b";") for s in stacks if b";[broken];" in s]
+            self.assertEqual(sum(stacks[b";".join(s)] for s in broken), 2, file)
+            self.assertTrue(all(s[1] == b"[broken]" for s in broken), broken)
+
     def test_compressed_and_through_a_pipe(self):
         want = raw("tmpl")
         perf_text.compare(self, want, self.script(packed("tmpl")), "zstd")
@@ -105,6 +116,25 @@ class Recordings(Case):
         self.good("import", "--store", store, packed("redis-pid"))
         out = self.good("export", "perf-script", "--store", store)
         perf_text.compare(self, raw("redis-pid"), perf_text.samples(out, 6), "store")
+
+    def test_the_header_says_what_perfs_does(self):
+        """As perf printed it of the same recording; when it was captured is when the file was written. From a store, too."""
+        keys = tuple(b"# " + k + b" :" for k in (
+            b"hostname", b"os release", b"perf version", b"arch", b"nrcpus online", b"nrcpus avail",
+            b"cpudesc", b"cpuid", b"total memory", b"time of first sample", b"time of last sample"))
+        for name in NAMES:
+            path = self.path(name + ".perf.data", recording(name))
+            os.utime(path, (1776222847, 1776222847))
+            want = [line for line in support.fixture(name).split(b"\n") if line.startswith(keys)]
+            self.assertEqual(len(want), len(keys), name)
+            store = self.path(name)
+            self.good("import", path, "--store", store)
+            for given in ("-i", path), ("--store", store):
+                out = self.good("script", "--header", *given, env={"TZ": "UTC"})
+                lines = out.split(b"\n#\n")[0].split(b"\n")
+                self.assertEqual(lines[1], b"# captured on    : Wed Apr 15 03:14:07 2026", name)
+                self.assertEqual([line for line in lines if line.startswith(keys)], want, name)
+                self.assertFalse([line for line in lines if line.startswith(b"# cmdline")], name)
 
     def test_the_same_stacks_in_every_window(self):
         """What is remembered of a chain is good for one window: here the same ones come back in three."""

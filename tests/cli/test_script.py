@@ -4,6 +4,7 @@
 
 The oracle are texts that perf 6.1 printed of one recording with different options (tests/data)."""
 import gzip
+import json
 import os
 import pty
 import re
@@ -45,6 +46,7 @@ class Fields(Case):
     def test_signs_change_the_default(self):
         full = variant("nginx-997.full")
         for a, b in (("-pid", "comm,tid,cpu,time,period,event,trace,ip,sym,symoff,dso"),
+                     ("+symoff", "comm,tid,cpu,time,period,event,trace,ip,sym,symoff,dso"),
                      ("+pid", "comm,pid,tid,cpu,time,period,event,trace,ip,sym,symoff,dso"),
                      ("-comm,-period,+pid", "pid,tid,cpu,time,event,trace,ip,sym,symoff,dso")):
             self.assertEqual(self.good("script", "-F", a, "-i", "-", stdin=full),
@@ -72,10 +74,18 @@ class Fields(Case):
         flat = variant("pg-sched.flat")
         # perf: whoever says something about the fields of tracepoints gets no stacks.
         self.assertEqual(self.good("script", "-F", "-pid", "-i", "-", stdin=full), flat)
+        self.assertEqual(self.good("script", "-F", "+symoff", "-i", "-", stdin=full), flat)
+        self.assertEqual(self.good("script", "-G", "-i", "-", stdin=full), flat)
         with_stacks = self.good("script", "-F", "trace:+ip,+sym,+dso,+pid", "-i", "-", stdin=full)
         self.assertTrue(with_stacks == full)
         self.assertEqual(self.good("script", "-F", "sw:comm", "-i", "-", stdin=full),
                          self.good("script", "-i", "-", stdin=full))
+
+    def test_json_is_one_array_of_what_export_json_has(self):
+        path = support.fixture_path("tmpl")
+        lines = self.good("export", "json", "-i", path).splitlines()
+        self.assertEqual(json.loads(self.good("script", "--json", "-i", path)), [json.loads(line) for line in lines])
+        self.bad("script", "--json", "-F", "comm", "-i", path, code=2, names="--json")
 
     def test_recordings(self):
         """The whole of each recording: -F comm,pid,tid,cpu,time,event,ip of perf, and its default."""

@@ -3,6 +3,7 @@
 """The server by itself: who may ask, what is refused and how, and that it lives on."""
 import errno
 import http.client
+import itertools
 import json
 import os
 import re
@@ -62,6 +63,29 @@ class Answers(unittest.TestCase):
             status, headers, _ = server.ask("/?token=" + server.token, Authorization=None)
             self.assertEqual((status, headers["location"]), (303, "/"))
             self.assertRegex(headers["set-cookie"], r"^perfcam-\d+=\w{32}; Path=/; HttpOnly; SameSite=Strict$")
+
+    def test_every_route_is_behind_the_guards(self):
+        """All that the documentation has, and some that are not there: who may not ask is told the same of each."""
+        with open(os.path.join(os.environ["PERFCAM_SOURCE"], "docs", "http-api.md"), encoding="utf-8") as f:
+            routes = set(re.findall(r"`(/[a-z][a-z/-]*)", f.read())) | {"/", "/assets/page.js", "/api/nothing", "/x"}
+        self.assertGreater(len(routes), 25)
+        token = os.path.join(folder, "guards-token")
+        with open(token, "w", encoding="ascii") as f:
+            f.write("correct-horse-battery\n")
+        os.chmod(token, 0o600)
+        own = served.Server(store, "--token", token)
+        self.addCleanup(own.stop)
+        told = {}
+        for path, method in itertools.product(sorted(routes), ("GET", "HEAD", "POST")):
+            for wrong, status in (({"Host": "evil.example"}, 421), ({"Authorization": None}, 401), ({"Authorization": "Bearer correct-horse-batterz"}, 401),
+                                  ({"Authorization": "Basic Og=="}, 401), ({"Authorization": None, "Cookie": "perfcam-1=x"}, 401)):
+                if status == 401 and path == "/healthz":
+                    continue  # asks for no token
+                with self.subTest(path=path, method=method, wrong=wrong):
+                    got, _, body = own.ask(path, method=method, **wrong)
+                    self.assertEqual(got, status, body[:100])
+                    self.assertEqual(body, told.setdefault((status, method == "HEAD"), body))
+        self.assertEqual(own.ask("/api/store")[0], 200)
 
     def test_the_server_is_nobody_in_a_cell(self):
         with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
@@ -226,7 +250,8 @@ class Live(unittest.TestCase):
         served.make_store(growing, later.replace(str(scene.START).encode(), str(scene.START + 3600).encode()))
         for r in streams:
             e = self.event(r)
-            while e["windows"] < 2:
+            # Its journal may be seen before it has samples.
+            while e["windows"] < 2 or e["samples"] == facts_now["samples"]:
                 e = self.event(r)
             self.assertGreater(e["samples"], facts_now["samples"])
         self.assertLess(time.monotonic() - begun, 4)
@@ -316,7 +341,11 @@ class Unchanged(unittest.TestCase):
         own = served.Server(served.make_store(os.path.join(folder, "tags"), text))
         self.addCleanup(own.stop)
         paths = (f"/api/flame?{times}", f"/api/flame?{times}&comm=zstd", f"/api/heatmap?{times}", f"/api/timeline?{times}&bins=10",
-                 f"/api/diff?{times}&before-from=@{scene.START}&before-to=@{scene.START + 3}", "/api/flame")
+                 f"/api/diff?{times}&before-from=@{scene.START}&before-to=@{scene.START + 3}", "/api/flame", f"/api/chart?{times}", f"/api/quality?{times}",
+                 f"/api/grafana/flame?{times}")
+        with open(os.path.join(support.SOURCE, "docs", "http-api.md"), encoding="utf-8") as f:
+            said = re.search(r"An answer of (.*) that is about sealed windows", f.read()).group(1)
+        self.assertEqual(set(re.findall(r"`(/api/[\w/]+)`", said)), {p.partition("?")[0] for p in paths})
         self.assertNotIn("etag", own.ask(paths[0])[1])  # the store is too new: it might change in the same tick
         time.sleep(2.1)
         tags = {}
@@ -329,7 +358,8 @@ class Unchanged(unittest.TestCase):
                 self.assertEqual((status, body, headers["etag"]), (304, b"", tags[path]), (path, sent))
             self.assertEqual(own.ask(path, If_None_Match='"0123456789abcdef"')[0], 200)
         self.assertEqual(len(set(tags.values())), len(paths))
-        for path in ("/api/store", "/api/windows", "/api/flame?pid=x"):
+        for path in ("/api/store", "/api/windows", "/api/flame?pid=x", f"/api/events?{times}", f"/api/counters?{times}", f"/api/why?{times}", "/api/sources", "/metrics", "/healthz",
+                     f"/api/export?{times}&format=folded"):
             headers = own.ask(path)[1]
             self.assertEqual((headers["cache-control"], headers.get("etag")), ("no-store", None))
         later, _ = scene.make(seed=6, seconds=5, cpus=2)

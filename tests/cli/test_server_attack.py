@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server against who wants more than an answer: requests whose end is disputed, paths that lead out, connections
 that are held, floods. By raw bytes: a client library would correct them. After each the server still answers."""
+import ctypes
 import itertools
 import os
 import random
@@ -19,6 +20,7 @@ import urllib.parse
 import tap
 
 CANARY = b"canary-that-nobody-may-see"
+CANARIES = ("store-secret/secret.txt", "secret.txt", "store/secret.txt")
 
 
 def setUpModule():
@@ -32,7 +34,7 @@ def setUpModule():
         for f in files:
             os.chmod(os.path.join(root, f), 0o644)
     os.mkdir(os.path.join(folder, "store-secret"), 0o755)
-    for place in ("store-secret/secret.txt", "secret.txt", "store/secret.txt"):
+    for place in CANARIES:
         with open(os.path.join(folder, place), "wb") as f:
             f.write(CANARY)
     process, port, own = serve()
@@ -116,22 +118,8 @@ class Attack(unittest.TestCase):
 
     def test_a_request_whose_end_is_disputed_ends_the_connection(self):
         """Each hides a second request where another reader may see a body: never are both answered."""
-        inner = request().decode("latin-1")
-        n = len(inner)
-        lengths = (f"Content-Length: 0\r\nContent-Length: {n}\r\n", f"Content-Length: {n}\r\nContent-Length: 0\r\n",
-                   "Content-Length: 0\r\nContent-Length: 0\r\n", f"Content-Length: 0, {n}\r\n",
-                   f"Content-Length: +{n}\r\n", "Content-Length: -1\r\n", "Content-Length: 0x10\r\n",
-                   "Content-Length: \r\n", "Content-Length: 1 2\r\n", f"Content-Length: {'9' * 30}\r\n",
-                   f"Content-Length : {n}\r\n", f"Content-Length\t: {n}\r\n", f"X: a\rContent-Length: {n}\r\n",
-                   f"X: a\r\n Content-Length: {n}\r\n", f"content-length: 0\r\nCONTENT-LENGTH: {n}\r\n")
-        codings = ("Transfer-Encoding: chunked\r\n", "Transfer-Encoding:\tchunked\r\n",
-                   "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: gzip, chunked\r\n",
-                   "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "Transfer-Encoding : chunked\r\n",
-                   "transfer-encoding: CHUNKED\r\n", f"Content-Length: {n + 5}\r\nTransfer-Encoding: chunked\r\n",
-                   "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "Transfer-Encoding: identity\r\n")
-        cases = [request(h, inner) for h in lengths] + [request(h, "0\r\n\r\n" + inner) for h in codings]
-        cases += [request("Transfer-Encoding: chunked\r\n", size + "\r\n" + inner)
-                  for size in ("zz", "f" * 17, "-1", "0x0", "")]
+        cases = disputed()
+        self.assertGreaterEqual(len(cases), 200)
         for case in cases:
             with self.subTest(case[:200]):
                 statuses, closed = self.tell(case)
@@ -157,27 +145,24 @@ class Attack(unittest.TestCase):
             self.assertNotIn(200, after_the_end(noise))
 
     def test_paths_that_lead_out(self):
-        dots = ("..", "%2e%2e", ".%2e", "%252e%252e", "..;", "..%00", "%c0%ae%c0%ae", "．．", "..\\", "%5c..")
-        slashes = ("/", "%2f", "//", "\\", "%5c", "%252f", "/./")
-        tops = ("", "assets", "api", "api/store", "assets/page.js")
-        targets = ("secret.txt", "store-secret/secret.txt", "store/secret.txt", "etc/passwd", "proc/self/environ")
-        paths = [f"/{top}{s}" + "".join(f"{d}{s}" for _ in range(k)) + target
-                 for top, s, d, k, target in itertools.product(tops, slashes, dots, (1, 5), targets)]
-        paths += [folder + "/secret.txt", "file://" + folder + "/secret.txt", "//" + folder + "/secret.txt"]
-        random.Random(3).shuffle(paths)
-        s, asked = connect(), 0
-        for path in paths[:1200]:
-            s.sendall(request(line=f"GET {path.encode().decode('latin-1')} HTTP/1.1"))
-            got = s.recv(1 << 16)
-            self.assertRegex(got, rb"^HTTP/1\.1 (404|400|414) ", path)
-            self.assertNotIn(CANARY, got)
-            self.assertNotIn(b"root:", got)
-            asked += 1
-            if b"Connection: close" in got:
-                s.close()
-                s = connect()
-        s.close()
-        self.assertEqual(asked, 1200)
+        paths = ways_out()
+        self.assertGreater(len(paths), 10000)
+        with Watch(*(os.path.join(folder, place) for place in CANARIES)) as watch:
+            s = connect()
+            for path in paths:
+                s.sendall(request(line=f"GET {path.encode().decode('latin-1')} HTTP/1.1"))
+                got, last = one_answer(s)
+                self.assertRegex(got, rb"^HTTP/1\.1 (404|400|414) ", path)
+                self.assertNotIn(CANARY, got)
+                self.assertNotIn(b"root:", got)
+                if last:
+                    s.close()
+                    s = connect()
+            s.close()
+            self.assertEqual(watch.seen(), b"")
+            with open(os.path.join(folder, "secret.txt"), "rb") as f:  # that it sees
+                f.read()
+            self.assertNotEqual(watch.seen(), b"")
 
     def test_silent_and_dripping_connections_hold_up_nobody_else_and_end(self):
         drips = [(connect("127.0.0.9"), text) for text in (b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 99,
@@ -212,6 +197,20 @@ class Attack(unittest.TestCase):
             t.join()
         self.assertTrue(all(14 < e < 20 for e in ended), ended)
 
+    def test_one_address_has_half_of_the_places(self):
+        """32 of 64: what it opens beyond them is closed at once, so that others need not wait until it is found to be silent."""
+        held = [connect("127.0.0.11") for _ in range(40)]
+        until = time.monotonic() + 5
+        closed = 0
+        while closed < 8 and time.monotonic() < until:
+            closed = sum(receive(s, 0.01)[1] for s in held)
+        self.assertEqual(closed, 8)
+        with connect("127.0.0.7") as s:
+            s.sendall(request("Connection: close\r\n"))
+            self.assertEqual(answers(receive(s, 3)[0]), [200])
+        for s in held:
+            s.close()
+
     def test_silent_connections_of_many_addresses_give_way(self):
         """Each may have 32, all of them 64: those who said nothing for longest go."""
         held = [connect(f"127.0.0.{i % 6 + 10}") for i in range(200)]
@@ -244,6 +243,82 @@ class Attack(unittest.TestCase):
             p.terminate()
             p.communicate()
         self.assertEqual(p.returncode, 0)
+
+
+def disputed():
+    """Requests of which it is not beyond doubt where they end, each another."""
+    inner = request().decode("latin-1")
+    n = len(inner)
+    no_number = (f"0, {n}", f"{n}, 0", f"{n},{n}", f"+{n}", "-1", "-0", "0x10", "", "1 2", "9" * 30, f"{n}.0", f"{n};", f"\"{n}\"", f"{n}e0", "%31",
+                 f"0{'0' * 40}x", "18446744073709551616", "nan", "1_0", "0b1")
+    spelt = ("Content-Length", "content-length", "CONTENT-LENGTH")
+    lengths = [f"{name}: {value}\r\n" for name in spelt for value in no_number]
+    lengths += [f"{one}: {a}\r\n{between}{other}: {b}\r\n" for one, other in itertools.product(spelt, spelt)
+                for a, b in ((0, n), (n, 0), (n, n)) for between in ("", "X: y\r\n")]
+    lengths += [f"Content-Length : {n}\r\n", f"Content-Length\t: {n}\r\n", f"X: a\rContent-Length: {n}\r\n", f"X: a\r\n Content-Length: {n}\r\n",
+                f"X: a\r\n\tContent-Length: {n}\r\n"]
+    coding = ("chunked", "\tchunked", "CHUNKED", "xchunked", "chunked, identity", "gzip, chunked", "identity", "chunked;q=1", "\"chunked\"", "chunked, chunked", "gzip")
+    codings = [f"{name}:{space}{value}\r\n" for name in ("Transfer-Encoding", "transfer-encoding", "TRANSFER-ENCODING")
+               for value in coding for space in ("", " ")]
+    codings += ["Transfer-Encoding : chunked\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+                f"Content-Length: {n + 5}\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+                "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "X: a\r\n Transfer-Encoding: chunked\r\n"]
+    sizes = ("zz", "f" * 17, "-1", "0x0", "", "0;a=b", " 0", "+0", "0 ", "00000000000000000000", "1\r\n\r\n0", "\t0", "0\n")
+    return ([request(h, inner) for h in lengths] + [request(h, "0\r\n\r\n" + inner) for h in codings] +
+            [request("Transfer-Encoding: chunked\r\n", size + "\r\n" + inner) for size in sizes])
+
+
+def ways_out():
+    """Ten thousand and more, each another."""
+    dots = ("..", "%2e%2e", ".%2e", "%2E.", "%252e%252e", "..;", "..%00", "%c0%ae%c0%ae", "．．", "..\\", "%5c..", "....", "..%09", "..%20", "%u002e.")
+    slashes = ("/", "%2f", "//", "\\", "%5c", "%252f", "/./", "%c0%af", "/%2e/")
+    tops = ("", "assets", "api", "api/store", "assets/page.js", "speedscope")
+    targets = ("secret.txt", "store-secret/secret.txt", "store/secret.txt", "etc/passwd", "proc/self/environ", folder[1:] + "/secret.txt")
+    paths = {f"/{top}{s}" + "".join(f"{d}{s}" for _ in range(k)) + target
+             for top, s, d, k, target in itertools.product(tops, slashes, dots, (1, 2, 6), targets)}
+    paths = sorted(paths)
+    random.Random(3).shuffle(paths)
+    return paths[:10000] + [folder + "/secret.txt", "file://" + folder + "/secret.txt", "//" + folder + "/secret.txt"]
+
+
+def one_answer(s):
+    """(all of it, whether it is the connection's last)"""
+    got = b""
+    while True:
+        head, end, body = got.partition(b"\r\n\r\n")
+        if end and b"\r\nConnection: close" in head:
+            return got + receive(s, 5)[0], True
+        if end and len(body) >= int(re.search(rb"(?i)\r\ncontent-length: (\d+)", head)[1]):
+            return got, False
+        more = s.recv(1 << 16)
+        if not more:
+            return got, True
+        got += more
+
+
+class Watch:
+    """Says who opened one of the files (inotify(7))."""
+
+    OPENED = 0x20
+
+    def __init__(self, *paths):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        for path in paths:
+            if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), self.OPENED) < 0:
+                raise OSError(ctypes.get_errno(), path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def seen(self):
+        try:
+            return os.read(self.fd, 4096)
+        except BlockingIOError:
+            return b""
 
 
 def after_the_end(data):

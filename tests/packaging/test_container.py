@@ -3,6 +3,7 @@
 """The container: the recorder with the rights that the manifest gives it, and no others, in a root, network and
 cgroup namespace of its own, records and names the host's programs. The image itself is not built here: its base
 comes from a registry."""
+import json
 import os
 import re
 import subprocess
@@ -29,11 +30,22 @@ mount -o remount,ro "$in"
 mount --rbind /proc "$in/proc"
 mount --rbind /sys "$in/sys"
 mount --rbind /dev "$in/dev"
-mount -t tmpfs tmp "$in/tmp"
+for place in $PLACES; do mount -t tmpfs place "$in$place"; done
 mount -t tmpfs run "$in/run"
 mkdir "$in/run/perfcam"
 mount --bind "$store" "$in/var/lib/perfcam"
+python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 1))'  # lo is up, as in a pod
 exec chroot "$in" "$@"
+"""
+
+ASK = """
+import time, urllib.request
+for _ in range(200):
+    try:
+        print(urllib.request.urlopen("http://127.0.0.1:9797/api/sources").read().decode())
+        break
+    except OSError:
+        time.sleep(0.1)
 """
 
 
@@ -57,6 +69,12 @@ def rights(name):
             "--no-new-privs", "--bounding-set=-all" + capabilities, "--inh-caps=-all"]
 
 
+def places(name):
+    """What it may write to, beside the store and /run/perfcam."""
+    mounted = re.findall(r"mountPath: ([^,}]+)(, readOnly: true)?}", container(name))
+    return [path for path, read_only in mounted if not read_only and path not in ("/var/lib/perfcam", "/run/perfcam")]
+
+
 def perfcam(*args):
     return tap.perfcam(*args).stdout.decode()
 
@@ -71,16 +89,25 @@ class Container(Case):
         os.makedirs(root, exist_ok=True)
         os.makedirs(self.store, exist_ok=True)
         return subprocess.run(["unshare", "-m", "-n", "-i", "-u", "-C", "/bin/sh", "-c", START, "sh", root, support.BIN,
-                               self.store, *rights(name), *command], capture_output=True, text=True, timeout=60)
+                               self.store, *rights(name), *command], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PLACES": " ".join(places(name))})
 
     def test_the_manifest_asks_for_what_the_unit_has(self):
         added = re.search(r"add: \[([^]]*)\]", container("recorder"))[1]
         self.assertEqual({"CAP_" + c.strip() for c in added.split(",")},
                          set(units.one("perfcam-recorder", "AmbientCapabilities").split()))
+        # None of them could be left out: a test takes each away, and something is lost and said.
+        with open(os.path.join(units.SOURCE, "tests", "system", "test_capabilities.py"), encoding="utf-8") as f:
+            needed = set(re.findall(r'"(\w+)"', re.search(r"^ALL = \((.*)\)$", f.read(), re.M)[1]))
+        self.assertEqual({c.strip().lower() for c in added.split(",")}, needed)
         self.assertNotIn("add:", container("server"))
         for name in ("recorder", "server"):
             for line in ("drop: [ALL]", "allowPrivilegeEscalation: false", "readOnlyRootFilesystem: true"):
                 self.assertIn(line, container(name))
+        # Where it is said once more how to run it, they are the same.
+        for told in (os.path.join(FOLDER, "Containerfile"), os.path.join(units.SOURCE, "docs", "operations.md")):
+            with open(told, encoding="utf-8") as f:
+                self.assertEqual(re.findall(r"--cap-add=(\S+)", f.read()), [re.sub(r"\s", "", added)], told)
         self.assertIn("hostPID: true", manifest())
         for word in ("privileged: true", "hostNetwork", "hostIPC", "SYS_ADMIN"):
             self.assertNotIn(word, manifest())
@@ -110,6 +137,21 @@ class Container(Case):
         self.assertEqual(listed.returncode, 0, listed.stderr)
         refused = self.inside("server", "/bin/sh", "-c", "echo x >/var/lib/perfcam/x")
         self.assertNotEqual(refused.returncode, 0)
+
+    def test_the_server_finds_all_it_needs(self):
+        """A place for the files that the page is given, too: of a root that cannot be written there is none."""
+        made = tap.perfcam("import", "--store", self.store, "-", stdin=b"a;b;c 100\n")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        os.chown(self.store, 0, 9797)
+        for name in os.listdir(self.store):
+            os.chown(os.path.join(self.store, name), 0, 9797)
+        r = self.inside("server", "/bin/sh", "-c", "/usr/bin/perfcam serve --store /var/lib/perfcam --listen 127.0.0.1:9797 >/dev/null & "
+                        f"/usr/bin/python3 -c '{ASK}'; kill $!")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertTrue(json.loads(r.stdout)["open"]["most_bytes"], r.stdout)
+        # And the memory that its unit gives it, for who reads such a file.
+        limit = re.search(r"limits: {memory: (\d+)Gi}", container("server"))[1]
+        self.assertEqual(units.one("perfcam-server", "MemoryMax"), limit + "G")
 
 
 tap.main()

@@ -98,7 +98,9 @@ class Package(unittest.TestCase):
         made = subprocess.run([os.path.join(SOURCE, "tools", "make-deb"), again], capture_output=True, text=True)
         self.assertEqual(made.returncode, 0, made.stderr)
         for one, other in zip(sorted(self.files), sorted(made.stdout.split()), strict=True):
-            self.assertEqual(subprocess.run(["cmp", one, other], capture_output=True, text=True).stdout, "")
+            self.assertNotEqual(one, other)
+            r = subprocess.run(["cmp", one, other], capture_output=True, text=True)
+            self.assertEqual((r.returncode, r.stdout + r.stderr), (0, ""))
 
     def test_every_package_to_build_it_is_named(self):
         with open(os.path.join(SOURCE, "tools", "packages"), encoding="utf-8") as f:

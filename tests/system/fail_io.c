@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* For LD_PRELOAD: a disk with errors. The first byte of the file $FAIL_IO, which the test writes, says when: '1' the next
- * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both; 'l' syncs take three seconds; 'r' nothing can be
+ * write or sync of a file fails with EIO, and then it is '0'; 'w' all writes do, 's' all syncs, 'a' both; 'h' the syncs of helper processes; 'l' syncs take three seconds; 'r' nothing can be
  * written, made, renamed or removed: EROFS, as of a file system that its kernel has turned read-only. It is mapped at the
  * start, since helper processes may not open anything later. */
 #include <errno.h>
@@ -10,15 +10,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 static _Atomic char *order;
+static bool is_helper;
 
-__attribute__((constructor)) static void map_order(void)
+__attribute__((constructor)) static void map_order(int argc, char **argv)
 {
+	is_helper = argc > 1 && !strcmp(argv[1], "helper");
 	const char *path = getenv("FAIL_IO");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	void *p = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -61,7 +64,7 @@ static void be_slow(void)
 int fdatasync(int fd)
 {
 	be_slow();
-	return fails('s') ? -1 : (int)syscall(SYS_fdatasync, fd);
+	return fails('s') || (is_helper && fails('h')) ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
 int fsync(int fd)

@@ -123,6 +123,45 @@ class Recorder:
         return status
 
 
+class MemoryGroup:
+    """A control group whose members get no more memory than a recorder says that it takes at most, all its processes together."""
+
+    PLACE = "/sys/fs/cgroup/memory"
+
+    def __init__(self, case):
+        self.case = case
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="perfcam-test-", dir=self.PLACE)
+        self.wrap = ("sh", "-c", f"echo $$ >{self.path}/cgroup.procs && exec \"$@\"", "sh")
+        return self
+
+    def read(self, name):
+        with open(os.path.join(self.path, name), encoding="ascii") as f:
+            return f.read()
+
+    def limit_to_budgets(self, recorder):
+        """{name: bytes} of its budgets, whose sum is the limit from now on."""
+        budgets = {b["name"]: b["limit"] for b in wait_until(recorder.status)["budgets"]}
+        self.limit = sum(budgets[name] for name in ("resident", "symboliser", "tables in the kernel", "rings"))
+        with open(os.path.join(self.path, "memory.limit_in_bytes"), "w", encoding="ascii") as f:
+            f.write(str(self.limit))
+        return budgets
+
+    def check(self):
+        """Nobody was killed for want of memory."""
+        self.case.assertIn("oom_kill 0", self.read("memory.oom_control").splitlines())
+        note(f"at most {int(self.read('memory.max_usage_in_bytes')) >> 20} MiB of {self.limit >> 20}")
+
+    def __exit__(self, *_):
+        for p in self.case.running:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+        wait_until(lambda: not self.read("cgroup.procs"), 10)
+        os.rmdir(self.path)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="perfcam-test-")

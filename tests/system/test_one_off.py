@@ -109,6 +109,24 @@ class OneOff(support.Case):
                 self.assertEqual((oct(st.st_mode), st.st_gid), (oct(mode), gid), path)
             shutil.rmtree(place)
 
+    def test_a_command_that_cannot_be_run(self):
+        """Leaves nothing behind: the next try does not find a recording there. One that says 127 itself was recorded."""
+        plain = os.path.join(self.dir, "plain")
+        with open(plain, "w", encoding="utf-8") as f:
+            f.write("no program\n")
+        for command, status in ((os.path.join(self.dir, "nothing-here"), 127), (plain, 126)):
+            for out in ("x.pcw", "made/"):
+                r = support.perfcam("record", "--control", os.path.join(self.dir, "control"), "-o",
+                                    os.path.join(self.dir, out), "--", command)
+                self.assertEqual(r.returncode, status, r.stderr)
+                self.assertIn(command, r.stderr)
+                self.assertEqual(r.stdout, "")
+                self.assertEqual(os.listdir(self.dir), ["plain"])
+        r = support.perfcam("record", "--control", os.path.join(self.dir, "control"), "-o",
+                            os.path.join(self.dir, "x.pcw"), "--", "sh", "-c", "exit 127")
+        self.assertEqual(r.returncode, 127, r.stderr)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["plain", "x.pcw"])
+
     def test_a_window_by_name(self):
         self.start(support.workload("red"), "60")
         path = os.path.join(self.dir, "X.pcw")

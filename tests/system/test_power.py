@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The power is cut, at the level of blocks: a recorder writes to a file system on a disk that logs every write and flush, and
-disks are made as a cut at many moments would have left them: all before the last flush, and of what came after it any part, also
+disks are made as a cut at many moments would have left them: all before the last flush, and of what came after it nothing, all or any part, also
 half a write. On each the file system recovers, then perfcam does; every sample older than the five seconds it promises must be there, and
-no other. Shorter by PERFCAM_POWER_CUTS."""
+no other. 40 moments of each file system; PERFCAM_POWER_CUTS=all: every boundary between two writes, in all three ways (an hour)."""
 import calendar
+import ctypes
 import os
 import random
 import subprocess
@@ -14,10 +15,11 @@ import time
 import logdisk
 import support
 
-CUTS = int(os.environ.get("PERFCAM_POWER_CUTS", "40"))
+CUTS = os.environ.get("PERFCAM_POWER_CUTS", "40")
 SECONDS = 24
 MOST_LOST = 5
 SECTOR = 512
+CLONE_NEWNS = 0x20000
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -35,6 +37,12 @@ def samples(store):
     return sorted(found, key=lambda s: (s[1], s[2], s[3]))
 
 
+def unmount(where):
+    """Whoever looks at new devices may hold one for a moment: a loop device goes when the last one lets go."""
+    if not support.wait_until(lambda: subprocess.run(["umount", where], stderr=subprocess.DEVNULL).returncode == 0):
+        raise AssertionError(f"{where} is still in use")
+
+
 class Power(support.Case):
     def setUp(self):
         super().setUp()
@@ -46,7 +54,7 @@ class Power(support.Case):
 
     def tearDown(self):
         for where in (self.tree, self.disk):
-            subprocess.run(["umount", "-q", where], stderr=subprocess.DEVNULL)
+            subprocess.run(["umount", "-q", "-l", where], stderr=subprocess.DEVNULL)
         super().tearDown()
 
     def record(self, kind, size):
@@ -70,17 +78,17 @@ class Power(support.Case):
             self.assertEqual(r.p.returncode, 0, r.said())
             spinning.kill()
             truth = samples(store)
-            run("umount", self.tree)
+            unmount(self.tree)
         finally:
             run("losetup", "-d", loop)
-        run("umount", self.disk)
+        unmount(self.disk)
         server.wait(30)
         os.unlink(used)
         return logdisk.read(log), truth
 
-    def keep_some(self, pending, path):
-        """Of what was not flushed any part, in any order it can have come in; one write may be torn."""
-        kept = [w for w in pending if self.random.random() < 0.5]
+    def keep(self, how, pending, path):
+        """Of what was not flushed: nothing, all, or some: any part, in any order it can have come in. Of all and some the last write may be torn."""
+        kept = [w for w in pending if how == "all" or (how == "some" and self.random.random() < 0.5)]
         with open(path, "r+b") as f:
             for i, (_, _, offset, data) in enumerate(kept):
                 if i == len(kept) - 1 and self.random.random() < 0.5:
@@ -88,23 +96,23 @@ class Power(support.Case):
                 f.seek(offset)
                 f.write(data)
 
-    def judge(self, kind, cut, when, truth):
+    def judge(self, what, kind, cut, when, truth):
         """What is on the disk that was cut at that time."""
-        said = f"{kind}, seed {self.seed}, cut at {when}"
+        said = f"{what}, seed {self.seed}, cut at {when}"
         loop = run("losetup", "-f", "--show", cut)
         try:
             run("mount", "-t", kind, loop, self.tree)
             store = os.path.join(self.tree, "store")
             due = [s for s in truth if wall_seconds(s[0]) < when - MOST_LOST]
             if due or os.path.isdir(store):
-                r = support.perfcam("record", "--store", store, "--control", os.path.join(self.dir, "control"), "-d", "100ms", "-F", "1")
+                r = support.perfcam("record", "--store", store, "--control", os.path.join(self.dir, "control"), "-d", "100ms", "-F", "1", "--source", "perf")
                 self.assertEqual(r.returncode, 0, said + r.stderr)
                 self.assertEqual(support.perfcam("verify", "--store", store).returncode, 0, said)
                 there = {s[1:] for s in samples(store) if wall_seconds(s[0]) <= when}
                 missing = [s for s in due if s[1:] not in there]
                 self.assertEqual(missing[:3], [], f"{said}: {len(missing)} of {len(due)} are gone")
                 self.assertEqual(list(there - {s[1:] for s in truth})[:3], [], f"{said}: never recorded")
-            run("umount", self.tree)
+            unmount(self.tree)
         finally:
             run("losetup", "-d", loop)
         return len(due)
@@ -114,8 +122,10 @@ class Power(support.Case):
         flushes = [i for i, entry in enumerate(log) if entry[1] == logdisk.FLUSHED]
         self.assertGreater(len(flushes), 4)
         self.assertGreater(len(truth), SECONDS * 100)
-        points = sorted({*self.random.sample(range(1, len(log)), min(CUTS, len(log) - 1)), len(log) - 1})
-        at, pending, most = 0, [], 0
+        points = list(range(1, len(log)))
+        if CUTS != "all":
+            points = sorted({*self.random.sample(points, min(int(CUTS), len(points))), points[-1]})
+        at, pending, most, cuts = 0, [], 0, 0
         with open(self.image, "r+b") as f:
             for point in points:
                 for entry in log[at:point]:
@@ -129,11 +139,16 @@ class Power(support.Case):
                 at = point
                 f.flush()
                 cut = self.image + ".cut"
-                run("cp", "--sparse=always", self.image, cut)
-                self.keep_some(pending, cut)
-                most = max(most, self.judge(kind, cut, log[point - 1][0], truth))
-                os.unlink(cut)
-        support.note(f"{kind}: {len(points)} cuts among {len(log)} writes and {len(flushes)} flushes; {len(truth)} samples, up to {most} of them due")
+                # Without anything pending the three are one.
+                ways = ("nothing", "all", "some") if CUTS == "all" and pending else (self.random.choice(("nothing", "all", "some", "some")),)
+                for how in ways:
+                    run("cp", "--sparse=always", self.image, cut)
+                    self.keep(how, pending, cut)
+                    most = max(most, self.judge(f"{kind}, {how} of {len(pending)} writes", kind, cut, log[point - 1][0], truth))
+                    cuts += 1
+                    os.unlink(cut)
+        support.note(f"{kind}: {cuts} cuts at {len(points)} of {len(log) - 1} boundaries among {len(log) - len(flushes)} writes and {len(flushes)} flushes; "
+                     f"{len(truth)} samples, up to {most} of them due")
         # The last cut is after the first windows: else this would show nothing.
         self.assertGreater(most, SECONDS * 50)
 
@@ -153,4 +168,9 @@ def wall_seconds(text):
     return calendar.timegm(time.strptime(second, "%Y-%m-%dT%H:%M:%S")) + int(part) / 10**len(part)
 
 
+# Mounts that nobody else sees: who makes a namespace of theirs meanwhile would have a copy, and a file system that is not gone when the next cut,
+# which looks like the same one, is mounted.
+if ctypes.CDLL(None).unshare(CLONE_NEWNS):
+    sys.exit("no mount namespace: run it as root")
+run("mount", "--make-rprivate", "/")
 support.main()

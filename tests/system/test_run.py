@@ -107,7 +107,9 @@ class Run(support.Case):
         self.assertEqual(self.ask("/api/windows", method="POST")[0], 405)
 
     def check_server(self, pid):
-        """It is somebody else, who may do nothing."""
+        """It is somebody else, who may do nothing, and gives way to others' work."""
+        with open(f"/proc/{pid}/stat") as f:
+            self.assertEqual(f.read().rpartition(")")[2].split()[16], "5")
         self.assertTrue(pid, self.said())
         with open(f"/proc/{pid}/status") as f:
             status = f.read()

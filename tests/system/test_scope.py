@@ -55,6 +55,21 @@ class Scope(support.Both):
         self.assert_scope(self.family("--tree"),
                           ("parent_work", "elder_work", "younger_work", "grand_work"), (OUTSIDE,))
 
+    def test_a_process_that_ends_soon(self):
+        """It was asked about before its first sample was looked at: it is gone by then, and has its names."""
+        for source in support.sources():
+            soon = self.start(support.workload("red"), "60")
+            r = self.recorder("--source", source, "-F", "497", "-p", str(soon.pid),
+                              store=os.path.join(self.dir, source)).ready()
+            time.sleep(0.1)
+            soon.kill()
+            soon.wait()
+            self.assertEqual(r.stop(), 0, r.said())
+            store = dump.Store(r.store)
+            named = store.with_frame("red_work")
+            self.assertGreater(len(named), 5, f"{source} {len(store.samples)}")
+            self.assertGreater(len(named), 0.8 * len(store.samples), source)
+
     def run_pair(self, *args, inside, outside):
         recorders = self.both("-F", "497", *args)
         pair = [self.start(*inside), self.start(*outside)]

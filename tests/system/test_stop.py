@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals, snapshots, the lock of a store."""
 import os
+import random
 import signal
 import stat
 import subprocess
@@ -11,6 +12,7 @@ import support
 from dump import Store
 
 SECOND = 1_000_000_000
+RACES = int(os.environ.get("PERFCAM_RACES", "10"))
 
 
 class Stop(support.Case):
@@ -37,6 +39,18 @@ class Stop(support.Case):
         self.store += ".int"
         took.append(self.stop_and_look(signal.SIGINT))
         self.assertLess(min(took), 1)
+
+    def test_one_that_was_stopped_goes_on(self):
+        """Also while it waits for stacks to be walked: a call that the signal interrupted is no end."""
+        self.load("slots")
+        r = self.recorder("-F", "499", "--source", "perf", "--unwind", "dwarf", "--max-cpu", "none").ready()
+        for _ in range(200):
+            os.kill(r.pid, signal.SIGSTOP)
+            time.sleep(0.002)
+            os.kill(r.pid, signal.SIGCONT)
+            time.sleep(0.01)
+            self.assertIsNone(r.p.poll(), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
 
     def sealer_of(self, pid):
         """The recorder's child that seals, stopped as soon as it is there; None: it was done before."""
@@ -191,19 +205,46 @@ class Stop(support.Case):
         self.assertIn(f"pid {r.pid}", second.said())
         self.assertEqual(r.stop(), 0, r.said())
 
-    def test_of_ten_at_once_one_records(self):
-        all_of_them = [self.recorder() for _ in range(10)]
-        self.assertTrue(support.wait_until(
-            lambda: sum(r.p.poll() is None for r in all_of_them) == 1))
+    def race(self, rng, n):
+        """So many at once, right after the one before them has gone: one gets the store, the others are told; that one is killed, or
+        asked to end."""
+        all_of_them = [self.recorder("--source", "perf", "--window", "1s") for _ in range(n)]
+        self.assertTrue(support.wait_until(lambda: sum(r.p.poll() is None for r in all_of_them) <= 1), n)
         left = [r for r in all_of_them if r.p.poll() is None]
-        left[0].ready()
+        self.assertEqual(len(left), 1, [r.said() for r in all_of_them])
         for r in all_of_them:
             if r is not left[0]:
-                self.assertNotEqual(r.p.returncode, 0)
+                self.assertGreater(r.p.returncode, 0)
                 self.assertIn("one recorder a store", r.said())
-        time.sleep(0.5)
-        self.assertEqual(left[0].stop(), 0, left[0].said())
-        self.assertEqual(len(Store(self.store, samples=False).windows), 1)
+        left[0].ready()
+        time.sleep(rng.uniform(0, 0.2))
+        if rng.random() < 0.5:
+            left[0].p.kill()
+            left[0].p.wait()
+        else:
+            self.assertEqual(left[0].stop(), 0, left[0].said())
+        for r in all_of_them:
+            r.p.stdout.close()
+            r.errors.close()
+        self.running.clear()
+
+    def test_of_many_at_once_one_records(self):
+        """Two to ten, again and again (RACES): the lock is one's, is free when its holder is dead, and the store is whole."""
+        seed = random.randrange(1 << 32)
+        support.note(f"seed {seed}")
+        rng, started = random.Random(seed), 0
+        self.race(rng, 10)
+        for _ in range(RACES - 1):
+            n = rng.randint(2, 10)
+            started += n
+            self.race(rng, n)
+        r = self.recorder().ready()
+        self.assertTrue(support.wait_until(lambda: r.status()["windows_waiting"] == 0), r.said())
+        self.assertEqual(r.stop(), 0, r.said())
+        windows = Store(self.store, samples=False).windows
+        for a, b in zip(windows, windows[1:]):
+            self.assertLessEqual(a["end"], b["start"], (a, b))
+        support.note(f"{RACES} races of {started + 10} recorders, {len(windows)} windows")
         self.verify()
 
     def test_two_stores_are_recorded_at_once(self):

@@ -72,6 +72,8 @@ static int fake_control(const struct cam_kernel *k, int fd, unsigned long reques
 		e->period = arg;
 	else if (request == PERF_EVENT_IOC_SET_OUTPUT)
 		e->output = find(k, (int)arg);
+	else if (request == PERF_EVENT_IOC_SET_BPF)
+		e->program = (int)arg;
 	else
 		fail_msg("request %lx", request);
 	return 0;

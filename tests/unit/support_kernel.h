@@ -18,6 +18,7 @@ struct fake_event {
 	int reads;
 	uint64_t moved_ns; /* by readings since time was last passed */
 	uint64_t period;   /* what PERF_EVENT_IOC_PERIOD last said */
+	int program;	   /* what PERF_EVENT_IOC_SET_BPF last said */
 	struct fake_event *output;
 	struct perf_builder ring;
 	void *base;

@@ -213,6 +213,21 @@ static int look_at_names(struct cam_window *w, struct looking *l)
 	return err == -ENODATA ? 0 : err;
 }
 
+static int look_at_slot(void *arg, const struct cam_slots *s)
+{
+	struct looking *l = arg;
+	cam_buf_put_varint(l->out, s->second);
+	cam_buf_put(l->out, s->samples, sizeof(s->samples));
+	l->lines++;
+	return 0;
+}
+
+static int look_at_slots(struct cam_window *w, struct looking *l)
+{
+	int err = w->ops->slots(w, look_at_slot, l);
+	return err == -ENODATA ? 0 : err;
+}
+
 static const unsigned aspect_columns[SPAN_ASPECTS] = {
 	CAM_COL_TIME | CAM_COL_CPU,
 	CAM_COL_STACK,
@@ -247,6 +262,8 @@ static int look_at_aspect(struct cam_window *w, enum aspect a, struct looking *l
 		return w->ops->lines(w, look_at_line, l);
 	case NAMED:
 		return look_at_names(w, l);
+	case SLOTTED:
+		return look_at_slots(w, l);
 	default:
 		return w->ops->facts(w, look_at_fact, l);
 	}

@@ -33,6 +33,7 @@ enum aspect {
 	COUNTERS,
 	LINES,
 	NAMED,
+	SLOTTED,
 	ASPECTS,
 };
 

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static void must(int err)
@@ -287,7 +288,7 @@ static void *rows(size_t n, size_t size)
 static int give(const struct columns *c, size_t n, unsigned columns, cam_batch_fn *fn, void *arg)
 {
 	struct cam_batch b = {.n = n};
-	b.time_ns = columns & CAM_COL_TIME ? c->time_ns : NULL;
+	b.time_ns = columns & CAM_COL_ANY_TIME ? c->time_ns : NULL;
 	b.weight = columns & CAM_COL_WEIGHT ? c->weight : NULL;
 	b.leaf_offset = columns & CAM_COL_LEAF ? c->leaf : NULL;
 	b.cpu = columns & CAM_COL_CPU ? c->cpu : NULL;
@@ -470,6 +471,19 @@ static int fake_cells(struct cam_window *w, cam_cell_fn *fn, void *arg)
 	return err;
 }
 
+static int fake_slots(struct cam_window *w, cam_slots_fn *fn, void *arg)
+{
+	struct fake_window *f = fake_of(w);
+	int err = f->w.info.has_slots ? 0 : -ENODATA;
+	for (size_t i = 0; i < f->n_samples && !err;) {
+		struct cam_slots row = {.second = f->samples[i].time_ns / CAM_NS_PER_SEC};
+		for (; i < f->n_samples && f->samples[i].time_ns / CAM_NS_PER_SEC == row.second;
+		     i++)
+			row.samples[f->samples[i].time_ns % CAM_NS_PER_SEC / CAM_SLOT_NS]++;
+		err = fn(arg, &row);
+	}
+	return err;
+}
 static int compare_process_cells(const void *x, const void *y)
 {
 	const struct cam_process_cell *a = x, *b = y;
@@ -548,6 +562,7 @@ static const struct cam_window_ops fake_ops = {
 	.small_totals = fake_small_totals,
 	.cells = fake_cells,
 	.process_cells = fake_process_cells,
+	.slots = fake_slots,
 	.events = fake_events,
 	.ledger = fake_ledger,
 	.anchors = fake_anchors,

@@ -90,6 +90,8 @@ enum window_dump_option {
 void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out);
 /* One line a sample, in the order delivered. */
 void window_dump_samples(struct cam_window *w, struct cam_range range, struct cam_buf *out);
+/* Whether totals_in() says of a range what its samples say. */
+bool window_totals_agree(struct cam_window *w, struct cam_range range);
 
 /* Bytes as a file to read; borrowed. It counts what is read of it. */
 struct memory_file {

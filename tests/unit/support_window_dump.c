@@ -2,6 +2,7 @@
 /* A window as text, for comparing windows by what they say. */
 #include "support_window.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,4 +339,75 @@ void window_dump(struct cam_window *w, unsigned options, struct cam_buf *out)
 	if (err)
 		cam_buf_printf(out, "error\n");
 	free_cache(&c.d);
+}
+
+struct tally {
+	struct cam_total *v;
+	size_t n, cap;
+};
+
+static int tally_total(void *arg, const struct cam_total *t)
+{
+	struct tally *to = arg;
+	if (to->n == to->cap) {
+		to->cap = to->cap ? 2 * to->cap : 64;
+		to->v = reallocarray(to->v, to->cap, sizeof(*to->v));
+	}
+	if (!to->v)
+		return -ENOMEM;
+	to->v[to->n++] = *t;
+	return 0;
+}
+
+static int tally_samples(void *arg, const struct cam_batch *b)
+{
+	int err = 0;
+	for (size_t i = 0; i < b->n && !err; i++)
+		err = tally_total(arg, &(struct cam_total){.stack = {b->stack[i]},
+							   .comm = {b->comm[i]},
+							   .etype = {b->etype[i]},
+							   .samples = 1});
+	return err;
+}
+
+static int by_stack(const void *x, const void *y)
+{
+	const struct cam_total *a = x, *b = y;
+	if (a->stack.v != b->stack.v)
+		return a->stack.v < b->stack.v ? -1 : 1;
+	if (a->comm.v != b->comm.v)
+		return a->comm.v < b->comm.v ? -1 : 1;
+	return a->etype.v < b->etype.v ? -1 : a->etype.v > b->etype.v;
+}
+
+/* Sorted, each once. */
+static void tidy(struct tally *t)
+{
+	size_t kept = 0;
+	if (t->n)
+		qsort(t->v, t->n, sizeof(*t->v), by_stack);
+	for (size_t i = 0; i < t->n; i++) {
+		if (kept && !by_stack(&t->v[kept - 1], &t->v[i]))
+			t->v[kept - 1].samples += t->v[i].samples;
+		else
+			t->v[kept++] = t->v[i];
+	}
+	t->n = kept;
+}
+
+bool window_totals_agree(struct cam_window *w, struct cam_range range)
+{
+	struct tally totals = {0}, samples = {0};
+	bool good = !w->ops->totals_in(w, range, tally_total, &totals) &&
+		    !w->ops->samples(w, range, CAM_COL_STACK | CAM_COL_COMM | CAM_COL_ETYPE,
+				     tally_samples, &samples);
+	tidy(&totals);
+	tidy(&samples);
+	good &= totals.n == samples.n;
+	for (size_t i = 0; i < totals.n && good; i++)
+		good = !by_stack(&totals.v[i], &samples.v[i]) &&
+		       totals.v[i].samples == samples.v[i].samples;
+	free(totals.v);
+	free(samples.v);
+	return good;
 }

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#define ALL (CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES | CAM_ESCAPE_SEMICOLON)
+#define ALL                                                                              \
+	(CAM_ESCAPE_CONTROL | CAM_ESCAPE_TAB | CAM_ESCAPE_BYTES | CAM_ESCAPE_SEMICOLON | \
+	 CAM_ESCAPE_FORMULA)
 
 static void check(const char *bytes, size_t n, unsigned flags, const char *want)
 {
@@ -40,6 +42,11 @@ static void test_examples(void **state)
 	check("\xc2\x9b", 2, ALL, "\\xc2\\x9b");
 	check("a;b\\x3b", 7, CAM_ESCAPE_SEMICOLON, "a\\x3bb\\x5cx3b");
 	check("\0", 1, CAM_ESCAPE_CONTROL, "\\x00");
+	check("=1+1", 4, CAM_ESCAPE_FORMULA, "\\x3d1+1");
+	check("-@x", 3, ALL, "\\x2d@x");
+	check("a=b", 3, ALL, "a=b");
+	check("\\x3d\\x3d", 8, CAM_ESCAPE_FORMULA, "\\x5cx3d\\x3d");
+	check("+", 1, CAM_ESCAPE_CONTROL, "+");
 	check("", 0, ALL, "");
 }
 
@@ -81,7 +88,7 @@ static void test_only_ours_is_undone(void **state)
 static void test_random_bytes_come_back(void **state)
 {
 	(void)state;
-	static const char few[] = "\\x05c3ab;\n\t\xff\x80\xc2 ";
+	static const char few[] = "\\x05c3dab;\n\t\xff\x80\xc2 =-";
 	unsigned seed = 1;
 	for (int round = 0; round < 200000; round++) {
 		char bytes[16];

@@ -3,6 +3,7 @@
  * The crew, with helpers that misbehave: this program is also its own helper (cam_helper_start()
  * executes /proc/self/exe), which dies, hangs and lies where the errand tells it to.
  */
+#include "base/bundle.h"
 #include "base/packet.h"
 #include "base/units.h"
 #include "daemon/crew.h"
@@ -173,10 +174,38 @@ static int answer(const struct cam_errand *e, const int fds[CAM_PACKET_FDS], str
 		t->names.names = names;
 		t->names.n_names = e->n_offsets;
 		break;
+	case CAM_ERRAND_UNWIND:
+		misbehave(e->copy.ip);
+		t->unwound = (struct cam_unwind_tidings){
+			.frames = &e->copy.ip, .n_frames = 1, .lacking = CAM_NONE};
+		break;
 	default:
 		t->error = -EINVAL;
 	}
 	return give;
+}
+
+static int answer_bundle(struct cam_text all)
+{
+	static uint64_t scratch[CAM_ERRAND_MAX_BYTES / 4];
+	static struct cam_bundle out;
+	static const int none[CAM_PACKET_FDS] = {-1, -1, -1};
+	struct cam_text packet;
+	out.bytes = 0;
+	while (cam_bundle_next(&all, &packet)) {
+		struct cam_errand e;
+		struct cam_tidings t;
+		size_t left;
+		if (cam_errand_unpack(packet.p, packet.n, scratch, sizeof(scratch), &e))
+			return 3;
+		answer(&e, none, &t, NULL);
+		void *place = cam_bundle_place(&out, &left);
+		int n = cam_tidings_pack(&t, place, left);
+		if (n < 0)
+			return 4;
+		cam_bundle_add(&out, (size_t)n);
+	}
+	return cam_packet_send(SOCKET, out.room, out.bytes, -1) ? 5 : 0;
 }
 
 static int run_helper(void)
@@ -188,6 +217,13 @@ static int run_helper(void)
 		ssize_t n = cam_packet_receive_all(SOCKET, packet, sizeof(packet), fds);
 		struct cam_errand e;
 		struct cam_tidings t;
+		struct cam_text all = {(const char *)packet, n > 0 ? (size_t)n : 0};
+		if (cam_bundle_is(all)) {
+			int failed = answer_bundle(all);
+			if (failed)
+				return failed;
+			continue;
+		}
 		if (n <= 0 || cam_errand_unpack(packet, (size_t)n, scratch, sizeof(scratch), &e))
 			return 1;
 		int give = answer(&e, fds, &t, names);
@@ -217,12 +253,14 @@ struct fixture {
 	struct cam_errands *door;
 	struct heard heard[256];
 	size_t n;
+	useconds_t pause_us; /* that each answer takes */
 };
 
 static void hear(void *arg, const struct cam_tidings *t)
 {
 	struct fixture *f = arg;
 	struct heard *h = &f->heard[f->n++ % 256];
+	usleep(f->pause_us);
 	*h = (struct heard){
 		.ticket = t->ticket, .file = t->file, .type = t->type, .error = t->error};
 	struct cam_text text = {"", 0};
@@ -233,6 +271,8 @@ static void hear(void *arg, const struct cam_tidings *t)
 		h->offset = t->names.names[0].offset;
 		h->more = t->names.more;
 	}
+	if (!t->error && t->type == CAM_ERRAND_UNWIND && t->unwound.n_frames)
+		h->offset = t->unwound.frames[0];
 	snprintf(h->text, sizeof(h->text), "%.*s", (int)text.n, text.p);
 }
 
@@ -339,6 +379,36 @@ static void what_was_written_to_while_it_was_read_has_no_names(void **state)
 	assert_int_equal(f->heard[3].ticket, 3);
 	assert_int_equal(f->heard[3].error, -ESTALE);
 	assert_int_equal(cam_crew_stats(f->crew).written_files, 1);
+}
+
+/* Of many records that map it, all read at once, one look tells. */
+static void a_file_is_looked_at_once_for_all_records(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, OWN), 0);
+	assert_int_equal(wait_for(f, 1)->error, 0);
+	assert_false(f->door->is_written(f->door, OWN));
+	assert_int_equal(ask_names(f, 2, OWN, WRITE), 0);
+	wait_for(f, 3);
+	assert_false(f->door->is_written(f->door, OWN));
+	cam_crew_records_come(f->crew);
+	assert_true(f->door->is_written(f->door, OWN));
+	/* Bad news is no news that would be old. */
+	assert_true(f->door->is_written(f->door, OWN));
+}
+
+/* What somebody does with an answer may take long: other work must not wait for all of them. */
+static void many_answers_that_take_long_are_taken_in_parts(void **state)
+{
+	struct fixture *f = *state;
+	enum { ANSWERS = 8 };
+	for (uint32_t i = 1; i <= ANSWERS; i++)
+		assert_int_equal(ask_thread(f, i, (int32_t)i), 0);
+	f->pause_us = 60000;
+	usleep(300000);
+	cam_crew_receive(f->crew);
+	assert_in_range(f->n, 1, ANSWERS / 2);
+	wait_for(f, ANSWERS);
 }
 
 static void the_kernel_s_symbols_go_along_once(void **state)
@@ -578,6 +648,49 @@ static void every_errand_is_answered_when_the_opener_dies(void **state)
 	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
 }
 
+static int ask_unwind(struct fixture *f, uint32_t ticket, uint64_t ip, uint32_t stack_bytes)
+{
+	static const uint8_t stack[CAM_RAW_MAX_STACK];
+	return ask(f, &(struct cam_errand){
+			      .type = CAM_ERRAND_UNWIND,
+			      .ticket = ticket,
+			      .pid = 1,
+			      .tid = 1,
+			      .copy = {.ip = ip, .stack = stack, .stack_bytes = stack_bytes}});
+}
+
+/* More than one packet holds; and what is asked between them is asked in its place. */
+static void copies_of_stacks_travel_together(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(ask_file(f, 1, CAM_FILE_FIRST), 0);
+	wait_for(f, 1);
+	assert_int_equal(ask_unwind(f, 2, 20, 64), 0);
+	assert_int_equal(ask_names(f, 3, CAM_FILE_FIRST, 16), 0);
+	for (uint32_t i = 4; i < 20; i++)
+		assert_int_equal(ask_unwind(f, i, 10 * (uint64_t)i, CAM_RAW_MAX_STACK / 2), 0);
+	wait_for(f, 19);
+	for (uint32_t i = 1; i < 19; i++) {
+		assert_int_equal(f->heard[i].ticket, i + 1);
+		assert_int_equal(f->heard[i].error, 0);
+		assert_int_equal(f->heard[i].offset, i == 2 ? 16 : 10 * (i + 1));
+	}
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+}
+
+static void copies_are_answered_when_the_symboliser_dies(void **state)
+{
+	struct fixture *f = *state;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(ask_unwind(f, i, i == 1 ? DIE : 5, 64), 0);
+	wait_for(f, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(f->heard[i].error, -EIO);
+	assert_int_equal(ask_unwind(f, 3, 30, 64), 0);
+	assert_int_equal(wait_for(f, 4)->offset, 30);
+	assert_int_equal(cam_crew_stats(f->crew).under_way, 0);
+}
+
 static void lies_are_not_delivered(void **state)
 {
 	struct fixture *f = *state;
@@ -605,6 +718,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(names_a_file_by_its_number),
 		TEST(what_was_written_to_while_it_was_read_has_no_names),
+		TEST(a_file_is_looked_at_once_for_all_records),
+		TEST(many_answers_that_take_long_are_taken_in_parts),
 		TEST(the_kernel_s_symbols_go_along_once),
 		TEST(changed_symbols_of_the_kernel_are_read_anew),
 		TEST(symbols_that_have_not_changed_are_good),
@@ -616,6 +731,8 @@ int main(int argc, char **argv)
 		TEST(a_supplement_is_looked_for_and_goes_along),
 		TEST(a_helper_that_hangs_is_replaced),
 		TEST(every_errand_is_answered_when_the_opener_dies),
+		TEST(copies_of_stacks_travel_together),
+		TEST(copies_are_answered_when_the_symboliser_dies),
 		TEST(lies_are_not_delivered),
 		TEST(holds_no_more_files_than_it_may),
 	};

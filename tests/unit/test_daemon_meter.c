@@ -140,6 +140,22 @@ static void what_a_capsule_took_is_counted_when_it_has_ended(void **state)
 	assert_int_equal(ppm, 0);
 }
 
+/* Who looks at the page wants samples: they do not become fewer for it. */
+static void what_the_server_takes_is_no_reason_to_shed(void **state)
+{
+	(void)state;
+	struct cam_meter m = {0};
+	struct cam_shedder s = {.wanted_hz = 97, .hz = 97, .max_ppm = 10000};
+	uint64_t now = 1000 * CAM_NS_PER_SEC, ppm;
+	cost(&m, &now, 40, 5000);
+	for (size_t i = 0; i < m.readings; i++)
+		m.total[i][CAM_METER_SERVER] = i * 2 * CAM_NS_PER_SEC;
+	assert_true(cam_meter_ppm(&m, 10, &ppm));
+	assert_int_equal(ppm, 5000);
+	assert_false(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 97);
+}
+
 static void sheds_by_halves_and_comes_back(void **state)
 {
 	(void)state;
@@ -184,6 +200,22 @@ static void never_below_one(void **state)
 		cam_shedder_step(&s, &m, now);
 	}
 	assert_int_equal(s.hz, 1);
+}
+
+static void who_has_ended_is_not_among_the_busiest(void **state)
+{
+	(void)state;
+	struct cam_busiest b = {0};
+	/* Two that share their first place, and one that ends before it is ever sampled. */
+	const int32_t first = 7, second = 7 + (int32_t)CAM_BUSIEST_SLOTS, unseen = 8;
+	for (int i = 0; i < 3; i++)
+		cam_busiest_count(&b, first);
+	cam_busiest_count(&b, second);
+	cam_busiest_drop(&b, first);
+	cam_busiest_drop(&b, unseen);
+	int32_t tids[4];
+	assert_int_equal(cam_busiest_take(&b, tids, 4), 1);
+	assert_int_equal(tids[0], second);
 }
 
 static void the_busiest_come_first(void **state)
@@ -259,9 +291,11 @@ int main(void)
 		cmocka_unit_test(counts_a_process_as_the_kernel_does),
 		cmocka_unit_test(a_role_s_next_process_adds_to_the_first),
 		cmocka_unit_test(what_a_capsule_took_is_counted_when_it_has_ended),
+		cmocka_unit_test(what_the_server_takes_is_no_reason_to_shed),
 		cmocka_unit_test(sheds_by_halves_and_comes_back),
 		cmocka_unit_test(never_below_one),
 		cmocka_unit_test(the_busiest_come_first),
+		cmocka_unit_test(who_has_ended_is_not_among_the_busiest),
 		cmocka_unit_test(finds_children_of_children_and_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* Which samples are wanted: by process and children, by user, by cgroup. */
 #include "support_live.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -237,6 +238,67 @@ static void nobody_outside_a_pid_namespace_is_idle(void **state)
 	assert_stored(&s, stored, 1);
 }
 
+/* Asked about before it is sampled, with its files: who has ended when its samples are looked at has names. */
+static void who_is_expected_may_end_at_once(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {10, 10};
+	open_scope(&s, &(struct cam_scope){.pids = pids, .n_pids = 1, .uid = CAM_UID_NONE});
+	cam_live_expect(s.live, pids, 2, 1 * SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_PROCESS], 1);
+	stage_answer(&s);
+	assert_int_equal(s.asked[CAM_ERRAND_FILE], 1);
+	stage_answer(&s);
+	s.processes[0].gone = true;
+	s.file_error = -ENOENT;
+	sample(&s, 1, 10);
+	stage_exit(&s, 1 * SEC + 2 * MS, 10, 10);
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_int_equal(stage_samples(&s), 1);
+	assert_string_equal(stage_stack(&s, 0, 0), "app_0");
+	assert_string_equal(stage_who(&s, 0, 0), "app|/bin/app|/a/10");
+	stage_free(&s);
+}
+
+/* It has become another program before its answer is believed: what that maps it is asked for as ever. */
+static void who_is_expected_may_become_another(void **state)
+{
+	(void)state;
+	struct stage s;
+	static const int32_t pids[] = {10};
+	open_scope(&s, &(struct cam_scope){.pids = pids, .n_pids = 1, .uid = CAM_UID_NONE});
+	cam_live_expect(s.live, pids, 1, 1 * SEC);
+	stage_answer(&s);
+	stage_exec(&s, 1 * SEC + 1 * MS, 10, "sh");
+	stage_map(&s, 1 * SEC + 2 * MS, 10, 0x1000, 0x3000, 6, "/bin/sh");
+	world_process(&s, 10, "sh", "/bin/sh");
+	world_map(&s, 10, 0x1000, 0x3000, 6, "/bin/sh");
+	sample(&s, 3, 10);
+	stage_run(&s, 3 * SEC);
+	stage_close(&s);
+	assert_int_equal(stage_samples(&s), 1);
+	assert_string_equal(stage_stack(&s, 0, 0), "sh_0");
+	stage_free(&s);
+}
+
+static void only_so_many_are_expected(void **state)
+{
+	(void)state;
+	struct stage s;
+	static int32_t pids[CAM_LIVE_EXPECTED + 10];
+	for (size_t i = 0; i < CAM_LIVE_EXPECTED + 10; i++)
+		pids[i] = 1000 + (int32_t)i;
+	open_scope(&s, &(struct cam_scope){.pids = pids,
+					   .n_pids = CAM_LIVE_EXPECTED + 10,
+					   .uid = CAM_UID_NONE});
+	cam_live_expect(s.live, pids, CAM_LIVE_EXPECTED + 10, 1 * SEC);
+	assert_int_equal(s.asked[CAM_ERRAND_PROCESS], CAM_LIVE_EXPECTED);
+	stage_close(&s);
+	stage_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +311,9 @@ int main(void)
 		cmocka_unit_test(by_all_of_them),
 		cmocka_unit_test(a_move_to_another_cgroup_is_seen_by_the_next_window),
 		cmocka_unit_test(nobody_outside_a_pid_namespace_is_idle),
+		cmocka_unit_test(who_is_expected_may_end_at_once),
+		cmocka_unit_test(who_is_expected_may_become_another),
+		cmocka_unit_test(only_so_many_are_expected),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

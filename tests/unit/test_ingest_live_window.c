@@ -716,6 +716,33 @@ static void an_anchor_behind_the_first_window_does_not_stretch_it(void **state)
 	sim_free(disk);
 }
 
+/* A count of the host is read behind a boundary that records have not passed yet; then a kill. */
+static void a_counter_behind_a_boundary_does_not_stretch_the_window_before(void **state)
+{
+	(void)state;
+	struct store_stage k;
+	struct sim_disk *disk = sim_new();
+	const struct cam_counter counter = {9020 * MS, SEC, CAM_COUNTER_USER, 0, 100 * MS};
+	store_stage_open(&k, disk);
+	stage_tick(&k.s, 1 * SEC);
+	for (uint64_t t = 1 * SEC; t < 9300 * MS; t += 100 * MS) {
+		stage_sample(&k.s, t, 10, 10, USER(0x1510, 0x1011));
+		stage_run(&k.s, t);
+		if (t == 8900 * MS)
+			assert_int_equal(cam_live_counter(k.s.live, &counter), 0);
+	}
+	struct cam_source *source = store_stage_kill(&k, disk);
+	const struct cam_window_info *info[3];
+	assert_int_equal(source->ops->count(source), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(source->ops->info(source, i, &info[i]), 0);
+	assert_false(info[1]->clean_end);
+	assert_int_equal(info[1]->end_ns, 9 * SEC);
+	assert_int_equal(info[2]->start_ns, 9 * SEC);
+	source->ops->close(source);
+	sim_free(disk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -738,6 +765,7 @@ int main(void)
 		cmocka_unit_test(the_store_seals_what_was_recorded),
 		cmocka_unit_test(a_kill_behind_a_boundary_leaves_no_gap_before_it),
 		cmocka_unit_test(an_anchor_behind_the_first_window_does_not_stretch_it),
+		cmocka_unit_test(a_counter_behind_a_boundary_does_not_stretch_the_window_before),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,6 +402,51 @@ static void put_group(struct cam_buf *b)
 	cam_buf_put(b, sample, sizeof(sample));
 }
 
+/* A symbol of the kernel's whose record is longer than it is, as kernels write it, and a sample in it. */
+static void put_long_symbol(struct cam_buf *b, uint64_t extra)
+{
+	const uint64_t bytes = 8 + 5 * 8 + 2 * 8, symbol_bytes = 24 + 16 + 16 + extra;
+	const uint64_t head[] = {104, 128, 104, 128, 232, symbol_bytes + bytes};
+	cam_buf_put(b, "PERFILE2", 8);
+	for (unsigned i = 0; i < 12; i++)
+		cam_buf_put_u64(b, i < 6 ? head[i] : 0);
+	/* software cpu-clock; IP, TID, TIME, CALLCHAIN, PERIOD; sample_id_all; no ids. */
+	const uint64_t attr[16] = {112ull << 32 | 1, 0, 10101010, 0x127, 0, 1u << 18};
+	const uint64_t symbol[] = {17 | symbol_bytes << 48, (uint64_t)-0x10000, 256 | 1ull << 32};
+	const uint64_t trailer[] = {7 | 7ull << 32, 1000000000};
+	const uint64_t sample[] = {9 | 1ull << 32 | bytes << 48,
+				   (uint64_t)-0x10000,
+				   7 | 7ull << 32,
+				   1000000001,
+				   10101010,
+				   2,
+				   (uint64_t)-128,
+				   (uint64_t)-0xfff0};
+	cam_buf_put(b, attr, sizeof(attr));
+	cam_buf_put(b, symbol, sizeof(symbol));
+	cam_buf_put(b, "bpf_prog_one\0\0\0", 16);
+	cam_buf_put(b, trailer, sizeof(trailer));
+	for (uint64_t i = 0; i < extra; i += 8)
+		cam_buf_put_u64(b, INT64_MAX); /* what lay there before; no time */
+	cam_buf_put(b, sample, sizeof(sample));
+}
+
+static void what_lies_behind_a_symbol_is_no_time(void **state)
+{
+	(void)state;
+	for (uint64_t extra = 0; extra <= 64; extra += 16) {
+		struct result x = {.data = CAM_BUF(4096), .r = record_sink_new()};
+		put_long_symbol(&x.data, extra);
+		run(&x, &(struct cam_import_options){0});
+		assert_int_equal(x.err, 0);
+		assert_int_equal(x.r->n_samples, 1);
+		assert_int_equal(x.r->samples[0].n_frames, 1);
+		assert_true(
+			cam_text_equal(x.r->samples[0].frames[0].name, CAM_TEXT("bpf_prog_one")));
+		done(&x);
+	}
+}
+
 static int walk_group(struct cam_namer *n, const struct cam_namer_stack *stacks, size_t n_stacks,
 		      cam_namer_frames_fn *fn, void *arg)
 {
@@ -684,6 +729,7 @@ int main(void)
 		cmocka_unit_test(facts_and_anchors),
 		cmocka_unit_test(a_cpu_is_of_one_node),
 		cmocka_unit_test(deep_chains_do_not_wait_for_the_end),
+		cmocka_unit_test(what_lies_behind_a_symbol_is_no_time),
 		cmocka_unit_test(registers_of_a_group_are_its_leaders),
 		cmocka_unit_test(records_wait_for_the_round_after_theirs),
 		cmocka_unit_test(streams_wait_for_each_other),

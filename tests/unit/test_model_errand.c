@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/bundle.h"
 #include "model/errand.h"
 
 #include <errno.h>
@@ -550,6 +551,33 @@ static void long_text_is_cut_and_a_long_build_id_left_out(void **state)
 	free(scratch);
 }
 
+static void a_bundle_gives_its_packets_and_nothing_of_a_cut_one(void **state)
+{
+	(void)state;
+	static struct cam_bundle b;
+	static const char *const packets[] = {"E first", "T", "", "E last"};
+	for (size_t i = 0; i < 4; i++) {
+		size_t left, n = strlen(packets[i]);
+		memcpy(cam_bundle_place(&b, &left), packets[i], n);
+		assert_int_equal(left, CAM_BUNDLE_BYTES - b.bytes - 5);
+		cam_bundle_add(&b, n);
+	}
+	for (size_t cut = 0; cut <= b.bytes; cut++) {
+		struct cam_text rest = {(const char *)b.room, b.bytes - cut}, packet;
+		size_t n = 0;
+		for (; cam_bundle_next(&rest, &packet); n++)
+			assert_true(cam_text_equal(packet, cam_text_of(packets[n])));
+		assert_int_equal(n, !cut ? 4 : cut <= 11 ? 3 : cut <= 16 ? 2 : cut <= 22 ? 1 : 0);
+		assert_true(cut || !rest.n);
+	}
+	assert_false(cam_bundle_is(CAM_TEXT("E first")));
+	assert_false(cam_bundle_is(CAM_TEXT("")));
+	b.bytes = sizeof(b.room) - 5;
+	size_t left;
+	cam_bundle_place(&b, &left);
+	assert_int_equal(left, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -563,6 +591,7 @@ int main(void)
 		cmocka_unit_test(chains_have_a_bound),
 		cmocka_unit_test(the_promised_scratch_is_enough),
 		cmocka_unit_test(long_text_is_cut_and_a_long_build_id_left_out),
+		cmocka_unit_test(a_bundle_gives_its_packets_and_nothing_of_a_cut_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

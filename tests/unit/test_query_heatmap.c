@@ -409,6 +409,153 @@ static void test_losses_take_no_longer_than_is_waited(void **state)
 	source->ops->close(source);
 }
 
+/* Two minutes at 400 Hz on two CPUs, a fiftieth of a second of which is fuller than any, and a second that was lost. */
+static struct fake_window *with_slots(bool has)
+{
+	struct fake_window *f = fake_window_new();
+	struct cam_task_id task = fake_task(f, 7, 7, "sh");
+	struct cam_place_id place = fake_place(f, "main");
+	f->w.info.start_ns = 1000 * SEC;
+	f->w.info.end_ns = 1120 * SEC;
+	f->w.info.realtime_ns = DAY;
+	f->w.info.cpus = 2;
+	f->w.info.has_slots = has;
+	for (unsigned i = 0; i < 120 * 400; i++) {
+		uint64_t at = 1000 * SEC + i * 2500000ull;
+		fake_sample(f, at, i % 2, task, place);
+		if (at >= 1070 * SEC + 420 * MS && at < 1070 * SEC + 440 * MS)
+			for (unsigned k = 0; k < 5; k++)
+				fake_sample(f, at + k * 1000, 1, task, place);
+	}
+	fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_LOST_RING, CAM_CPU_NONE, 1030 * SEC,
+						    1031 * SEC, 97 * 2});
+	/* Of each CPU by itself; the second of them lies across others. */
+	for (uint32_t cpu = 0; cpu < 2; cpu++) {
+		fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_THROTTLED, cpu, 1050 * SEC,
+							    1051 * SEC, 40 + 20 * cpu});
+		fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_LOST_QUEUE, cpu,
+							    1090 * SEC + 300 * MS,
+							    1092 * SEC + 100 * MS, 60});
+	}
+	return f;
+}
+
+/* From footers as from samples, where columns are several seconds; and from these where a footer cannot say it. */
+static void hours_by_parts_of_a_second_take_no_sample(void **state)
+{
+	(void)state;
+	struct cam_selection one_cpu;
+	char why[64];
+	cam_selection_init(&one_cpu);
+	assert_int_equal(
+		cam_selection_add(&one_cpu, CAM_FILTER_CPU, cam_text_of("1"), why, sizeof(why)), 0);
+	for (unsigned i = 0; i < 7; i++) {
+		const struct cam_heatmap_options o = {.max_columns = i == 3 ? 500 : 13,
+						      .rows = i == 1   ? 25
+							      : i == 2 ? 49
+								       : 50};
+		struct fake_window *f = with_slots(i != 4), *g = with_slots(false);
+		f->w.info.imported = i == 5;
+		struct cam_source *source = one(f), *plain = one(g);
+		const struct cam_selection *s = i == 6 ? &one_cpu : NULL;
+		struct cam_heatmap h = build(source, s, &o), want = build(plain, s, &o);
+		assert_int_equal(f->samples_calls > 0, i >= 2);
+		assert_true(g->samples_calls > 0);
+		assert_int_equal(h.n_columns, want.n_columns);
+		assert_int_equal(h.max_peak, want.max_peak);
+		assert_int_equal(h.seen.lost, want.seen.lost);
+		assert_int_equal(h.period_ns, want.period_ns);
+		assert_memory_equal(h.cells, want.cells,
+				    (size_t)h.n_rows * h.n_columns * sizeof(*h.cells));
+		assert_memory_equal(h.causes, want.causes, h.n_columns * sizeof(*h.causes));
+		cam_heatmap_free(&h);
+		cam_heatmap_free(&want);
+		source->ops->close(source);
+		plain->ops->close(plain);
+	}
+	cam_selection_free(&one_cpu);
+}
+
+/* By its names a window can be told to have nothing of what is asked for: then none of its samples is read, and its sums hold. */
+static void what_no_name_matches_takes_no_sample(void **state)
+{
+	(void)state;
+	static const struct {
+		enum cam_filter filter;
+		const char *value;
+		bool paint, reads;
+	} cases[] = {{CAM_FILTER_MATCH, "nothing_like_it", true, false},
+		     {CAM_FILTER_MATCH, "^main$", true, true},
+		     {CAM_FILTER_MATCH, "^sh$", true, true},
+		     {CAM_FILTER_MATCH, "nothing_like_it", false, false},
+		     {CAM_FILTER_MATCH, "^sh$", false, true},
+		     {CAM_FILTER_COMM, "nobody", false, false},
+		     {CAM_FILTER_COMM, "s*", false, true}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (enum cam_heat_mode mode = CAM_HEAT_SUBSECOND; mode <= CAM_HEAT_CORES; mode++) {
+			struct cam_selection filter;
+			char why[64];
+			cam_selection_init(&filter);
+			assert_int_equal(cam_selection_add(&filter, cases[i].filter,
+							   cam_text_of(cases[i].value), why,
+							   sizeof(why)),
+					 0);
+			struct cam_heatmap_options o = {.mode = mode,
+							.max_columns = 13,
+							.paint = cases[i].paint ? &filter : NULL};
+			struct fake_window *f = with_slots(true), *g = with_slots(true);
+			struct cam_source *source = one(f), *other = one(g);
+			struct cam_heatmap h = build(source, cases[i].paint ? NULL : &filter, &o);
+			struct cam_heatmap all = build(
+				other, NULL,
+				&(struct cam_heatmap_options){.mode = mode, .max_columns = 13});
+			assert_int_equal(f->samples_calls > 0, cases[i].reads);
+			bool taken = cases[i].paint || cases[i].reads;
+			assert_int_equal(h.seen.samples, taken ? all.seen.samples : 0);
+			assert_int_equal(h.painted,
+					 cases[i].paint && cases[i].reads ? all.seen.samples : 0);
+			assert_int_equal(h.max_peak, taken ? all.max_peak : 0);
+			cam_heatmap_free(&h);
+			cam_heatmap_free(&all);
+			source->ops->close(source);
+			other->ops->close(other);
+			cam_selection_free(&filter);
+		}
+	}
+}
+
+/* What all CPUs had by 20 ms stands beside their rows: from footers as from samples; of one that has no such sums nobody knows. */
+static void the_busiest_moment_is_beside_the_cores(void **state)
+{
+	(void)state;
+	const struct cam_heatmap_options o = {
+		.mode = CAM_HEAT_CORES, .max_columns = 13, .busiest = true};
+	struct fake_window *f = with_slots(true), *g = with_slots(true), *none = with_slots(false);
+	g->w.info.imported = true; /* so its samples are read */
+	struct cam_source *source = one(f), *plain = one(g), *unknown = one(none);
+	struct cam_heatmap h = build(source, NULL, &o), want = build(plain, NULL, &o);
+	struct cam_heatmap dark = build(unknown, NULL, &o);
+	assert_int_equal(f->samples_calls, 0);
+	assert_true(g->samples_calls > 0);
+	assert_int_equal(h.column_ns, 15 * SEC);
+	for (uint32_t c = 0; c < h.n_columns; c++) {
+		assert_int_equal(h.busiest[c], want.busiest[c]);
+		assert_int_equal(h.busiest[c], c == 4 ? 8 * 6 : 8);
+		assert_int_equal(dark.busiest[c], CAM_HEAT_UNKNOWN);
+	}
+	cam_heatmap_free(&h);
+	cam_heatmap_free(&want);
+	cam_heatmap_free(&dark);
+	const struct cam_heatmap_options fine = {
+		.mode = CAM_HEAT_CORES, .max_columns = 2000, .busiest = true};
+	h = build(source, NULL, &fine);
+	assert_null(h.busiest);
+	cam_heatmap_free(&h);
+	source->ops->close(source);
+	plain->ops->close(plain);
+	unknown->ops->close(unknown);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +570,9 @@ int main(void)
 		cmocka_unit_test(test_far_apart),
 		cmocka_unit_test(test_no_times),
 		cmocka_unit_test(test_peak_across_windows),
+		cmocka_unit_test(hours_by_parts_of_a_second_take_no_sample),
+		cmocka_unit_test(the_busiest_moment_is_beside_the_cores),
+		cmocka_unit_test(what_no_name_matches_takes_no_sample),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,30 @@ static void test_means_and_peaks(void **state)
 	s->ops->close(s);
 }
 
+/* A millionth of a second behind the last window is no second that nobody saw: pages ask for a little more than there is. */
+static void test_a_rest_is_no_second(void **state)
+{
+	(void)state;
+	struct fake_window *v[] = {window(100, 10, 5)};
+	struct cam_source *s = source(v, 1);
+	struct cam_overview o;
+	assert_int_equal(cam_overview_build(s, WALL + 100ll * NS, WALL + 110ll * NS + 1000, 20,
+					    NULL, &o),
+			 0);
+	for (size_t i = 0; i < 20; i++)
+		near(o.unseen[i], 0);
+	near(o.busy[19], 0.25);
+	cam_overview_free(&o);
+	/* Of seconds that lie across those asked for the last one counts, too. */
+	assert_int_equal(cam_overview_build(s, WALL + 100ll * NS + 600000000, WALL + 110ll * NS, 9,
+					    NULL, &o),
+			 0);
+	near(o.unseen[8], 0);
+	near(o.busy[8], 0.25);
+	cam_overview_free(&o);
+	s->ops->close(s);
+}
+
 /* What no window covers, and what a ledger calls lost, is not idle. */
 static void test_unobserved(void **state)
 {
@@ -116,6 +140,38 @@ static void test_imported(void **state)
 	near(o.unseen[0], 0);
 	near(o.busy[1], 0.5); /* 97 of 2 CPUs at 97 Hz */
 	near(o.unseen[3], 0);
+	cam_overview_free(&o);
+	s->ops->close(s);
+}
+
+/* The second in which two imports meet is as busy as any other, however little of it one of them has. */
+static void test_imported_meet(void **state)
+{
+	(void)state;
+	struct fake_window *v[2];
+	struct cam_overview o;
+	for (unsigned k = 0; k < 2; k++) {
+		struct fake_window *f = v[k] = fake_window_new();
+		struct cam_task_id task = fake_task(f, 1, 1, "sh");
+		/* 7 … 10.001, 10.001 … 13: half of 2 CPUs at 97 Hz */
+		f->w.info.start_ns = k ? 10 * NS + NS / 1000 : 7 * NS;
+		f->w.info.end_ns = k ? 13 * NS : 10 * NS + NS / 1000;
+		f->w.info.realtime_ns = WALL + (int64_t)f->w.info.start_ns - 7ll * NS;
+		f->w.info.imported = true;
+		f->w.info.sealed = true;
+		for (uint64_t t = 7 * NS; t < 13 * NS; t += NS / 97)
+			if (t >= f->w.info.start_ns && t < f->w.info.end_ns)
+				fake_sample(f, t, 0, task, fake_place(f, "main"));
+		/* So that it has both. */
+		fake_sample(f, f->w.info.start_ns, 1, task, fake_place(f, "main"));
+	}
+	struct cam_source *s = source(v, 2);
+	assert_int_equal(cam_overview_build(s, WALL, WALL + 6ll * NS, 6, NULL, &o), 0);
+	for (size_t i = 0; i < 6; i++) {
+		assert_true(o.busy[i] > 0.47f && o.busy[i] < 0.53f);
+		assert_true(o.peak[i] < 0.53f);
+		near(o.unseen[i], 0);
+	}
 	cam_overview_free(&o);
 	s->ops->close(s);
 }
@@ -221,8 +277,9 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means_and_peaks), cmocka_unit_test(test_unobserved),
-		cmocka_unit_test(test_imported),	cmocka_unit_test(test_still_open),
+		cmocka_unit_test(test_means_and_peaks), cmocka_unit_test(test_a_rest_is_no_second),
+		cmocka_unit_test(test_unobserved),	cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_imported_meet),	cmocka_unit_test(test_still_open),
 		cmocka_unit_test(test_left_open),	cmocka_unit_test(test_times_that_cannot_be),
 		cmocka_unit_test(test_refusals),
 	};

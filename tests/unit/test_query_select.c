@@ -482,6 +482,20 @@ static void test_patience(void **state)
 	src->ops->close(src);
 }
 
+/* As the page searches: without capitals none matter. */
+static void test_any_case(void **state)
+{
+	(void)state;
+	struct fake_window *w = mixed_window();
+	fake_window_ready(w);
+	struct cam_source *src = source_of(w);
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "^SERVE$"), 0);
+	uint64_t n = with(src, CAM_FILTER_MATCH, "^serve$");
+	assert_true(n > 0);
+	assert_int_equal(with(src, CAM_FILTER_MATCH, "(?i)^SerVE$"), n);
+	src->ops->close(src);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -498,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_wall_clock_that_was_stepped),
 		cmocka_unit_test(test_patience),
+		cmocka_unit_test(test_any_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,6 +360,49 @@ static void test_what_is_no_selection(void **state)
 	cam_selection_free(&s);
 }
 
+/* A window may say that it lies at either end of all time, or fills all of it: what is asked of it has an answer, and none
+ * the wrong way round. */
+static void test_the_ends_of_all_time(void **state)
+{
+	(void)state;
+	static const uint64_t clocks[] = {
+		0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 1, UINT64_MAX};
+	static const int64_t walls[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
+	static const char *const words[] = {"window=a.pcw",
+					    "time=10%/2",
+					    "time=0%-100%",
+					    "time=90%-100%",
+					    "time=1.5,",
+					    "time=0,8999999999",
+					    "last=600000h",
+					    "around=600000h at=boot+1",
+					    "at=boot+9223372036 around=1s",
+					    "from=boot+0 to=boot+9223372036"};
+	unsigned answers = 0;
+	for (size_t i = 0; i < 6 * 6 * 6 * (sizeof(words) / sizeof(words[0])); i++) {
+		struct fake_window *f = fake_window_new();
+		fake_sample(f, 1, 0, fake_task(f, 1, 1, "x"), fake_place(f, "main"));
+		f->w.info.name = CAM_TEXT("a.pcw");
+		f->w.info.start_ns = clocks[i % 6];
+		f->w.info.end_ns = clocks[i / 6 % 6];
+		f->w.info.realtime_ns = walls[i / 36 % 6];
+		if (i % 2 && f->w.info.realtime_ns != INT64_MIN)
+			fake_add_anchor(f,
+					&(struct cam_anchor){.time_ns = f->w.info.start_ns,
+							     .sched_ns = f->w.info.start_ns,
+							     .realtime_ns = f->w.info.realtime_ns});
+		struct cam_source *source = fake_source_new(&f, 1);
+		struct cam_selection s = good(words[i / 216]);
+		s.when.of_files = true;
+		int err = cam_selection_settle(&s, source, why, sizeof(why));
+		assert_true(err || s.from_ns < s.to_ns);
+		answers += !err;
+		cam_selection_free(&s);
+		source->ops->close(source);
+	}
+	assert_in_range(answers, 200, 2160);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_events_by_id),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_what_is_no_selection),
+		cmocka_unit_test(test_the_ends_of_all_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

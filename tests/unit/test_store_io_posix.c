@@ -10,9 +10,11 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -239,6 +241,77 @@ static void lock(void **state)
 	other->ops->close(other);
 }
 
+/* What those who race for the lock have in common. */
+struct race {
+	_Atomic int inside;
+	_Atomic unsigned held, refused, together;
+};
+
+#define RACERS 6
+#define TIMES  50 /* that each has it */
+
+/* Tries again and again; one in eight of those who get it dies with it. */
+static pid_t start_racer(struct fixture *f, struct race *race, unsigned seed)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	for (unsigned i = 0; i < TIMES;) {
+		struct cam_file *mine = NULL;
+		int holder = 0;
+		int err = f->io->ops->lock(f->io, "lock", &mine, &holder);
+		if (err == -EWOULDBLOCK) {
+			race->refused++;
+			usleep(10);
+			continue;
+		}
+		if (err)
+			_exit(2);
+		race->together += atomic_exchange(&race->inside, 1) != 0;
+		race->held++;
+		i++;
+		usleep(20);
+		atomic_store(&race->inside, 0);
+		if (rand_r(&seed) % 8 == 0)
+			kill(getpid(), SIGKILL);
+		mine->ops->close(mine);
+	}
+	_exit(0);
+}
+
+/* Six at once, who leave or are killed, and others in the place of the dead: never two inside, and in the end it is free. */
+static void lock_of_many(void **state)
+{
+	struct fixture *f = *state;
+	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(race, MAP_FAILED);
+	unsigned seed = (unsigned)getpid(), killed = 0, running = 0;
+	for (; running < RACERS; running++)
+		start_racer(f, race, seed++);
+	while (running) {
+		int status;
+		assert_true(wait(&status) > 0);
+		running--;
+		if (WIFSIGNALED(status) && ++killed < 100) {
+			start_racer(f, race, seed++);
+			running++;
+		} else if (!WIFSIGNALED(status)) {
+			assert_int_equal(status, 0);
+		}
+	}
+	print_message("# the lock was had %u times, refused %u times, %u died with it\n",
+		      race->held, race->refused, killed);
+	assert_int_equal(race->together, 0);
+	assert_true(race->held > 100 && race->refused > 100 && killed > 10);
+	struct cam_file *mine;
+	int holder;
+	assert_int_equal(f->io->ops->lock(f->io, "lock", &mine, &holder), 0);
+	mine->ops->close(mine);
+	munmap(race, sizeof(*race));
+}
+
 static void lock_is_of_the_named_file(void **state)
 {
 	struct fixture *f = *state;
@@ -455,6 +528,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rename_never_replaces_unasked, setup, teardown),
 		cmocka_unit_test_setup_teardown(list, setup, teardown),
 		cmocka_unit_test_setup_teardown(lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(lock_of_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(lock_is_of_the_named_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(fallbacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),

@@ -97,12 +97,48 @@ static void more_samples_than_fit_come_back(void **state)
 	write_and_read(CAM_UNCODED_BYTES / 24 + 30001, 3);
 }
 
+/* A file may say that it was recorded at either end of all time. */
+static void wall_times_end_where_numbers_do(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t anchor_ns;
+		int64_t anchor_wall_ns;
+		uint64_t start_ns;
+		int64_t wall_ns;
+	} cases[] = {
+		{1000, 5000, 1100, 5100},
+		{1000, 50, 900, -50},
+		{1, INT64_MAX, 2, INT64_MAX},
+		{1, INT64_MAX - 5, UINT64_MAX - 1, INT64_MAX},
+		{UINT64_MAX - 1, INT64_MIN + 1, 0, INT64_MIN + 1},
+		{UINT64_MAX - 1, INT64_MAX, 0, INT64_MIN + 1},
+		{0, INT64_MIN + 1, UINT64_MAX - 1, INT64_MAX},
+		{0, INT64_MIN, 7, INT64_MIN}, /* not known */
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct cam_window_head head = {.clock = CAM_CLOCK_FOREIGN};
+		struct cam_sample s = sample_of(0, 1);
+		struct cam_anchor a = {.time_ns = cases[i].anchor_ns,
+				       .realtime_ns = cases[i].anchor_wall_ns};
+		struct cam_block b = {.samples = &s, .n_samples = 1, .anchors = &a, .n_anchors = 1};
+		struct cam_uncoded *raw;
+		s.time_ns = cases[i].start_ns;
+		assert_int_equal(cam_uncoded_new(&head, &raw), 0);
+		assert_int_equal(cam_uncoded_append(raw, &b), 0);
+		assert_int_equal(cam_uncoded_end(raw, s.time_ns + 1), 0);
+		assert_int_equal(cam_uncoded_info(raw)->realtime_ns, cases[i].wall_ns);
+		cam_uncoded_free(raw);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_samples_come_back),
 		cmocka_unit_test(more_kinds_than_fit_come_back),
 		cmocka_unit_test(more_samples_than_fit_come_back),
+		cmocka_unit_test(wall_times_end_where_numbers_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,7 @@ static void check_ranges(struct cam_window *a, struct cam_window *b)
 		window_dump_samples(a, range, &x);
 		window_dump_samples(b, range, &y);
 		assert_same_text(&x, &y);
+		assert_true(window_totals_agree(b, range));
 		cam_buf_clear(&x);
 		cam_buf_clear(&y);
 	}
@@ -320,6 +321,29 @@ static struct cam_place_id random_place(struct fake_window *f, uint64_t *seed)
 	return (struct cam_place_id){node};
 }
 
+/* Rows of one second and of several, CPU by CPU or in no order at all. */
+static void add_random_ledger(struct fake_window *f, uint64_t *seed, uint64_t from_ns, bool by_cpu)
+{
+	uint64_t n = next_random(seed) % 120, cpus = 1 + next_random(seed) % 20;
+	for (uint64_t i = 0; i < n; i++) {
+		struct cam_ledger_row row = {
+			.cause = (enum cam_cause)(next_random(seed) % CAM_CAUSE_MAX),
+			.cpu = (uint32_t)(by_cpu ? i * cpus / n : next_random(seed) % cpus),
+			.from_ns = (from_ns / NS +
+				    (by_cpu ? i % (n / cpus + 1) : next_random(seed) % 40)) *
+				   NS,
+			.samples = next_random(seed) % 200};
+		row.to_ns = row.from_ns + NS;
+		if (i % 5 == 0) {
+			row.from_ns += random_u64(seed) % NS;
+			row.to_ns = row.from_ns + random_u64(seed) % (7 * NS);
+		}
+		if (i % 41 == 0)
+			row.cpu = CAM_CPU_NONE;
+		fake_add_ledger(f, &row);
+	}
+}
+
 static void random_windows(void **state)
 {
 	(void)state;
@@ -349,6 +373,7 @@ static void random_windows(void **state)
 				s.detail = random_string(f, &seed);
 			fake_add_sample(f, &s);
 		}
+		add_random_ledger(f, &seed, time, round & 2);
 		check(f);
 	}
 }

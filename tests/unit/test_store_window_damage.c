@@ -137,6 +137,7 @@ static unsigned may_change(enum cam_chunk_kind kind)
 		[CAM_CHUNK_COUNTERS] = 1u << COUNTERS,
 		[CAM_CHUNK_LINES] = 1u << LINES,
 		[CAM_CHUNK_SECONDS] = 1u << NAMED,
+		[CAM_CHUNK_SLOTS] = 1u << SLOTTED,
 	};
 	switch (kind) {
 	case CAM_CHUNK_STRINGS:
@@ -259,6 +260,7 @@ static void check_damaged(struct fixture *x, const uint8_t *bytes, uint64_t at, 
 		compare(&x->view, &x->now, in_chunk ? may_change(kind) : 0,
 			in_chunk ? span_of(x->dir, kind, i) : 0,
 			in_chunk && kind < CAM_CHUNK_FIRST_COLUMN, at);
+		assert_true(window_totals_agree(w, CAM_RANGE_ALL));
 		/* It was noticed, unless nobody needs that byte. */
 		assert_true(w->damage.chunks > 0 || !in_chunk);
 	}
@@ -337,6 +339,7 @@ static void a_lost_tree_chunk_costs_its_own_stacks(void **state)
 			differ += count_damaged(&x.view, &x.now, STACKS, s);
 		assert_int_equal(differ, w->damage.stacks);
 		assert_int_equal(w->damage.samples, 0);
+		assert_true(window_totals_agree(w, CAM_RANGE_ALL));
 		assert_true(k == 0 || differ < 900);
 		lost_of_all += differ;
 		w->ops->close(w);
@@ -474,6 +477,26 @@ static void pages_of_tiny_windows_too(void **state)
 		cam_buf_free(&copy);
 	}
 	cam_buf_free(&bytes);
+}
+
+/* The header says it first, but may be damaged. */
+static void a_newer_directory_is_refused(void **state)
+{
+	(void)state;
+	struct fixture x = {0};
+	struct cam_buf b = CAM_BUF(1u << 20);
+	struct cam_dir again;
+	set_up(&x, 50, 512);
+	struct cam_dir d = *x.dir;
+	assert_int_equal(cam_dir_write(&d, &b), 0);
+	assert_int_equal(cam_dir_read_head(&again, b.data, b.len, x.bytes.len), 0);
+	cam_dir_free(&again);
+	cam_buf_clear(&b);
+	d.incompat |= 1u << 30;
+	assert_int_equal(cam_dir_write(&d, &b), 0);
+	assert_int_equal(cam_dir_read_head(&again, b.data, b.len, x.bytes.len), -EPROTONOSUPPORT);
+	cam_buf_free(&b);
+	tear_down(&x);
 }
 
 static void a_newer_file_is_refused(void **state)
@@ -762,6 +785,7 @@ int main(void)
 		cmocka_unit_test(truncated_at_every_byte),
 		cmocka_unit_test(bytes_removed_or_zeroed),
 		cmocka_unit_test(pages_of_tiny_windows_too),
+		cmocka_unit_test(a_newer_directory_is_refused),
 		cmocka_unit_test(a_newer_file_is_refused),
 		cmocka_unit_test(what_a_newer_writer_adds_is_ignored),
 		cmocka_unit_test(a_directory_in_two_steps_is_the_same),

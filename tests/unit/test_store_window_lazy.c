@@ -553,6 +553,69 @@ static void check_seconds(struct cam_window *w)
 	assert_memory_equal(&cells, &seconds, sizeof(cells));
 }
 
+struct slot_rows {
+	struct cam_slots rows[400];
+	unsigned n;
+};
+
+static int take_slots(void *arg, const struct cam_slots *s)
+{
+	struct slot_rows *r = arg;
+	assert_true(r->n < 400);
+	r->rows[r->n++] = *s;
+	return 0;
+}
+
+/* Parts of seconds are those of the samples; what was imported has none. */
+static void check_slots(struct cam_window *w, struct fake_window *f)
+{
+	static struct slot_rows got, want;
+	got.n = want.n = 0;
+	int err = w->ops->slots(w, take_slots, &got);
+	assert_int_equal(err, w->info.has_slots ? 0 : -ENODATA);
+	assert_int_equal(w->info.has_slots, !w->info.imported && w->info.clock != CAM_CLOCK_ABSENT);
+	f->w.info.has_slots = w->info.has_slots;
+	assert_int_equal(f->w.ops->slots(&f->w, take_slots, &want), err);
+	assert_int_equal(got.n, want.n);
+	assert_memory_equal(got.rows, want.rows, got.n * sizeof(got.rows[0]));
+}
+
+struct seconds {
+	struct cam_buf v;
+	bool exact;
+};
+
+static int note_seconds(void *arg, const struct cam_batch *b)
+{
+	struct seconds *s = arg;
+	for (size_t i = 0; i < b->n; i++) {
+		uint64_t t = b->time_ns[i];
+		/* So no time was decoded for it. */
+		assert_true(s->exact || t == CAM_TIME_NONE || t % CAM_NS_PER_SEC == 0);
+		cam_buf_put_u64(&s->v, t == CAM_TIME_NONE ? t : t / CAM_NS_PER_SEC);
+	}
+	return 0;
+}
+
+/* Who asks for seconds alone gets those of the times, of a whole window and of a part. */
+static void check_second_column(struct cam_window *w)
+{
+	const struct cam_range ranges[] = {
+		CAM_RANGE_ALL,
+		{(w->info.start_ns / CAM_NS_PER_SEC + 1) * CAM_NS_PER_SEC, UINT64_MAX}};
+	for (unsigned i = 0; i < 2; i++) {
+		struct seconds want = {CAM_BUF(1u << 24), true}, got = {CAM_BUF(1u << 24), false};
+		int err = w->ops->samples(w, ranges[i], CAM_COL_TIME, note_seconds, &want);
+		err |= w->ops->samples(w, ranges[i], CAM_COL_SECOND, note_seconds, &got);
+		assert_int_equal(err, 0);
+		assert_int_equal(want.v.len, got.v.len);
+		if (got.v.len)
+			assert_memory_equal(want.v.data, got.v.data, got.v.len);
+		cam_buf_free(&want.v);
+		cam_buf_free(&got.v);
+	}
+}
+
 static void random_windows_say_the_same_by_second(void **state)
 {
 	(void)state;
@@ -579,6 +642,8 @@ static void random_windows_say_the_same_by_second(void **state)
 		assert_int_equal(w->ops->name_cells(w, check_name_cell, y), 0);
 		assert_int_equal(y->told, w->info.samples);
 		check_seconds(w);
+		check_slots(w, f);
+		check_second_column(w);
 		for (uint32_t i = 0; i < y->t->n_tasks; i++) {
 			uint32_t at = (uint32_t)(i * 7919ull % y->t->n_tasks);
 			const struct cam_task *k = &y->t->tasks[at];

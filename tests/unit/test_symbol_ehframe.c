@@ -411,6 +411,7 @@ static void test_compilers_and_options(void **state)
 		"gcc -Os -fcf-protection=full -z ibtplt -Wl,-z,lazy -o %2$s %1$s",
 		"gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -g -o %2$s %1$s",
 		"gcc -O2 -fno-asynchronous-unwind-tables -g -gz=zlib -o %2$s %1$s",
+		"gcc -O2 -fno-asynchronous-unwind-tables -g -o %2$s %1$s && objcopy --compress-debug-sections=zstd %2$s",
 		"gcc -O2 -static -o %2$s %1$s",
 		"gcc -O2 -static-pie -o %2$s %1$s",
 		"gcc -O2 -no-pie -Wl,-Ttext-segment=0x10000000 -o %2$s %1$s",

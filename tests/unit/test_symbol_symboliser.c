@@ -514,6 +514,29 @@ static const char *ask_once(struct served *s, const char *path, const char *debu
 	return ask_chain(s, offset, search, fd, debug_fd);
 }
 
+/* What a handler of signals returns to is looked up one byte before its symbol. */
+static void what_a_handler_returns_to_has_its_name(void **state)
+{
+	(void)state;
+	const char *path = oracle_build("inlines.c", "gcc -O2 -static %s -o %s");
+	struct cam_buf found = oracle_run("nm %s | grep ' __restore_rt$'", path);
+	struct served s;
+	cam_buf_put_u8(&found, 0);
+	/* Of a program that is not moved the code's addresses are its offsets and 0x400000. */
+	uint64_t at = strtoull((const char *)found.data, NULL, 16) - 0x400000;
+	start(&s, IDLE_MS);
+	assert_string_equal(ask_once(&s, path, NULL, false, at), "__restore_rt");
+	assert_string_equal(ask_once(&s, path, NULL, false, at - 1), "__restore_rt");
+	assert_string_not_equal(ask_once(&s, path, NULL, false, at - 2), "__restore_rt");
+	/* Before any other function there is nothing. */
+	uint64_t from, bytes;
+	find_spin(path, &from, &bytes);
+	assert_string_equal(ask_once(&s, path, NULL, false, from), "spin");
+	assert_string_not_equal(ask_once(&s, path, NULL, false, from - 1), "spin");
+	stop(&s);
+	cam_buf_free(&found);
+}
+
 /* By build-id, and by checksum where there is none; no other file counts. */
 static void a_debug_file_tells_what_was_stripped(void **state)
 {
@@ -684,6 +707,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_inlined_is_told),
+		cmocka_unit_test(what_a_handler_returns_to_has_its_name),
 		cmocka_unit_test(a_debug_file_tells_what_was_stripped),
 		cmocka_unit_test(debug_information_that_is_too_large_is_left_out),
 		cmocka_unit_test(what_lies_in_further_files_is_said),

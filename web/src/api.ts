@@ -7,7 +7,7 @@ import { selectionQuery, treeQuery, type Mode, type Part, type State } from "./s
 import type { Happening, Happenings } from "./happening";
 import { readMoments, type Unusual, type Why } from "./why";
 import { readTracks, type Tracks } from "./tracks";
-import { processes, readTree, type Tree } from "./tree";
+import { processes, readTree, serverSearch, type Tree } from "./tree";
 
 export interface StoreFacts {
 	version: string;
@@ -22,6 +22,7 @@ export interface StoreFacts {
 	windows: number;
 	unreadable: number;
 	samples: number;
+	unslotted: number; /* of them, those that hours by parts of a second take the time of: each is read */
 	bytes: number;
 	recording: boolean;
 	period: number; /* ms between two samples of a busy CPU; 0: not known */
@@ -45,14 +46,21 @@ export interface Heat {
 	cpus: number[]; /* cores: of each row */
 	nodes: number[] | null; /* cores: of each row its NUMA node, where there are several; rows stand by node */
 	cells: Float32Array; /* row by row, the lowest first: samples (sub), share of the CPU (cores) */
+	most: number; /* the largest of them */
 	counts: Uint32Array; /* samples of each cell, of the busiest where it is merged */
 	unseen: Uint8Array; /* of each cell; 255: nothing of it was observed */
+	damaged: boolean; /* part of it can no longer be read */
 	anyUnseen: boolean; /* a quarter of some cell was not observed */
 	full: number; /* what a cell has that is always busy; 0: not known */
 	painted: Float32Array | null; /* share of each cell whose stacks match */
+	busiest: Float32Array | null; /* cores, of each column: how busy all CPUs together were in its busiest 20 ms; NaN: not known */
+	behind: Float32Array | null; /* cells of all that ran, where what was asked for is still being read … */
+	unread: Uint8Array | null; /* … of each column: it has not been */
 	merged: number; /* a column stands for so many of the finest ones, and shows the busiest */
 	fine: number; /* ms of those */
 }
+
+const SLOT_MS = 20, UNKNOWN = 0xffffffff;
 
 /* Of a cell with less than that nothing is said but that it was not observed. */
 export const LEAST_SEEN = 1 / 5;
@@ -121,11 +129,25 @@ function byNode(a: Answer): Answer {
 	return { meta: { ...a.meta, nodes: order.map((i) => nodes[i]), cpus: order.map((i) => cpus[i]) }, columns };
 }
 
+/* Of an answer about samples: files that they were to come from are damaged. */
+export function isDamaged(meta: Record<string, unknown>): boolean {
+	const seen = (meta.seen ?? {}) as { damaged?: number; unreadable?: number };
+	return Number(seen.damaged ?? 0) + Number(seen.unreadable ?? 0) > 0;
+}
+
+/* Of a column that lies in the time asked about by a part only: what is beside it was not asked for, which is not that nobody observed it. */
+function forgetBeside(unseen: Uint8Array, column: number, columns: number, inside: number): void {
+	if (inside > 0.999)
+		return;
+	for (let i = column; i < unseen.length; i += columns)
+		unseen[i] = inside < 0.02 ? 0 : Math.max(0, Math.min(255, Math.round((255 * inside - (255 - unseen[i])) / inside)));
+}
+
 /*
  * A column of a long span stands for several of the finest ones, and shows the busiest: 20 ms in twelve
  * hours must still be seen.
  */
-export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
+export function readHeat(mode: "sub" | "cores", a: Answer, asked: { from: number; to: number } | null = null): Heat {
 	const { meta, columns: c } = byNode(a);
 	const step = seconds(meta.step), fine = seconds(meta.fine), period = Number(meta.period_ns) / 1e6;
 	const merged = Math.max(1, Math.round(step / fine));
@@ -137,18 +159,26 @@ export function readHeat(mode: "sub" | "cores", a: Answer): Heat {
 	const painted = paint ? new Float32Array(paint.length) : null;
 	for (let i = 0; painted && i < counts.length; i++)
 		painted[i] = counts[i] ? Math.min(1, paint![i] / counts[i]) : 0;
-	let anyUnseen = false;
+	let anyUnseen = false, most = 0;
 	const cells = new Float32Array(counts.length), unseen = new Uint8Array(seen.length);
 	for (let i = 0; i < counts.length; i++) {
 		/* Busy of what was observed: half of the ticks shed is no idle time. (Of which of several nobody knows.) */
 		const share = merged > 1 ? 1 : Math.max(LEAST_SEEN, seen[i] / 255);
 		cells[i] = mode === "cores" && due ? Math.min(1, counts[i] / (due * share)) : counts[i];
+		most = Math.max(most, cells[i]);
 		unseen[i] = 255 - seen[i];
-		anyUnseen ||= seen[i] < 192;
 	}
+	const from = seconds(meta.from), columns = Number(meta.columns_n);
+	if (asked)
+		for (let k = 0; k < columns; k++)
+			forgetBeside(unseen, k, columns, (Math.min(from + (k + 1) * step, asked.to) - Math.max(from + k * step, asked.from)) / step);
+	for (let i = 0; i < unseen.length && !anyUnseen; i++)
+		anyUnseen = unseen[i] > 63;
+	const slots = c.busiest as Uint32Array | undefined, dueOfAll = period ? (SLOT_MS / period) * Number(meta.rows_n) : 0;
 	return {
-		mode, from: seconds(meta.from), step, fine, merged, cells, counts, unseen, anyUnseen, painted,
-		columns: Number(meta.columns_n), rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[], nodes: (meta.nodes ?? null) as number[] | null,
+		busiest: slots && dueOfAll ? Float32Array.from(slots, (n) => (n === UNKNOWN ? NaN : Math.min(1, n / dueOfAll))) : null,
+		behind: null, unread: null, damaged: isDamaged(meta), mode, from, step, fine, merged, cells, most, counts, unseen, anyUnseen, painted,
+		columns, rows: Number(meta.rows_n), cpus: (meta.cpus ?? []) as number[], nodes: (meta.nodes ?? null) as number[] | null,
 		full: mode === "cores" && due ? 1 : 0,
 	};
 }
@@ -194,6 +224,17 @@ export interface Quality {
 	frames: Record<"user" | "jit" | "kernel", number>;
 	unnamed: Record<"user" | "jit" | "kernel", number>;
 	worst: { file: string; unnamed: number }[];
+}
+
+function heatQuery(s: State, mode: Mode, part: Part, columns: number): URLSearchParams {
+	const q = selectionQuery(s, part);
+	q.set("mode", mode === "sub" ? "subsecond" : "cores");
+	q.set("columns", String(columns));
+	if (mode === "sub")
+		q.set("rows", String(s.rows));
+	if (s.paint && s.search)
+		q.set("paint", serverSearch(s.search));
+	return q;
 }
 
 export class Server {
@@ -270,21 +311,27 @@ export class Server {
 
 	/* null: nothing was recorded at that time. */
 	heat(s: State, mode: Mode, part: Part, columns: number, period: number): Promise<Heat | null> {
-		const q = selectionQuery(s, part);
-		q.set("mode", mode === "sub" ? "subsecond" : "cores");
-		q.set("columns", String(columns));
-		if (mode === "sub")
-			q.set("rows", String(s.rows));
+		const q = heatQuery(s, mode, part, columns);
 		const step = mode === "cores" ? fineStep(part.to - part.from, columns, period) : 0;
 		if (step)
 			q.set("step", `${step}ms`);
-		if (s.paint && s.search)
-			q.set("paint", s.search);
-		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer()))).catch((e: unknown) => {
+		return this.ask("heat", this.path("heatmap", q), async (r) => readHeat(mode, decodeColumns(await r.arrayBuffer()), part)).catch((e: unknown) => {
 			if (e instanceof Refusal && e.isNothing)
 				return null;
 			throw e;
 		});
+	}
+
+	/* Columns of that width, of a part of the axis. */
+	heatPart(s: State, mode: Mode, part: Part, columns: number, step: number): Promise<Answer> {
+		const q = heatQuery(s, mode, part, columns);
+		q.set("step", `${step}ms`);
+		return this.ask("heat", this.path("heatmap", q), async (r) => decodeColumns(await r.arrayBuffer()));
+	}
+
+	/* What is being asked of that kind is given up. */
+	give(kind: string): void {
+		this.running.get(kind)?.abort();
 	}
 
 	/* before: what to compare with; null: nothing. */

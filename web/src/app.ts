@@ -9,17 +9,19 @@ import { ByTime } from "./by_time";
 import { Busy } from "./busy";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
 import { el, fill, put, readTheme, Segment, shown, Tip, type Theme } from "./dom";
-import { fillEmpty, fillNoHeat, makeSkeleton } from "./empty";
+import { fillEmpty, fillFailed, fillNoHeat, fillNoOther, fillToCome, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
-import { clock, count, cpuList, cpuNames, day, duration, percent, zoneName, type Zone } from "./format";
+import { clock, cpuNames, duration, percent, zoneName, type Zone } from "./format";
 import { Funnels } from "./funnel";
 import { AROUND, shortText } from "./happening";
+import { heatRows, isTooLong } from "./heat_reach";
+import { isRead, readParts, steadySpan, wholeSeconds } from "./heat_parts";
 import { HeatView } from "./heat_view";
 import { makeHelp } from "./help";
-import { keyActs } from "./keys";
+import { onKey } from "./keys";
 import { CAPSULE_MS, exportMenu, frameMenu, moreMenu } from "./menus";
 import { Opening } from "./opening";
-import { escapeExpression, Panel } from "./panel";
+import { escapeExpression, machineSeconds, Panel } from "./panel";
 import { Problems } from "./problems";
 import { baseline, DEFAULTS, FRAMES, GROUPS, readState, ROWS, selectionQuery, writeState, type Colour, type Filter, type Frames, type Group, type Mode, type Part, type State, type Tab } from "./state";
 import { Undo } from "./undo";
@@ -28,17 +30,14 @@ import { SelectionBar } from "./selection_bar";
 import { TableView } from "./table_view";
 import { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
-import { compileSearch, findPath, matchTree, type Match, type Tree } from "./tree";
+import { asCompared, compileSearch, findPath, matchTree, scaledBy, type Match, type Tree } from "./tree";
+import { cellWords, inSeconds, keptWords, recordedWords, statusWords, whyCommand } from "./words";
 
 type Kind = "heat" | "flame" | "timeline" | "chart" | AroundKind;
 
-const LIVE_MS = 2000;
-const MOST_TIMED = 40e6; /* samples whose times a heatmap may ask for */
-const TOLD_MS = 200;
-const RETRY_MS = 5000;
+const LIVE_MS = 2000, TOLD_MS = 200, RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
-const HELD_MS = 5000;
-const DEGREE_MS = 1000;
+const HELD_MS = 5000, DEGREE_MS = 1000;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 const NOTHING_ASKED = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "", quality: "", usual: "", chart: "" };
 export class App implements AroundHost {
@@ -46,7 +45,7 @@ export class App implements AroundHost {
 	server = new Server();
 	store: StoreFacts | null = null;
 	tree: Tree | null = null;
-	private treeOf: Part | null = null; /* what it was asked for */
+	private treeOf: Part | null = null; /* what it is of */
 	private heatData: Heat | null = null;
 	private undo = new Undo(this.state);
 	private match: Match | null = null;
@@ -62,7 +61,7 @@ export class App implements AroundHost {
 	heat: HeatView = new HeatView({
 		theme: () => this.theme, zone: () => this.zone(), linear: () => this.state.linear,
 		select: (part, final, second) => this.select(part, final, second),
-		dragsBaseline: () => this.dragsBaseline,
+		dragsBaseline: () => this.dragsBaseline, unselect: () => this.showSelected(),
 		zoomSpan: (by, around) => this.timeline.zoom(by, around), openEvent: (e) => this.around.openEvent(e), walked: (words) => this.say(words),
 		busiest: (part) => this.server.busiest(this.state, part).then((v) =>
 			v.length ? v.map((p) => `${p.name} ${percent(p.share)}`).join(" · ") : null, () => null),
@@ -95,12 +94,14 @@ export class App implements AroundHost {
 		setGroup: (by) => this.change({ by, zoom: [] }, true), group: () => this.state.by,
 		selectCores: (cpus) => this.select({ ...this.part(), cpus }, true),
 		capsule: () => this.capsule(),
-		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => this.command(),
+		takesAll: () => this.state.only === "" && this.state.filters.length === 0,
+		compare: () => this.change({ compare: !this.state.compare, zoom: [] }, true), comparing: () => this.comparing(), command: () => whyCommand(this.state, this.part()), copy: (text, what) => this.copy(text, what),
 	});
 
 	around: Around = new Around(this);
 	opening = new Opening(this);
 
+	private root = el("div", { class: "app" });
 	private stage = el("main", { class: "stage", "aria-busy": "true" });
 	private spoken = el("div", { class: "spoken", role: "status", "aria-live": "polite" });
 	statusLine = el("span", { class: "cut grow" });
@@ -112,17 +113,17 @@ export class App implements AroundHost {
 	private bar = new SelectionBar(this);
 	private kinds = el("span", { class: "legend" });
 	private changes = el("span", { class: "legend" });
-	private matched = el("span", { class: "soft" });
+	private matched = el("span", { class: "soft cut matched" });
 	private stageEmpty = el("div", { class: "empty", hidden: true });
 	private skeleton = makeSkeleton();
 	private heatEmpty = el("div", { class: "empty", hidden: true });
 	private busy = new Busy<Kind>(this.stage, () => ({ heat: [this.heat.layers.root], timeline: [this.timeline.layers.root], tracks: [this.track.layers.root],
-		chart: [this.byTime.view.layers.root], flame: [this.flame.layers.root, this.table.root, this.sandwich.root] }));
+		chart: [this.byTime.view.layers.root], flame: [this.flame.layers.root, this.table.root, ...this.sandwich.halves.map((h) => h.layers.root), ...this.panel.ofTree()] }));
 	private funnels = new Funnels(() => [[...this.timeline.brush(), this.theme.color("tx3")], [...this.heat.edges(this.part()), this.theme.color(this.state.a ? "a" : "tx3")]]);
 	search = el("input", { type: "search", placeholder: "Search", title: "Functions that match a regular expression (/)", "aria-label": "Search functions, a regular expression",
 		maxlength: 1024, spellcheck: "false" });
 	goto = el("input", { placeholder: "Go to 03:14:07, -90s, boot+123.4", "aria-label": "Go to a time", maxlength: 64, spellcheck: "false" });
-	private gotoProblem = el("div", { class: "problem", role: "alert", hidden: true });
+	gotoProblem = el("div", { class: "problem", role: "alert", hidden: true });
 	private zoneButton = el("button", { type: "button", title: "Local time or UTC (z)", onclick: () => this.change({ utc: !this.state.utc }, false) });
 	private presets = new Segment("Span", PRESETS.map(([label, ms]) => ({ value: String(ms), label })).concat({ value: "all", label: "all" }),
 		(v) => this.preset(v));
@@ -158,7 +159,7 @@ export class App implements AroundHost {
 			this.undo.note(this.state);
 			this.refresh();
 		});
-		document.addEventListener("keydown", (e) => this.key(e));
+		document.addEventListener("keydown", (e) => onKey(this, e));
 		addEventListener("resize", () => {
 			if (this.store?.windows)
 				void this.loadHeat();
@@ -213,20 +214,21 @@ export class App implements AroundHost {
 			return el("span", { class: "legend wide" }, s, words);
 		};
 		this.kinds.append(legend("kernel", "kernel"), legend("user", "user"), legend("jit", "JIT"), legend("inlined", "inlined"));
-		this.changes.append(legend("less", "less"), legend("chance", "within chance"), legend("more", "more"));
+		this.changes.append(legend("less-fill", "less"), legend("chance", "within chance"), legend("more-fill", "more"));
 		this.flame.layers.root.append(this.stageEmpty, this.skeleton);
 		this.heat.layers.root.append(this.heatEmpty);
-		put(this.stage, [this.problems.banner, this.opening.notice,
+		put(this.stage, [this.problems.banner, this.problems.damage, this.opening.notice,
 			el("div", { class: "bar" }, el("h2", {}, "Timeline"), this.keptWords, legend("area", "busy, mean"),
 				el("span", { class: "legend wide" }, el("span", { class: "swatch hatch" }), "not observed"), legend("ok", "pinned"), this.presets.root),
 			this.timeline.layers.root, this.funnels.canvases[0],
-			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
+			el("div", { class: "bar" }, this.modes.root, this.spanWords, this.stopButton, this.rowsLabel, this.around.label, this.scales.root, this.heat.legend, this.drags.root),
 			this.heat.layers.root, this.track.layers.root, this.funnels.canvases[1], this.bar.root,
 			el("div", { class: "bar" }, this.tabs.root, this.undoButton, this.directions.root, this.byTime.view.picker, el("label", { class: "legend wide" }, "by ", this.groups), el("label", { class: "legend wide" }, "of ", this.frames), el("label", { class: "legend wide" }, "colour ", this.colours), el("span", { class: "grow" }),
-				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "find" }, this.search, el("kbd", {}, "/"))),
+				this.kinds, this.changes, this.matched, this.painter, el("div", { class: "finder" }, this.search, el("kbd", {}, "/"))),
 			this.flame.layers.root, this.table.root, this.sandwich.root, this.byTime.view.layers.root,
 			el("footer", { class: "status" }, this.statusLine, el("span", { class: "wide" }, "drag select · m mode · / search · ? all keys"))]);
-		document.body.append(el("div", { class: "app" }, top, this.stage, this.panel.root), this.help, this.opening.overlay, this.spoken);
+		this.root.append(top, this.stage, this.panel.root);
+		document.body.append(this.root, this.help, this.opening.overlay, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
 		this.setTheme(localStorage.getItem("theme"));
 	}
@@ -237,7 +239,7 @@ export class App implements AroundHost {
 
 	/* What is shown: the span of the link, or the newest. */
 	span(): { from: number; to: number } {
-		if (this.timeless())
+		if (this.store && !isFinite(this.store.from))
 			return { from: NaN, to: NaN };
 		if (this.state.span)
 			return this.state.span;
@@ -258,6 +260,7 @@ export class App implements AroundHost {
 
 	/* step: one of history; "degree": one of several that are one together, such as turns of the wheel. */
 	change(by: Partial<State>, step: boolean | "degree"): void {
+		this.root.classList.remove("follows");
 		const first = step !== "degree" || performance.now() - this.degreeAt > DEGREE_MS;
 		Object.assign(this.state, by);
 		this.undo.note(this.state);
@@ -284,7 +287,7 @@ export class App implements AroundHost {
 		this.server.stop();
 		this.server.source = this.state.source;
 		this.store = this.tree = this.heatData = null;
-		this.noHeat = false;
+		this.noHeat = this.noOther = false;
 		this.asked = { ...NOTHING_ASKED };
 		this.problems.forget();
 		this.around.forget();
@@ -314,7 +317,7 @@ export class App implements AroundHost {
 	}
 
 	private preset(v: string): void {
-		if (!this.store)
+		if (!this.store || !isFinite(this.store.from))
 			return;
 		if (v === "all") {
 			this.change({ span: { from: this.store.from, to: this.store.to } }, true);
@@ -375,7 +378,7 @@ export class App implements AroundHost {
 		try {
 			const t = await this.server.time(text);
 			this.gotoProblem.hidden = true;
-			const half = Math.max(30e3, (this.span().to - this.span().from) / 2);
+			const half = Math.max(30e3, (this.span().to - this.span().from) / 2 || 0);
 			this.change({ span: { from: t - half, to: t + half }, a: { from: t - AROUND, to: t + AROUND, cpus: null }, event: "", zoom: [] }, true);
 			this.goto.blur();
 		} catch (problem) {
@@ -440,14 +443,17 @@ export class App implements AroundHost {
 	}
 	private pictured: Promise<void> = Promise.resolve();
 
-	/* Cells below a second take the time of every sample: hours of a large host would take minutes. Cores come from sums. */
 	private tooLong(): boolean {
-		const { from, to } = this.span(), store = this.store;
-		return store !== null && store.period > 0 && ((to - from) / store.period) * store.cpus > MOST_TIMED;
+		return this.store !== null && isTooLong(this.state, this.span(), this.store);
 	}
 
 	heatMode(): Mode {
 		return this.tooLong() ? "cores" : this.state.mode || (this.state.event && this.around.oneCore() ? "cores" : "sub");
+	}
+
+	/* The span, as far as the heatmap shows time. */
+	heatSpan(): { from: number; to: number } {
+		return this.heatMode() === "sub" ? wholeSeconds(this.span()) : this.span();
 	}
 
 	/* What was found may be about one core. */
@@ -460,26 +466,47 @@ export class App implements AroundHost {
 	}
 
 	private async loadHeat(): Promise<void> {
-		const s = this.state, mode = this.heatMode(), span = this.span();
+		const s = { ...this.state, paint: this.state.paint && compileSearch(this.state.search).re !== null }; /* one that is being typed may be none yet */
+		const mode = this.heatMode(), exact = this.span();
 		if (this.timeless())
 			return;
+		const store = this.store!, parts = isRead(s, exact, store), span = parts && !this.state.span ? steadySpan(exact) : this.heatSpan(), rows = heatRows(s, span, store);
 		const key = JSON.stringify([span, mode, s.rows, s.filters, s.only, this.heat.room(), s.paint ? s.search : ""]);
 		if (key === this.asked.heat)
 			return;
 		this.asked.heat = key;
+		const all = { ...s, filters: [], only: "" as const, paint: false };
 		await this.answering("heat", async () => {
-			const heat = await this.server.heat(s, mode, { ...span, cpus: null }, this.heat.room(), this.store!.period);
+			this.heat.layers.root.toggleAttribute("data-read", false);
+			const heat = await this.server.heat({ ...(parts ? all : s), rows }, mode, { ...span, cpus: null }, this.heat.room(), store.period);
 			if (this.asked.heat !== key)
 				return;
-			this.heatData = heat;
-			this.noHeat = heat === null;
-			this.showNoHeat();
-			this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
-			this.showSelected();
-			this.showSpan();
-			this.around.showTracks();
+			this.showHeat(heat, "");
+			/* The picture is there; the rest of this answer comes by and by. */
+			if (heat && parts)
+				void this.answering("heat", () => readParts(this.server, { ...s, rows }, { mode, span, store }, heat, (h, done, of) => {
+					this.heat.layers.root.toggleAttribute("data-read", true);
+					this.showHeat(h, done < of ? `${done} of ${of}` : "");
+				}));
 		});
 	}
+
+	private showHeat(heat: Heat | null, reading: string): void {
+		this.heatData = heat;
+		this.noHeat = heat === null;
+		this.stopButton.hidden = !reading;
+		this.stopButton.textContent = `Stop · ${reading} read`;
+		this.problems.damage.hidden = !heat?.damaged;
+		this.showNoHeat();
+		this.heat.show(heat, this.store!.recording ? this.store!.to - LEDGER_MS : Infinity);
+		this.showSelected();
+		this.showSpan();
+		this.around.showTracks();
+	}
+	private stopButton = el("button", { type: "button", class: "framed", hidden: true, title: "The samples of this span are read part by part: what has been read stays", onclick: () => {
+		this.server.give("heat");
+		this.showHeat(this.heatData, "");
+	} });
 
 	private async loadFlame(): Promise<void> {
 		const s = this.state, [part, before] = this.sides();
@@ -488,16 +515,23 @@ export class App implements AroundHost {
 			return this.growing;
 		this.asked.flame = key;
 		this.growing = this.answering("flame", async () => {
-			const tree = await this.server.flame(s, part, before);
+			/* Nothing is kept of the one side: that is no graph of the other. */
+			const tree = await this.server.flame(s, part, before).catch((e) => {
+				if (before && e instanceof Refusal && e.status === 404)
+					return null;
+				throw e;
+			});
 			if (this.asked.flame !== key)
 				return;
-			this.tree = tree;
-			this.treeOf = part;
+			this.tree = tree && before ? asCompared(tree, s.flip, s.elided) : tree;
+			this.noOther = tree === null;
+			this.treeOf = before && s.elided ? before : part;
 			this.showTree();
 		});
 		await this.growing;
 	}
 	private growing: Promise<void> = Promise.resolve(); /* the tree that was asked for last */
+	private noOther = false; /* there is nothing to compare with */
 
 	private async loadTimeline(): Promise<void> {
 		const store = this.store!;
@@ -508,12 +542,12 @@ export class App implements AroundHost {
 		await this.answering("timeline", async () => {
 			const data = await this.server.timeline(store.from, store.to, this.timeline.bins());
 			this.timeline.show(data, store.from, store.to, store.recording);
-			this.drawFunnels();
+			this.funnels.draw();
 		});
 	}
 
 	private async pin(): Promise<void> {
-		const part = this.part(), name = this.partName(part);
+		const part = this.part(), name = this.partName(part).replace(/\u00a0/g, " ");
 		try {
 			await this.server.pin(part, [...name].slice(0, 15).join(""));
 			this.asked.timeline = "";
@@ -521,12 +555,6 @@ export class App implements AroundHost {
 		} catch (e) {
 			this.say(`not pinned: ${e instanceof Refusal ? e.message : "the server does not answer"}`, HELD_MS);
 		}
-	}
-
-	/* The same question for a terminal. */
-	private command(): string {
-		const { from, to, cpus } = this.part();
-		return `perfcam why --from @${(from / 1000).toFixed(3)} --to @${(to / 1000).toFixed(3)}` + (cpus ? ` --cpu ${cpuList(cpus)}` : "");
 	}
 
 	/* Where it comes from as one file; empty: it is too long for one. */
@@ -542,15 +570,24 @@ export class App implements AroundHost {
 		try {
 			await work();
 			this.problems.note(kind);
+			this.busy.mark(kind, false);
 		} catch (e) {
 			if (isAbort(e))
 				return;
 			this.asked[kind] = "";
 			this.problems.note(kind, e);
+			this.busy.mark(kind, true);
+			if (kind === "heat" && this.store)
+				this.showNoHeat();
+			if (kind === "flame")
+				this.showTree();
 		} finally {
 			this.busy.show(-1, kind);
 		}
 	}
+
+	/* Pictures are older than the store. Those on their way come first: each question ends the one before it, and none would have an answer. */
+	private behind = false;
 
 	/* The store grows while it is looked at. */
 	private async poll(): Promise<void> {
@@ -565,10 +602,15 @@ export class App implements AroundHost {
 			this.problems.note("store");
 			this.showStore();
 			this.listen();
-			if (first || again || this.store.to !== before) {
-				void this.loadTimeline();
-				if (empty || again || !this.state.span || this.timeless())
-					this.refresh();
+			if (first || again || this.behind || this.store.to !== before) {
+				const goesOn = !first && !again; /* what was asked for is there, and only goes on with the time */
+				this.behind = goesOn && (this.busy.waitsFor("flame", "timeline") || (this.stopButton.hidden && this.busy.waitsFor("heat")));
+				this.root.classList.toggle("follows", goesOn && !this.behind || this.root.classList.contains("follows"));
+				if (!this.behind) {
+					void this.loadTimeline();
+					if (empty || again || !this.state.span || this.timeless())
+						this.refresh();
+				}
 			}
 			/* What stands beside the first picture comes after it, unless the link is about an event. */
 			void (first && !this.state.event ? this.pictured : Promise.resolve()).then(() => this.store && this.around.loadEvents());
@@ -593,20 +635,16 @@ export class App implements AroundHost {
 		const s = this.store!, zone = this.zone();
 		this.opening.showName();
 		this.rec.classList.toggle("on", s.recording);
-		const kept = isFinite(s.from) ? duration(s.to - s.from) : "nothing";
-		this.recWords.textContent = `${s.recording ? "REC  " : ""}${kept} kept · ${s.period ? `${Math.round(1000 / s.period)} Hz · ` : ""}${s.cpus} CPUs`;
-		this.keptWords.textContent = isFinite(s.from)
-			? `${kept} kept · ${day(s.from, zone)} ${clock(s.from, zone)} to ${day(s.to, zone)} ${clock(s.to, zone)} ${zoneName(s.to, zone)}` +
-				(s.unreadable ? ` · ${s.unreadable} windows cannot be read` : "")
-			: this.timeless() ? "no wall clock" : "nothing recorded yet";
+		this.recWords.textContent = recordedWords(s, this.timeless());
+		this.keptWords.textContent = keptWords(s, zone, this.timeless());
 		this.showNoHeat();
 	}
 
 	private showNoHeat(): void {
-		const s = this.store!, none = !isFinite(s.from);
-		this.heatEmpty.hidden = !none && !this.noHeat;
+		const s = this.store!, none = !isFinite(s.from), failed = !this.heatData && !this.timeless() && this.problems.has("heat");
+		this.heatEmpty.hidden = !none && !this.noHeat && !failed;
 		if (!this.heatEmpty.hidden)
-			fillNoHeat(this.heatEmpty, none, this.timeless(), s.recording);
+			fillNoHeat(this.heatEmpty, none, this.timeless(), s.recording, failed);
 	}
 	private noHeat = false; /* nothing is kept of the span */
 
@@ -617,14 +655,14 @@ export class App implements AroundHost {
 			return;
 		}
 		this.timeline.showSpan(from, to);
-		const cell = !this.heatData ? "" : this.heatData.mode === "sub"
-			? ` · cell ${duration(1000 / this.heatData.rows)}${this.heatData.merged > 1 ? `, busiest of ${this.heatData.merged} s` : ""}`
-			: ` · cell ${duration(this.heatData.step)} × 1 CPU${this.tooLong() && this.state.mode !== "cores" ? ", too long for parts of a second" : ""}`;
-		fill(this.spanWords, el("b", {}, `${clock(from, zone)} – ${clock(to, zone)}`), ` ${zoneName(from, zone)} · ${duration(to - from)}${cell}`);
+		const whole = inSeconds(from, to);
+		fill(this.spanWords, el("b", {}, `${clock(from, zone, whole ? 0 : 3)} – ${clock(to, zone, whole ? 0 : 3)}`), ` ${zoneName(from, zone)}`,
+			whole ? el("span", { class: "wide" }, ` · ${duration(to - from)}`) : null, cellWords(this.heatData, this.tooLong() && this.state.mode !== "cores"));
+		this.spanWords.title = this.spanWords.textContent!;
 		const preset = PRESETS.find(([, ms]) => Math.abs(to - from - ms) < 1);
 		const all = this.store && from <= this.store.from && to >= this.store.to;
 		this.presets.show(all ? "all" : preset ? String(preset[1]) : !this.state.span ? String(this.state.last) : "");
-		this.drawFunnels();
+		this.funnels.draw();
 	}
 
 	partName(p: Part): string {
@@ -657,11 +695,10 @@ export class App implements AroundHost {
 
 	/* How many CPU-seconds a unit of the tree is, and the machine had. */
 	private cpuSeconds(): { each: number; machine: number; of: string } {
-		const t = this.tree, part = this.part();
+		const t = this.tree, part = this.treeOf ?? this.part(), by = t ? scaledBy(t) : 1;
 		const each = !t ? 0 : t.meta.unit_is_ns ? 1e-9 : t.unit === "samples" ? (this.store?.period ?? 0) / 1000 : 0;
 		const cpus = part.cpus ? part.cpus.length : this.store?.cpus ?? 0;
-		const seen = t?.meta.seen as { observed_ns?: number } | undefined;
-		return { each, machine: ((seen?.observed_ns ?? 0) / 1e9) * cpus, of: part.cpus ? cpuNames(part.cpus) : "the machine" };
+		return { each, machine: by * machineSeconds(t, cpus, this.store?.period ?? 0, t ? (t.total[0] * each) / by : 0), of: part.cpus ? cpuNames(part.cpus) : "the machine" };
 	}
 
 	/* How long what the graph is of lasts, without what is still to come. */
@@ -674,8 +711,9 @@ export class App implements AroundHost {
 		const t = this.tree, s = this.state;
 		const { re, why } = compileSearch(s.search);
 		this.search.setAttribute("aria-invalid", String(Boolean(why)));
+		this.matched.classList.toggle("wrong", Boolean(why));
 		this.match = t && re ? matchTree(t, re) : null;
-		this.matched.textContent = why ? why : this.match && t!.total[0] ? `${percent(this.match.weight / t!.total[0])} matched` : "";
+		this.matched.title = this.matched.textContent = why ? why : this.match && t!.total[0] ? `${percent(this.match.weight / t!.total[0])} matched` : "";
 		const zoom = t ? findPath(t, s.zoom) : 0;
 		this.flame.show(t, zoom);
 		this.flame.showMatch(this.match);
@@ -684,37 +722,37 @@ export class App implements AroundHost {
 		if (s.tab === "sandwich")
 			this.sandwich.show(t, s.sandwich, this.match);
 		const { each, machine, of } = this.cpuSeconds();
-		this.panel.show(t, s.a || this.comparing() ? this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store, this.askedMs());
+		this.panel.show(t ?? (this.noOther ? "Nothing to compare with" : this.problems.has("flame") ? "This could not be read" : null), s.a || this.comparing() ? this.treeOf && t?.elided ? `${this.partName(this.treeOf)}, as if it had lasted ${this.partName({ ...this.sides()[0], cpus: null })}` : this.partName(this.sides()[0]) : "Whole span", each, machine, of, this.store, this.askedMs());
 		this.bar.showCoverage(t, this.askedMs());
 		this.showEmpty();
 		this.around.showPlaces();
 		if (t && performance.now() >= this.heldUntil)
-			this.statusLine.textContent = t.before
-				? `Width: ${this.state.flip ? "the baseline" : "the selection"}. Colour: change against ${this.state.flip ? "the selection" : "the baseline"}, only where it exceeds chance: ${this.changed(t)}`
-				: `Width: share of ${count(t.total[0])} ${t.unit}. Hover a frame for numbers, click to zoom`;
+			this.statusLine.textContent = statusWords(t, s);
 		this.byTime.show();
-		this.drawFunnels();
+		this.funnels.draw();
 	}
 
 	private showEmpty(): void {
 		const t = this.tree;
-		this.stageEmpty.hidden = !t || t.total[0] > 0;
-		this.skeleton.hidden = t !== null || this.store?.windows === 0;
+		this.stageEmpty.hidden = t ? t.total[0] > 0 : !this.noOther && !this.problems.has("flame") && this.store?.windows !== 0;
+		this.skeleton.hidden = t !== null || this.noOther || this.problems.has("flame") || this.store?.windows === 0;
+		if (!t && this.problems.has("flame"))
+			fillFailed(this.stageEmpty);
+		else if (!t && this.store?.windows === 0)
+			fillToCome(this.stageEmpty);
+		else if (!t && this.noOther)
+			fillNoOther(this.stageEmpty, () => this.change({ compare: false, zoom: [] }, true));
 		if (t && !(t.total[0] > 0))
 			fillEmpty(this.stageEmpty, t, this.state.filters.length > 0 || this.state.only !== "", () => this.change({ filters: [], only: "" }, true));
 	}
 
-	private changed(t: Tree): string {
-		const d = t.meta.diff as { significant: number; tested: number } | undefined;
-		return d ? `${count(d.significant)} of ${count(d.tested)} functions` : "";
-	}
-
-	private drawFunnels(): void {
-		this.funnels.draw();
-	}
-
 	copyLink(): void {
-		void navigator.clipboard?.writeText(location.href).then(() => this.say("link copied"));
+		this.copy(location.href, "the link");
+	}
+
+	copy(text: string, what: string): void {
+		/* A page that came unencrypted from another host has no clipboard. */
+		void (navigator.clipboard?.writeText(text) ?? Promise.reject()).then(() => this.say(`copied ${what}`, HELD_MS), () => this.say(`the browser does not let ${what} be copied: ${text}`, HELD_MS));
 	}
 
 	/* holdMs: so long the next graph, which a live page has every second, does not take its place. */
@@ -740,52 +778,7 @@ export class App implements AroundHost {
 		this.byTime.view.layers.redraw();
 		for (const view of [this.flame, ...this.sandwich.halves])
 			view.restyle();
-		this.drawFunnels();
-	}
-
-	/* Esc takes one step back: a range begun, the search, the zoom, the comparison, the selection, the baseline. */
-	private back(): void {
-		if (this.heat.cancel())
-			return;
-		if (this.state.search)
-			this.setSearch("");
-		else if (this.state.tab === "time" && this.byTime.view.reset())
-			return;
-		else if (this.state.zoom.length)
-			this.flame.zoomTo(0);
-		else if (this.state.compare)
-			this.change({ compare: false, zoom: [] }, true);
-		else if (this.state.a)
-			this.select(null, true);
-		else if (this.state.b)
-			this.select(null, true, true);
-	}
-
-	private key(e: KeyboardEvent): void {
-		const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
-		if (e.key === "Escape") {
-			if (typing)
-				(e.target as HTMLElement).blur();
-			this.gotoProblem.hidden = true;
-			if (this.help.open)
-				this.help.close();
-			else
-				this.back();
-			return;
-		}
-		if (!typing && (e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") {
-			e.preventDefault();
-			this.undoOne(e.shiftKey);
-			return;
-		}
-		if (typing || e.ctrlKey || e.metaKey || e.altKey || this.help.open)
-			return;
-		const acts = keyActs(this, e);
-		const act = acts[e.key];
-		if (act) {
-			e.preventDefault();
-			act();
-		}
+		this.funnels.draw();
 	}
 
 	arrow(by: number, grow: boolean): void {

@@ -35,6 +35,7 @@ export interface AroundHost {
 	readonly flame: FlameView;
 	readonly panel: Panel;
 	span(): { from: number; to: number };
+	heatSpan(): { from: number; to: number };
 	part(): Part;
 	zone(): Zone;
 	timeless(): boolean;
@@ -63,7 +64,7 @@ export class Around {
 	private moments: Unusual[] | "asked" | null = null;
 	private select = el("select", { "aria-label": "Under the heatmap", title: "What is drawn under the heatmap (t)",
 		onchange: () => this.app.change({ below: this.select.value as Below }, false) }) as HTMLSelectElement;
-	readonly label = el("label", { class: "legend wide", hidden: true }, this.select);
+	readonly label = el("label", { class: "legend wide", hidden: true }, "Below ", this.select);
 
 	constructor(private app: AroundHost) {}
 
@@ -104,9 +105,11 @@ export class Around {
 			this.eventsAll = all ? got.all : this.eventsAll + this.events.length - had;
 			if (all)
 				this.eventsAt = Date.now();
-			await this.findEvent();
-			this.showEvents();
-			this.app.showSelectionBar();
+			/* One that a link names and that is not there hides none of the others. */
+			await this.findEvent().finally(() => {
+				this.showEvents();
+				this.app.showSelectionBar();
+			});
 		});
 	}
 
@@ -156,7 +159,7 @@ export class Around {
 
 	/* Counted by the host: under the heatmap, and of the selection in the panel. */
 	async loadTracks(): Promise<void> {
-		const span = this.app.span(), bins = Math.min(1000, this.app.heat.room());
+		const span = this.app.heatSpan(), bins = Math.min(1000, this.app.heat.room());
 		const key = JSON.stringify([span, bins]);
 		if (this.app.timeless() || key === this.app.asked.tracks)
 			return;
@@ -195,6 +198,11 @@ export class Around {
 			this.app.showTree();
 			this.app.modeMayHaveChanged();
 		});
+		/* No answer will come. */
+		if (this.app.asked.why === "") {
+			this.app.panel.showWhy(null);
+			this.app.showTree();
+		}
 	}
 
 	/* Who ran as much in the minute before: the loud innocent one is what a tired person suspects first. */

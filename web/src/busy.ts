@@ -17,4 +17,15 @@ export class Busy<Kind extends string> {
 		for (const view of this.views()[kind] ?? [])
 			view.setAttribute("aria-busy", String(waits > 0));
 	}
+
+	/* stale: what is shown is of another question, and to this one there was no answer. */
+	mark(kind: Kind, stale: boolean): void {
+		for (const view of this.views()[kind] ?? [])
+			view.dataset.stale = String(stale);
+	}
+
+	/* Something of these is on its way. */
+	waitsFor(...kinds: Kind[]): boolean {
+		return kinds.some((k) => (this.waits.get(k) ?? 0) > 0);
+	}
 }

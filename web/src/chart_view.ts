@@ -75,7 +75,7 @@ export class ChartView extends FrameCanvas {
 
 	words(): string {
 		const b = this.boxes, n = b?.byDepth[0] ? [...b.byDepth[0]].reduce((sum, i) => sum + b.samples[i], 0) : 0;
-		return `CPU ${this.core}, ${count(n)} samples in order of time. Empty: idle, or not selected. Click a frame or turn the wheel to zoom, double click for all`;
+		return `CPU ${this.core}, ${count(n)} samples in order of time. Empty: idle, or not selected. Click or wheel: zoom, double click: all`;
 	}
 
 	protected rows(): number {

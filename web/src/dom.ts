@@ -25,10 +25,21 @@ export function put(e: Element, children: Child[]): void {
 			e.append(c as Node | string);
 }
 
+/* Whoever has the focus in it keeps it: what is live is filled anew every other second, while somebody walks it by keys. */
 export function fill(e: Element, ...children: Child[]): void {
+	const at = document.activeElement, held = at instanceof HTMLElement && at !== e && e.contains(at) ? at : null;
+	const place = held ? takers(e).indexOf(held) : -1;
 	e.replaceChildren();
 	put(e, children);
+	if (!held)
+		return;
+	const all = takers(e);
+	(e.contains(held) ? held : all.find((x) => x.tagName === held.tagName && called(x) === called(held)) ?? all[Math.min(place, all.length - 1)])?.focus({ preventScroll: true });
 }
+
+const takers = (e: Element) => [...e.querySelectorAll<HTMLElement>("button:not(:disabled), a[href], input, select")];
+/* By its name, not by what is counted beside it. */
+const called = (e: HTMLElement) => e.dataset.name ?? e.getAttribute("aria-label") ?? e.textContent;
 
 export interface Choice {
 	value: string;

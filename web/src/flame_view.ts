@@ -7,7 +7,7 @@ import { frameFill, KIND_WORDS, ROW } from "./frames";
 import { count, cpuTime, percent } from "./format";
 import type { Colour } from "./state";
 import type { Place } from "./why";
-import { CHANGE, findStack, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Tree } from "./tree";
+import { CHANGE, findStack, isBaseline, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Tree } from "./tree";
 
 export interface FlameHost extends FrameHost {
 	colour(): Colour;
@@ -15,6 +15,18 @@ export interface FlameHost extends FrameHost {
 	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
 	cpuSeconds(): { each: number; machine: number; of: string };
 	menu(node: number, x: number, y: number): void;
+}
+
+const SIGNS = 24; /* px that signs of processes take */
+
+/* A finding's sign: of a frame from x, so wide; y: the frame's middle, null: it is a process, or out of sight; top: the edge of its tower. */
+interface Sign {
+	place: Place;
+	words: string;
+	x: number;
+	w: number;
+	y: number | null;
+	top: number;
 }
 
 /* How many rows stand above a node. */
@@ -32,16 +44,27 @@ export class FlameView extends FrameCanvas {
 	private fills = new Map<number, string>();
 
 	constructor(private host: FlameHost, tip: Tip, id = "flame", label = "Flame graph") {
-		super(id, label + ". Arrow keys walk the frames, Enter zooms, Escape goes back", host, tip, 4, 6);
+		super(id, label + ". Arrow keys walk the frames, Enter zooms, Shift F10 opens a frame's menu, Escape goes back", host, tip, 4, 6);
 		this.layers.root.addEventListener("contextmenu", (e) => {
 			const node = this.at(e.offsetX, e.offsetY);
-			if (node > 0) {
+			if (this.byKey || node > 0)
 				e.preventDefault();
+			if (!this.byKey && node > 0) {
 				this.tip.hide();
 				this.host.menu(node, e.clientX, e.clientY);
 			}
+			this.byKey = false;
+		});
+		this.layers.root.addEventListener("keydown", (e) => {
+			this.byKey = e.key === "ContextMenu" || (e.key === "F10" && e.shiftKey);
+			const place = this.byKey && this.walkedTo > 0 ? this.placeOf(this.walkedTo) : null, box = this.layers.root.getBoundingClientRect();
+			if (!place)
+				return;
+			e.preventDefault();
+			this.host.menu(this.walkedTo, box.left + place.x + 8, box.top + this.y(place.row) + ROW);
 		});
 	}
+	private byKey = false; /* a browser tells of the menu's key as of a click somewhere */
 
 	/* Nothing happens where that is what stands there. */
 	show(tree: Tree | null, zoom: number): void {
@@ -97,15 +120,19 @@ export class FlameView extends FrameCanvas {
 			for (let i = 1; i < t.n; i++)
 				if (t.change![t.frame[i]] !== CHANGE.chance)
 					this.maxDelta = Math.max(this.maxDelta, Math.abs(t.total[i] - t.before![i]));
-		return mix(th.color("chance"), th.color(change === CHANGE.more ? "more" : "less"), 0.35 + 0.65 * Math.sqrt(delta / (this.maxDelta || 1)));
+		return mix(th.color("chance"), th.color(change === CHANGE.more ? "more-fill" : "less-fill"), 0.35 + 0.65 * Math.sqrt(delta / (this.maxDelta || 1)));
 	}
 	private maxDelta = 0;
 
 	/* Findings, by number: a sign on the tower of the process and on the function. */
 	showPlaces(list: Place[], pointed: Place | null): void {
+		const room = this.room();
 		this.places = list;
 		this.pointed = pointed;
-		this.drawOver();
+		if (room !== this.room())
+			this.layers.redraw();
+		else
+			this.drawOver();
 	}
 	private places: Place[] = [];
 	private pointed: Place | null = null;
@@ -114,7 +141,9 @@ export class FlameView extends FrameCanvas {
 		const t = this.tree;
 		if (!t || !(t.total[0] > 0))
 			return;
-		const taken: number[] = [];
+		const icicle = this.host.icicle(), edge = icicle ? this.layers.height - SIGNS / 2 : SIGNS / 2;
+		let taken = this.toldUntil; /* of the free edge, from the left */
+		const signs: Sign[] = [];
 		for (const p of this.places) {
 			const node = p.process ? findStack(t, p.process, p.words ? [] : p.functions) : -1;
 			if (node < 0 || (this.zoom && t.depth[node] <= t.depth[this.zoom]) || p.cpu !== null)
@@ -123,31 +152,54 @@ export class FlameView extends FrameCanvas {
 			const x = SIDE + ((t.x[node] - t.x[this.zoom]) / whole) * this.plotWidth(), w = (t.total[node] / t.total[0] / whole) * this.plotWidth();
 			if (x + w < SIDE || x > SIDE + this.plotWidth())
 				continue;
-			g.font = "700 10px system-ui, sans-serif";
-			g.textBaseline = "middle";
-			const words = p.words ? `${p.number}  ${p.words}` : String(p.number), wide = Math.max(16, g.measureText(words).width + 12);
-			const deep = p.words ? t.depth[node] + heightOf(t, node) + 1 : t.depth[node];
-			let y = this.y(deep) + ROW / 2;
-			/* A tower that does not fit: the sign stays in sight, and numbers below it. */
-			y = Math.max(p.words ? 12 : 32, Math.min(this.layers.height - 12, y));
-			const left = Math.max(SIDE, Math.min(SIDE + this.plotWidth() - wide, p.words ? x + w / 2 - wide / 2 : x + w - wide - 3));
-			if (p.words && taken.some((at) => Math.abs(at - left) < wide))
-				continue;
-			if (p.words)
-				taken.push(left);
-			g.fillStyle = th.color(p.words ? "bg1" : "find");
-			g.strokeStyle = th.color("find");
-			g.lineWidth = p === this.pointed ? 2.5 : 1.5;
-			g.beginPath();
-			g.arc(left + 8, y, 8, Math.PI / 2, -Math.PI / 2);
-			g.arc(left + wide - 8, y, 8, -Math.PI / 2, Math.PI / 2);
-			g.closePath();
-			g.fill();
-			g.stroke();
-			g.fillStyle = th.color(p.words ? "find" : "bg1");
-			g.textAlign = "left";
-			g.fillText(words, left + 6, y + 0.5);
+			const own = p.words ? null : this.y(t.depth[node]);
+			const seen = own !== null && own >= (icicle ? 0 : SIGNS) && own + ROW <= this.layers.height - (icicle ? SIGNS : 0);
+			const top = this.y(t.depth[node] + heightOf(t, node)) + (icicle ? ROW : 0);
+			signs.push({ place: p, words: p.words ? `${p.number}  ${p.words}` : String(p.number), x, w, y: seen ? own + ROW / 2 : null, top: icicle ? Math.min(top, this.layers.height - SIGNS) : Math.max(top, SIGNS) });
 		}
+		g.font = "700 10px system-ui, sans-serif";
+		g.textBaseline = "middle";
+		g.textAlign = "left";
+		for (const s of signs.sort((p, q) => p.x - q.x)) {
+			const wide = Math.max(16, g.measureText(s.words).width + 12), right = SIDE + this.plotWidth() - wide;
+			/* On its own frame; else in the free edge, beside those before, and a line leads to it. */
+			let left = s.y !== null ? s.x + s.w - wide - 3 : s.x + s.w / 2 - wide / 2;
+			if (s.y === null) {
+				left = Math.max(taken, left);
+				taken = left + wide + 4;
+				if (s.place.words)
+					this.drawLead(g, th, Math.min(right, left) + wide / 2, edge, s);
+			}
+			this.drawSign(g, th, s, Math.max(SIDE, Math.min(right, left)), s.y ?? edge, wide);
+		}
+	}
+
+	private drawLead(g: CanvasRenderingContext2D, th: Theme, x: number, y: number, s: Sign): void {
+		g.strokeStyle = th.color("find");
+		g.lineWidth = 1;
+		g.beginPath();
+		g.moveTo(x, y);
+		g.lineTo(s.x + s.w / 2, s.top);
+		g.stroke();
+	}
+
+	private drawSign(g: CanvasRenderingContext2D, th: Theme, s: Sign, left: number, y: number, wide: number): void {
+		g.fillStyle = th.color(s.place.words ? "bg1" : "find");
+		g.strokeStyle = th.color("find");
+		g.lineWidth = s.place === this.pointed ? 2.5 : 1.5;
+		g.beginPath();
+		g.arc(left + 8, y, 8, Math.PI / 2, -Math.PI / 2);
+		g.arc(left + wide - 8, y, 8, -Math.PI / 2, Math.PI / 2);
+		g.closePath();
+		g.fill();
+		g.stroke();
+		g.fillStyle = th.color(s.place.words ? "find" : "bg1");
+		g.fillText(s.words, left + 6, y + 0.5);
+	}
+
+	/* Signs of processes stand where no frame is. */
+	protected room(): number {
+		return this.places.some((p) => p.words && p.process && p.cpu === null) ? SIGNS : 0;
 	}
 
 	private fillOf(t: Tree, node: number, th: Theme): string {
@@ -189,6 +241,8 @@ export class FlameView extends FrameCanvas {
 						quiet: t.change !== null && t.change[t.frame[node]] === CHANGE.chance, words: node === 0 ? this.rootLabel(t) : nameOf(t, node) });
 			});
 			g.globalAlpha = 1;
+			g.fillStyle = th.color("bg1");
+			g.fillRect(0, this.host.icicle() ? height - this.room() : 0, width, this.room());
 		}
 		this.drawOver();
 	}
@@ -198,13 +252,15 @@ export class FlameView extends FrameCanvas {
 	private rootLabel(t: Tree): string {
 		const { each, machine, of } = this.host.cpuSeconds();
 		const s = t.total[0] * each;
-		return `all   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
+		return `${t.kind[t.frame[0]] === KIND.root ? "all" : nameOf(t, 0)}   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
 			(machine ? ` · ${percent(s / machine)} of ${of}` : "");
 	}
 
 	protected at(x: number, y: number): number {
 		const t = this.tree;
 		if (!t || !(t.total[0] > 0))
+			return -1;
+		if (this.host.icicle() ? y > this.layers.height - this.room() : y < this.room())
 			return -1;
 		const depth = this.rowAt(y), at = (x - SIDE) / this.plotWidth();
 		return depth < 0 || depth > t.maxDepth || at < 0 || at >= 1 ? -1 : nodeAt(t, this.zoom, at, depth);
@@ -224,9 +280,9 @@ export class FlameView extends FrameCanvas {
 		const module = t.modules[t.module[node]] ?? "";
 		const share = t.total[node] / t.total[0];
 		const lines = [`${count(t.total[node])} ${t.unit}` + (each ? ` · ${cpuTime(t.total[node] * each)}` : "")];
-		lines.push(`${percent(share)} of the selection` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of ${of}` : ""));
+		lines.push(`${percent(share)} of the ${isBaseline(t) ? "baseline" : "selection"}` + (machine && each ? ` · ${percent((t.total[node] * each) / machine)} of ${of}` : ""));
 		if (t.before)
-			lines.push(`before ${percent(t.before[node] / (t.total[0] || 1))} of this width` +
+			lines.push(`${isBaseline(t) ? "after" : "before"} ${percent(t.before[node] / (t.total[0] || 1))} of this width` +
 				(t.change![t.frame[node]] === CHANGE.chance ? "; the difference may be chance" : ""));
 		if (t.self[node] > 0)
 			lines.push(`${percent(t.self[node] / t.total[0])} in itself`);

@@ -2,6 +2,7 @@
 /* Numbers and times in words, the same everywhere on the page. Times are milliseconds since 1970. */
 
 const THIN = "\u2009";
+const GAP = "\u00a0"; /* a number and its unit stay on one line */
 
 export function count(n: number): string {
 	return Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
@@ -16,28 +17,28 @@ export function compact(n: number): string {
 export function percent(share: number): string {
 	const p = share * 100;
 	if (!isFinite(p) || p <= 0)
-		return "0 %";
+		return "0" + GAP + "%";
 	if (p >= 99.95)
-		return "100 %";
+		return "100" + GAP + "%";
 	if (p >= 0.1)
-		return p.toFixed(1) + " %";
-	return p.toPrecision(2) + " %";
+		return p.toFixed(1) + GAP + "%";
+	return p.toPrecision(2) + GAP + "%";
 }
 
 export function duration(ms: number): string {
 	if (ms < 1)
-		return (ms * 1000).toFixed(0) + " µs";
+		return (ms * 1000).toFixed(0) + GAP + "µs";
 	if (ms < 1000)
-		return (ms < 10 ? ms.toFixed(1) : ms.toFixed(0)) + " ms";
+		return (ms < 10 ? ms.toFixed(1) : ms.toFixed(0)) + GAP + "ms";
 	if (ms < 10e3)
-		return (ms / 1e3).toFixed(2) + " s";
+		return (ms / 1e3).toFixed(2) + GAP + "s";
 	if (ms < 119.95e3)
-		return (ms / 1e3).toFixed(ms % 1000 ? 1 : 0) + " s";
+		return (ms / 1e3).toFixed(ms % 1000 ? 1 : 0) + GAP + "s";
 	if (ms < 7200e3)
-		return trim(ms / 60e3) + " min";
+		return trim(ms / 60e3) + GAP + "min";
 	if (ms < 172800e3)
-		return trim(ms / 3600e3) + " h";
-	return trim(ms / 86400e3) + " days";
+		return trim(ms / 3600e3) + GAP + "h";
+	return trim(ms / 86400e3) + GAP + "days";
 }
 
 function trim(x: number): string {
@@ -46,10 +47,10 @@ function trim(x: number): string {
 
 export function cpuTime(seconds: number): string {
 	if (seconds >= 7200)
-		return (seconds / 3600).toFixed(seconds >= 36000 ? 0 : 1) + " CPU·h";
+		return (seconds / 3600).toFixed(seconds >= 36000 ? 0 : 1) + GAP + "CPU·h";
 	if (seconds >= 0.995)
-		return seconds.toFixed(seconds >= 100 ? 0 : 1) + " CPU·s";
-	return (seconds * 1000).toFixed(seconds >= 0.01 ? 0 : 1) + " CPU·ms";
+		return seconds.toFixed(seconds >= 100 ? 0 : 1) + GAP + "CPU·s";
+	return (seconds * 1000).toFixed(seconds >= 0.01 ? 0 : 1) + GAP + "CPU·ms";
 }
 
 export function bytes(n: number): string {
@@ -59,7 +60,7 @@ export function bytes(n: number): string {
 		n /= 1000;
 		i++;
 	}
-	return (i && n < 100 ? n.toFixed(1) : n.toFixed(0)) + " " + units[i];
+	return (i && n < 100 ? n.toFixed(1) : n.toFixed(0)) + GAP + units[i];
 }
 
 export interface Zone {
@@ -183,10 +184,12 @@ export function cutBytes(s: string, most: number): string {
 	return chars.slice(0, room < 0 ? n - 1 : n).join("");
 }
 
-/* How many times what it was: "1.03×", "27×", "new". */
+/* How many times what it was: "1.03×", "27×", "new", "gone". */
 export function ratio(now: number, before: number): string {
 	if (!before)
 		return now ? "new" : "–";
+	if (!now)
+		return "gone";
 	const r = now / before;
 	return r > 99 ? ">99×" : r >= 10 ? r.toFixed(0) + "×" : r.toFixed(2) + "×";
 }

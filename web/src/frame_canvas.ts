@@ -99,13 +99,26 @@ export abstract class FrameCanvas {
 
 	/* By so many px towards the leaves; false: all of it is in sight. */
 	protected scrollBy(by: number): boolean {
-		const most = Math.max(0, this.rows() * ROW + this.head + this.foot + 2 - this.layers.height);
+		const most = Math.max(0, this.rows() * ROW + this.head + this.foot + 2 + this.room() - this.layers.height);
 		const to = Math.max(0, Math.min(most, this.scroll + (this.own.icicle() ? by : -by)));
 		if (to !== this.scroll) {
 			this.scroll = to;
 			this.layers.redraw();
 		}
 		return most > 0;
+	}
+
+	/* What is walked to is in sight, and the row behind it. */
+	private reveal(item: number): void {
+		const place = this.placeOf(item), icicle = this.own.icicle(), y = place ? this.y(place.row) : 0;
+		const top = (icicle ? this.head : this.room()) + (icicle ? 0 : ROW), bottom = this.layers.height - (icicle ? this.room() + ROW : this.foot);
+		if (place && (y < top || y + ROW > bottom))
+			this.scrollBy(y < top ? y - top : y + ROW - bottom);
+	}
+
+	/* px at the edge that the leaves are at which frames leave free. */
+	protected room(): number {
+		return 0;
 	}
 
 	protected beginFrames(g: CanvasRenderingContext2D): void {
@@ -148,19 +161,22 @@ export abstract class FrameCanvas {
 	/* Rows beyond the edge that the leaves are at: how many, so that a cut tower is not taken for a whole one. */
 	private drawHidden(g: CanvasRenderingContext2D, th: Theme): void {
 		const icicle = this.own.icicle(), top = this.y(this.deepest);
-		const n = Math.ceil((icicle ? top + ROW - this.layers.height : -top) / ROW - 0.5);
+		const n = Math.ceil((icicle ? top + ROW - this.layers.height + this.room() : this.room() - top) / ROW - 0.5);
+		this.toldUntil = SIDE;
 		if (n <= 0 || !this.rows())
 			return;
 		const words = `${icicle ? "▼" : "▲"} ${n} more ${n === 1 ? "row" : "rows"}: ${this.scrolls}`;
 		g.font = "10px system-ui, sans-serif";
 		g.textAlign = "left";
 		g.textBaseline = "middle";
-		const y = icicle ? this.layers.height - 10 : 10;
+		const middle = Math.max(20, this.room()) / 2, y = icicle ? this.layers.height - middle : middle;
 		g.fillStyle = th.color("bg1");
 		g.fillRect(SIDE, y - 9, g.measureText(words).width + 12, 18);
 		g.fillStyle = th.color("tx2");
 		g.fillText(words, SIDE + 6, y);
+		this.toldUntil = SIDE + g.measureText(words).width + 16;
 	}
+	protected toldUntil = SIDE; /* where those words end */
 
 	private hover(e: PointerEvent): void {
 		const item = this.at(e.offsetX, e.offsetY);
@@ -193,6 +209,7 @@ export abstract class FrameCanvas {
 			return;
 		this.walkedTo = to;
 		this.hovered = -1;
+		this.reveal(to);
 		this.drawOver();
 		this.own.walked([this.title(to), ...this.describe(to)].join(", "));
 	}

@@ -13,6 +13,8 @@ import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
 import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 import { moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
+import { drawLegend } from "./heat_legend";
+import { drawStrip, hasStrip, STRIP, stripWords } from "./heat_strip";
 import type { Part } from "./state";
 import type { Place } from "./why";
 import { GUTTER } from "./timeline_view";
@@ -27,12 +29,21 @@ export interface HeatHost {
 	linear(): boolean;
 	/* second: it is the baseline that is chosen. "degree": by a little, one of several times. */
 	select(part: Part | null, final: boolean | "degree", second: boolean): void;
+	/* A range begun is given up: what was selected before it is shown again. */
+	unselect(): void;
 	dragsBaseline(): boolean;
 	zoomSpan(by: number, around: number): void;
 	openEvent(e: Happening): void;
 	walked(words: string): void;
 	/* Who ran most in a part, in words; null: not known. */
 	busiest(part: Part): Promise<string | null>;
+}
+
+/* Of a selection: its letter hangs at x, y. */
+interface Outline {
+	shape: Path2D;
+	x: number;
+	y: number;
 }
 
 export class HeatView {
@@ -148,7 +159,7 @@ export class HeatView {
 			const row = p.cpu === null ? -1 : d.cpus.indexOf(p.cpu);
 			if (d.mode !== "cores" || row < 0 || !isFinite(p.from) || p.to <= d.from || p.from >= d.from + d.columns * d.step)
 				continue;
-			const x0 = this.timeX(p.from) - 1, x1 = Math.max(x0 + 4, this.timeX(p.to) + 1), y = LANE + row * this.cellHeight() - 1, h = this.cellHeight() + 2;
+			const x0 = this.timeX(p.from) - 1, x1 = Math.max(x0 + 4, this.timeX(p.to) + 1), y = this.top() + row * this.cellHeight() - 1, h = this.cellHeight() + 2;
 			for (const [width, color] of [[4, th.color("bg1")], [p === this.pointed ? 3 : 2, th.color("find")]] as const) {
 				g.lineWidth = width;
 				g.strokeStyle = color;
@@ -193,10 +204,11 @@ export class HeatView {
 		this.layers.redraw();
 		if (!d || !d.columns || !d.rows) {
 			this.scale = null;
+			this.legend.getContext("2d")!.clearRect(0, 0, this.legend.width, this.legend.height);
 			return;
 		}
 		this.paintedOf = { data: d, theme: th, linear, utc };
-		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, linear, th.light);
+		this.scale = heatScale(d.cells, d.mode === "cores" ? d.full : 0, linear, th.light, d.most);
 		const table = heatTable(th.light);
 		const g = this.picture.getContext("2d")!;
 		if (this.image?.width !== d.columns || this.image.height !== d.rows) {
@@ -226,22 +238,27 @@ export class HeatView {
 				sum += cells[i];
 				pixels[at++] = v > 0 ? known[v >= most ? LOOKED_UP - 1 : (v * by) | 0] : nothing;
 			}
-			/* Busy, but with nothing that was searched for: hardly there. */
-			if (d.painted)
+			/* Busy, but with nothing that was searched for, or not read yet: hardly there. */
+			const busy = d.painted ? cells : null;
+			if (busy || d.behind)
 				for (let c = d.columns; c > 0; c--)
-					if (!(values[i - c] > 0) && cells[i - c] > 0)
+					if (!(values[i - c] > 0) && (d.unread?.[d.columns - c] ? d.behind! : busy ?? cells)[i - c] > 0)
 						pixels[at - c] = faint;
 			this.sums[r] = sum;
 		}
 		g.putImageData(image, 0, 0);
-		this.drawLegend(table);
+		drawLegend(this.legend, this.host.theme(), this.scale, d, table);
 	}
 
 	private plotWidth(): number {
 		return Math.max(1, this.layers.width - 2 * GUTTER);
 	}
+	/* Where the cells begin: below the events, and the strip if there is one. */
+	private top(): number {
+		return LANE + (hasStrip(this.data) ? STRIP : 0);
+	}
 	private plotHeight(): number {
-		return Math.max(1, this.layers.height - LANE - AXIS);
+		return Math.max(1, this.layers.height - this.top() - AXIS);
 	}
 	private cellWidth(): number {
 		return this.plotWidth() / (this.data?.columns || 1);
@@ -258,9 +275,12 @@ export class HeatView {
 		this.layers.clear(th.color("bg1"));
 		if (d && this.scale) {
 			g.imageSmoothingEnabled = false;
-			g.drawImage(this.picture, GUTTER, LANE, this.plotWidth(), this.plotHeight());
+			g.drawImage(this.picture, GUTTER, this.top(), this.plotWidth(), this.plotHeight());
+			if (hasStrip(d))
+				drawStrip(g, th, d, LANE, this.plotWidth());
 			this.drawGaps(g, th, d);
 			this.drawUnseen(g, th, d);
+			this.drawUnread(g, th, d);
 			this.drawRowLabels(g, th, d);
 			this.drawRowMeans(g, th, d);
 			this.drawAxis(g, th, d);
@@ -275,13 +295,13 @@ export class HeatView {
 		const w = this.cellWidth(), h = this.cellHeight();
 		if (w >= 4)
 			for (let c = 1; c < d.columns; c++)
-				g.fillRect(Math.round(GUTTER + c * w), LANE, 1, this.plotHeight());
+				g.fillRect(Math.round(GUTTER + c * w), this.top(), 1, this.plotHeight());
 		if (h >= 4)
 			for (let r = 1; r < d.rows; r++)
-				g.fillRect(GUTTER, Math.round(LANE + r * h), this.plotWidth(), 1);
+				g.fillRect(GUTTER, Math.round(this.top() + r * h), this.plotWidth(), 1);
 		/* Between NUMA nodes there is one in any case. */
 		for (const { row } of nodesOf(d).slice(1))
-			g.fillRect(GUTTER, Math.round(LANE + row * h) - 1, this.plotWidth(), 3);
+			g.fillRect(GUTTER, Math.round(this.top() + row * h) - 1, this.plotWidth(), 3);
 	}
 
 	private drawUnseen(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
@@ -295,7 +315,7 @@ export class HeatView {
 				while (n < d.columns && d.unseen[r * d.columns + n] > 255 * (1 - (d.mode === "cores" && d.full ? LEAST_SEEN : 0.5)) && this.startOf(n, r) < this.until)
 					n++;
 				if (n > c)
-					hatch(g, GUTTER + c * w, LANE + row * h, (n - c) * w, h, color);
+					hatch(g, GUTTER + c * w, this.top() + row * h, (n - c) * w, h, color);
 				c = n + 1;
 			}
 		}
@@ -303,9 +323,29 @@ export class HeatView {
 		for (let c = 0; c < d.columns; c++)
 			for (let r = 0; r < d.rows; r++)
 				if (d.unseen[r * d.columns + c] > 63 && this.startOf(c, r) < this.until) {
-					hatch(g, GUTTER + c * w, LANE + this.plotHeight() + 1, Math.max(1, w), 3, color);
+					hatch(g, GUTTER + c * w, this.top() + this.plotHeight() + 1, Math.max(1, w), 3, color);
 					break;
 				}
+	}
+
+	/* What has not been read yet: veiled, so that nobody takes it for nothing; and where reading has come to. */
+	private drawUnread(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
+		const n = d.unread?.lastIndexOf(1) ?? -1;
+		if (n < 0)
+			return;
+		const x = GUTTER + (n + 1) * this.cellWidth(), wide = x - GUTTER, y = this.top() + this.plotHeight() / 2;
+		g.globalAlpha = 0.55;
+		g.fillStyle = th.color("bg1");
+		g.fillRect(GUTTER, this.top(), wide, this.plotHeight());
+		g.globalAlpha = 1;
+		g.fillStyle = th.color("a");
+		g.fillRect(x - 1, this.top(), 2, this.plotHeight());
+		g.font = "11px system-ui, sans-serif";
+		g.textAlign = "center";
+		g.textBaseline = "middle";
+		g.fillStyle = th.color("tx2");
+		if (wide > 90)
+			g.fillText("not read yet", GUTTER + wide / 2, y);
 	}
 
 	private startOf(c: number, r: number): number {
@@ -320,7 +360,7 @@ export class HeatView {
 		g.fillStyle = th.color("tx3");
 		if (d.mode === "sub") {
 			for (const ms of [0, 250, 500, 750])
-				g.fillText(ms ? String(ms) : "0 ms", GUTTER - 8, LANE + this.plotHeight() * (1 - ms / 1000) - (ms ? 0 : 4));
+				g.fillText(ms ? String(ms) : "0 ms", GUTTER - 8, this.top() + this.plotHeight() * (1 - ms / 1000) - (ms ? 0 : 4));
 			return;
 		}
 		const nodes = nodesOf(d);
@@ -330,14 +370,14 @@ export class HeatView {
 		}
 		const every = Math.max(1, Math.ceil(14 / this.cellHeight() / (d.rows > 8 ? 4 : 1)) * (d.rows > 8 ? 4 : 1));
 		for (let r = 0; r < d.rows; r += every)
-			g.fillText(r ? String(d.cpus[r]) : `CPU ${d.cpus[r]}`, GUTTER - 8, LANE + (r + 0.5) * this.cellHeight());
+			g.fillText(r ? String(d.cpus[r]) : `CPU ${d.cpus[r]}`, GUTTER - 8, this.top() + (r + 0.5) * this.cellHeight());
 	}
 
 	/* Each node by its name, and below it as many CPUs as there is room for. */
 	private drawNodeLabels(g: CanvasRenderingContext2D, th: Theme, d: Heat, nodes: NodeRows[]): void {
 		const h = this.cellHeight();
 		for (const { node, row, rows } of nodes) {
-			const top = LANE + row * h;
+			const top = this.top() + row * h;
 			g.font = "600 10px system-ui, sans-serif";
 			g.fillStyle = th.color("tx2");
 			g.fillText(`node ${node}`, GUTTER - 8, top + Math.max(6, Math.min(h / 2, 8)));
@@ -356,7 +396,7 @@ export class HeatView {
 		const x = GUTTER + this.plotWidth() + 6, h = this.cellHeight();
 		g.fillStyle = th.color("area");
 		for (let r = 0; r < d.rows; r++) {
-			const y = LANE + (d.mode === "cores" ? r : d.rows - 1 - r) * h;
+			const y = this.top() + (d.mode === "cores" ? r : d.rows - 1 - r) * h;
 			g.fillRect(x, y, Math.max(0, (GUTTER - 18) * Math.min(1, mean[r] / top)), Math.max(1, h - (h >= 4 ? 1 : 0)));
 		}
 		g.textAlign = "left";
@@ -367,7 +407,7 @@ export class HeatView {
 	private drawAxis(g: CanvasRenderingContext2D, th: Theme, d: Heat): void {
 		const zone = this.host.zone(), to = d.from + d.columns * d.step;
 		const step = tickStep(((to - d.from) / this.plotWidth()) * 90);
-		const y = LANE + this.plotHeight() + 7;
+		const y = this.top() + this.plotHeight() + 7;
 		g.textBaseline = "top";
 		g.textAlign = "right";
 		g.fillStyle = th.color("tx3");
@@ -390,7 +430,7 @@ export class HeatView {
 			if (x < left || x > right)
 				continue;
 			if (rank(e) === "err" || chosen) {
-				const y = exact ? LANE + this.plotHeight() * (1 - ((e.time - d.from) % 1000) / 1000) : LANE + this.plotHeight();
+				const y = exact ? this.top() + this.plotHeight() * (1 - ((e.time - d.from) % 1000) / 1000) : this.top() + this.plotHeight();
 				g.fillStyle = g.strokeStyle = th.color(rank(e));
 				g.globalAlpha = 0.85;
 				g.fillRect(Math.round(x), LANE, 1, Math.max(0, y - LANE - (exact ? 5 : 0)));
@@ -426,49 +466,12 @@ export class HeatView {
 		return y < LANE && this.data ? nearest(this.events, (t) => this.eventX({ time: t } as Happening), x, 7) : null;
 	}
 
-	private drawLegend(table: Uint8Array): void {
-		const g = this.legend.getContext("2d")!, th = this.host.theme(), s = this.scale, d = this.data;
-		const k = devicePixelRatio || 1;
-		this.legend.width = 150 * k;
-		this.legend.height = 24 * k;
-		this.legend.style.width = "150px";
-		this.legend.style.height = "24px";
-		g.setTransform(k, 0, 0, k, 0, 0);
-		g.clearRect(0, 0, 150, 24);
-		if (!s || !d)
-			return;
-		g.strokeStyle = th.color("line2");
-		g.strokeRect(0.5, 3.5, 8, 8);
-		for (let i = 0; i < 100; i++) {
-			const at = Math.min(HEAT_STEPS - 1, Math.round(s.at(Math.max(1e-9, (s.max * (i + 0.5)) / 100)) * (HEAT_STEPS - 1))) * 3;
-			g.fillStyle = `rgb(${table[at]} ${table[at + 1]} ${table[at + 2]})`;
-			g.fillRect(14 + i, 3, 1.5, 9);
-		}
-		g.font = "10px system-ui, sans-serif";
-		g.fillStyle = th.color("tx3");
-		g.textBaseline = "top";
-		g.fillText("0", 1, 14);
-		/* Where the middle of what is not empty lies. */
-		const middle = d.painted ? 0 : Math.round(14 + 100 * Math.min(1, s.median / s.max));
-		if (middle) {
-			g.fillRect(middle, 12, 1, 3);
-			const words = d.mode === "cores" && d.full ? `med ${Math.round(100 * s.median)}` : `med ${count(s.median)}`, w = g.measureText(words).width;
-			g.fillText(words, Math.max(14, Math.min(middle - w / 2, 148 - w - g.measureText(this.legendMost(d, s)).width - 8)), 14);
-		}
-		g.textAlign = "right";
-		g.fillText(this.legendMost(d, s), 148, 14);
-	}
-
-	private legendMost(d: Heat, s: HeatScale): string {
-		return d.painted ? "all match" : d.mode === "cores" && d.full ? "100 %" : `${count(s.max)} smp`;
-	}
-
 	private cellAt(x: number, y: number): Cell | null {
 		const d = this.data;
 		if (!d)
 			return null;
 		const c = Math.floor((x - GUTTER) / this.cellWidth());
-		const fromTop = Math.floor((y - LANE) / this.cellHeight());
+		const fromTop = Math.floor((y - this.top()) / this.cellHeight());
 		const r = d.mode === "cores" ? fromTop : d.rows - 1 - fromTop;
 		return { c: Math.max(0, Math.min(d.columns - 1, c)), r: Math.max(0, Math.min(d.rows - 1, r)) };
 	}
@@ -526,13 +529,13 @@ export class HeatView {
 		const cell = this.cellAt(e.offsetX, e.offsetY)!;
 		const whole = d.from + d.columns * d.step;
 		if (e.offsetX < GUTTER) {
-			if (d.mode === "cores" && e.offsetY >= LANE && e.offsetY < LANE + this.plotHeight())
+			if (d.mode === "cores" && e.offsetY >= this.top() && e.offsetY < this.top() + this.plotHeight())
 				this.host.select({ from: d.from, to: whole, cpus: this.ofLabel(d, cell.r, e.offsetY, e.shiftKey) }, true, this.host.dragsBaseline());
 			return true;
 		}
 		if (e.offsetX > GUTTER + this.plotWidth())
 			return true;
-		if (e.offsetY > LANE + this.plotHeight()) {
+		if (e.offsetY > this.top() + this.plotHeight() || (e.offsetY >= LANE && e.offsetY < this.top())) {
 			const from = d.from + cell.c * d.step;
 			this.host.select({ from, to: from + d.step, cpus: null }, true, this.host.dragsBaseline());
 			return true;
@@ -543,7 +546,7 @@ export class HeatView {
 	/* The CPU whose label it is; with Shift, or on a node's name, all of its NUMA node. */
 	private ofLabel(d: Heat, row: number, y: number, shift: boolean): number[] {
 		const node = nodesOf(d).find((n) => row >= n.row && row < n.row + n.rows);
-		const onName = node && y - LANE - node.row * this.cellHeight() < 14;
+		const onName = node && y - this.top() - node.row * this.cellHeight() < 14;
 		return node && (shift || onName) ? d.cpus.slice(node.row, node.row + node.rows).sort((p, q) => p - q) : [d.cpus[row]];
 	}
 
@@ -581,7 +584,7 @@ export class HeatView {
 		this.start = null;
 		this.pressed = false;
 		if (had)
-			this.host.select(null, true, this.second);
+			this.host.unselect();
 		return had;
 	}
 
@@ -629,8 +632,12 @@ export class HeatView {
 			this.tip.show(e.clientX, e.clientY, `${clock(event.time, this.host.zone(), 3)} · ${event.source}, ${SEVERITY[event.severity] ?? ""}`, event.text);
 			return;
 		}
-		const inside = e.offsetX >= GUTTER && e.offsetX <= GUTTER + this.plotWidth() && e.offsetY >= LANE &&
-			e.offsetY <= LANE + this.plotHeight();
+		const inside = e.offsetX >= GUTTER && e.offsetX <= GUTTER + this.plotWidth() && e.offsetY >= this.top() &&
+			e.offsetY <= this.top() + this.plotHeight();
+		if (cell && hasStrip(d) && !inside && e.offsetY >= LANE && e.offsetY < this.top() && e.offsetX >= GUTTER && e.offsetX <= GUTTER + this.plotWidth()) {
+			this.tip.show(e.clientX, e.clientY, ...stripWords(d, cell.c, this.host.zone()));
+			return;
+		}
 		if (!cell || !inside) {
 			this.tip.hide();
 			return;
@@ -650,14 +657,16 @@ export class HeatView {
 		const samples = n === 1 ? "1 sample" : `${count(n)} samples`;
 		const part = this.between(cell, cell, false);
 		const lines: string[] = [`${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`];
-		if (lost > 250)
+		if (d.unread?.[cell.c])
+			lines.push("not read yet");
+		else if (lost > 250)
 			lines.push("not observed: this is not idle time");
 		else if (d.mode === "cores")
 			lines.push(`CPU ${d.cpus[cell.r]}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy, ` : ""}${samples}` +
 				(d.merged > 1 ? ` in the busiest ${duration(d.fine)} of it` : ""));
 		else
 			lines.push(`${samples}${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);
-		if (lost > 5 && lost <= 250)
+		if (!d.unread?.[cell.c] && lost > 5 && lost <= 250)
 			lines.push(`${percent(lost / 255)} of it was not observed`);
 		if (d.painted && v > 0)
 			lines.push(`${percent(d.painted[cell.r * d.columns + cell.c])} of it matches the search`);
@@ -698,22 +707,21 @@ export class HeatView {
 			const row = d.mode === "cores" ? this.hovered.r : d.rows - 1 - this.hovered.r;
 			g.strokeStyle = th.color("tx");
 			g.lineWidth = 1;
-			g.strokeRect(GUTTER + this.hovered.c * w - 0.5, LANE + row * h - 0.5, Math.max(2, w), Math.max(2, h));
+			g.strokeRect(GUTTER + this.hovered.c * w - 0.5, this.top() + row * h - 0.5, Math.max(2, w), Math.max(2, h));
 		}
-		if (this.baseline)
-			this.drawSelection(g, th, d, this.baseline, "B");
-		if (this.selected)
-			this.drawSelection(g, th, d, this.selected, "A");
+		const a = this.selected && this.outline(d, this.selected), b = this.baseline && this.outline(d, this.baseline);
+		if (b)
+			this.drawSelection(g, th, b, "B", a);
+		if (a)
+			this.drawSelection(g, th, a, "A", null);
 		this.drawPlaces(g, th, d);
 	}
 
-	private drawSelection(g: CanvasRenderingContext2D, th: Theme, d: Heat, part: Part, letter: "A" | "B"): void {
-		const path = this.outline(d, part);
-		if (!path)
-			return;
+	/* beside: whose letter hangs in the same place, if any. */
+	private drawSelection(g: CanvasRenderingContext2D, th: Theme, path: Outline, letter: "A" | "B", beside: Outline | null): void {
 		g.save();
 		g.beginPath();
-		g.rect(GUTTER - 3, 0, this.plotWidth() + 6, LANE + this.plotHeight() + 3);
+		g.rect(GUTTER - 3, 0, this.plotWidth() + 6, this.top() + this.plotHeight() + 3);
 		g.clip();
 		g.lineJoin = "miter";
 		/* B is told by its dashes and its letter, not by a hue: that is lost on the heat. */
@@ -729,7 +737,8 @@ export class HeatView {
 		g.globalAlpha = second ? 0.05 : 0.1;
 		g.fill(path.shape);
 		g.restore();
-		const left = Math.max(GUTTER, path.x) - 17;
+		const at = (p: Outline) => Math.max(GUTTER, p.x) - 17;
+		const left = beside && Math.abs(at(beside) - at(path)) < 17 && Math.abs(beside.y - path.y) < 16 ? at(beside) - 17 : at(path);
 		g.fillStyle = th.color(second ? "b" : "a");
 		g.fillRect(left, path.y, 16, 16);
 		g.fillStyle = th.color(second ? "bg1" : "a-ink");
@@ -739,12 +748,12 @@ export class HeatView {
 		g.fillText(letter, left + 8, path.y + 8.5);
 	}
 
-	private outline(d: Heat, p: Part): { shape: Path2D; x: number; y: number } | null {
+	private outline(d: Heat, p: Part): Outline | null {
 		const end = d.from + d.columns * d.step;
 		if (p.to <= d.from || p.from >= end)
 			return null;
 		const shape = new Path2D();
-		const w = this.cellWidth(), h = this.cellHeight(), top = LANE, bottom = LANE + this.plotHeight();
+		const w = this.cellWidth(), h = this.cellHeight(), top = this.top(), bottom = this.top() + this.plotHeight();
 		if (d.mode === "cores" || d.merged > 1) {
 			const x0 = GUTTER + ((p.from - d.from) / d.step) * w, x1 = GUTTER + ((p.to - d.from) / d.step) * w;
 			const rows = p.cpus && d.mode === "cores" ? p.cpus.map((c) => d.cpus.indexOf(c)).filter((r) => r >= 0) : [];

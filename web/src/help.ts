@@ -8,7 +8,7 @@ const KEYS: [string, string][] = [
 	["c", "compare with the baseline"], ["x", "flip the comparison"], ["b", "the next drag sets the baseline"], ["Ctrl drag", "the baseline"],
 	["[ ]", "the event before, the next event"], ["u", "find unusual moments"], ["t", "what is drawn under the heatmap"], ["h", "colour the heatmap by the search"], ["n", "newest"], ["m", "sub-second or cores"], ["/", "search"], ["i", "flame or icicle"], ["r", "a function that calls itself is one frame"], ["e", "export"], ["1 2 3 4", "flame graph, table, sandwich, by time"], [", .", "by time: the core before, the next core"], ["Ctrl Z", "undo zoom, filters and search of the graph (with Shift: do it again)"],
 	["o", "other recordings, open a file"], ["w", "to what was different"], ["Backspace", "back"],
-	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Esc", "one step back"], ["?", "this list"],
+	["g", "go to a time"], ["z", "local time or UTC"], ["d", "dark or light"], ["Shift F10", "what can be done with a frame"], ["Esc", "one step back"], ["?", "this list"],
 ];
 
 export function makeHelp(): HTMLDialogElement {

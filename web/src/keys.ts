@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the keys do, wherever the focus is; help.ts lists them. */
+/* What the keys do, wherever the focus is; help.ts lists them. Single letters never act while somebody types. */
 import type { App } from "./app";
 import { exportMenu } from "./menus";
 
-export function keyActs(app: App, e: KeyboardEvent): Record<string, () => void> {
+function keyActs(app: App, e: KeyboardEvent): Record<string, () => void> {
 	const s = app.state;
 	return {
 		ArrowLeft: () => app.arrow(-1, e.shiftKey), ArrowRight: () => app.arrow(1, e.shiftKey),
@@ -21,4 +21,49 @@ export function keyActs(app: App, e: KeyboardEvent): Record<string, () => void> 
 		z: () => app.change({ utc: !s.utc }, false), d: () => app.toggleTheme(), w: () => app.panel.focusWhy(), "?": () => app.help.showModal(),
 		Backspace: () => history.back(),
 	};
+}
+
+/* Esc takes one step back: a range begun, the search, the zoom, the comparison, the selection, the baseline. */
+function stepBack(app: App): void {
+	const s = app.state;
+	if (app.heat.cancel())
+		return;
+	if (s.search)
+		app.setSearch("");
+	else if (s.tab === "time" && app.byTime.view.reset())
+		return;
+	else if (s.zoom.length)
+		app.flame.zoomTo(0);
+	else if (s.compare)
+		app.change({ compare: false, zoom: [] }, true);
+	else if (s.a)
+		app.select(null, true);
+	else if (s.b)
+		app.select(null, true, true);
+}
+
+export function onKey(app: App, e: KeyboardEvent): void {
+	const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
+	if (e.key === "Escape") {
+		if (typing)
+			(e.target as HTMLElement).blur();
+		app.gotoProblem.hidden = true;
+		if (app.help.open)
+			app.help.close();
+		else
+			stepBack(app);
+		return;
+	}
+	if (!typing && (e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "z") {
+		e.preventDefault();
+		app.undoOne(e.shiftKey);
+		return;
+	}
+	if (typing || e.ctrlKey || e.metaKey || e.altKey || app.help.open)
+		return;
+	const act = keyActs(app, e)[e.key];
+	if (act) {
+		e.preventDefault();
+		act();
+	}
 }

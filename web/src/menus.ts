@@ -23,6 +23,7 @@ export interface MenuHost {
 	change(by: Partial<State>, step: boolean): void;
 	setSearch(text: string): void;
 	addFilter(name: Filter, value: string): void;
+	copy(text: string, what: string): void;
 }
 
 /* What is selected, under the same filters, for other programs. */
@@ -52,7 +53,7 @@ export function frameMenu(app: MenuHost, t: Tree, node: number, x: number, y: nu
 		["Hide its frames", () => app.addFilter("hide", exactly)],
 		["Begin the stacks at it", () => app.addFilter("focus", exactly)],
 		[app.state.collapse ? "Show each call of itself" : "Calls of itself as one frame", () => app.change({ collapse: !app.state.collapse, zoom: [] }, true)],
-		["Copy the name", () => void navigator.clipboard?.writeText(name)],
+		["Copy the name", () => app.copy(name, "the name")],
 	];
 	if (t === app.tree)
 		items.unshift(["Zoom to this frame", () => app.flame.zoomTo(node)]);
@@ -60,11 +61,15 @@ export function frameMenu(app: MenuHost, t: Tree, node: number, x: number, y: nu
 }
 
 /* What a narrow window has no room for in its bars. */
-export function moreMenu(app: MenuHost & { heatMode(): Mode; copyLink(): void }, at: HTMLElement): void {
+export function moreMenu(app: MenuHost & { heatMode(): Mode; comparing(): boolean; copyLink(): void }, at: HTMLElement): void {
 	const box = at.getBoundingClientRect(), s = app.state;
 	const choices = <T extends string | number>(what: string, of: readonly T[], chosen: T, act: (v: T) => void): Item[] =>
 		of.map((v, i) => ({ words: String(v), title: what, detail: i ? "" : what, checked: v === chosen, act: () => act(v) }));
+	const comparison: Item[] = [
+		[s.flip ? "Flip: widths of the selection" : "Flip: widths of the baseline", () => app.change({ flip: !s.flip, zoom: [] }, true)],
+		[s.elided ? "Elided: show all again" : "Elided: only what is not on this side", () => app.change({ elided: !s.elided, zoom: [] }, true)]];
 	openMenu("More", box.left, box.bottom + 4, [
+		...(app.comparing() ? comparison : []),
 		...choices("group by", GROUPS, s.by, (by) => app.change({ by, zoom: [] }, true)),
 		...choices("a frame is", FRAMES, s.frames, (frames) => app.change({ frames, zoom: [] }, true)),
 		...choices("colour by", COLOURS, s.colour, (colour) => app.change({ colour }, false)),

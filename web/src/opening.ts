@@ -205,7 +205,7 @@ export class Opening {
 	private refuse(what: string, why: string): void {
 		const close = el("button", { type: "button", class: "framed", onclick: () => this.close() }, "Close");
 		this.overlay.hidden = false;
-		fill(this.box, el("h3", { class: "cut bad" }, what), el("p", { role: "alert" }, why),
+		fill(this.box, el("h3", { class: "bad", title: what }, what), el("p", { role: "alert" }, why),
 			el("div", { class: "head" }, this.sources?.open ? el("button", { type: "button", class: "primary", onclick: () => {
 				this.close();
 				this.input.click();

@@ -8,7 +8,8 @@ import { FILTERS, type Filter, type Group, type State } from "./state";
 import { valueWords } from "./track_view";
 import type { Tracks } from "./tracks";
 import { against, asUsual, headline, isFound, sentences, STRENGTHS, type Place, type Strength, type Unusual, type Why } from "./why";
-import { processes, type Tree } from "./tree";
+import { CHANGE, nowAndThen, processes, type Tree } from "./tree";
+import { cpusWords } from "./words";
 
 const MOST_ROWS = 9, MOST_EVENTS = 30, MOST_WAITERS = 4;
 
@@ -26,15 +27,18 @@ export interface PanelHost {
 	pin(): void;
 	openMoment(m: Unusual): void;
 	command(): string;
+	copy(text: string, what: string): void;
 	setGroup(by: Group): void;
 	group(): Group;
 	selectCores(cpus: number[]): void;
+	takesAll(): boolean; /* no filter hides what else ran on the CPUs */
 	capsule(): string; /* where it comes from as one file; empty: not of this */
 }
 
 interface Seen {
 	samples: number;
 	idle: number;
+	idle_by_ledger: number;
 	lost: number;
 	damaged: number;
 	unreadable: number;
@@ -42,6 +46,11 @@ interface Seen {
 	observed_ns: number;
 	windows: number;
 	other_events: number;
+}
+
+/* A fact: its name over its value. */
+function pair(name: string, value: string, title?: string): HTMLElement {
+	return el("div", { title }, el("dt", {}, name), el("dd", {}, value));
 }
 
 /* Three bars: weak, fair, strong. */
@@ -83,16 +92,25 @@ export class Panel {
 		this.quality = quality;
 	}
 
+	/* Those whose figures are the tree's. */
+	ofTree(): HTMLElement[] {
+		return [this.summary, this.who, this.coverage];
+	}
+
 	/* To the first sentence. */
 	focusWhy(): void {
 		this.summary.querySelector<HTMLElement>("button.sentence:not(:disabled)")?.focus();
 	}
 
-	/* asked: how long the time is that the tree was asked for, as far as it has been; ms. */
-	show(tree: Tree | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null, asked: number): void {
-		this.showSummary(tree, name, each, machine, of, store?.windows === 0);
+	/* known: a string says why there is no tree. asked: how long the time is that the tree was asked for, as far as it has been; ms. */
+	show(known: Tree | string | null, name: string, each: number, machine: number, of: string, store: StoreFacts | null, asked: number): void {
+		const tree = typeof known === "string" ? null : known;
+		if (typeof known === "string")
+			fill(this.summary, el("div", { class: "quiet cut", title: name }, name), el("p", { class: "headline" }, known));
+		else
+			this.showSummary(tree, name, each, machine, of, store?.windows === 0);
 		this.showWho(tree, each, machine, of);
-		this.showCoverage(tree, store, asked);
+		this.showCoverage(tree, store, asked, each, machine);
 	}
 
 	/* Those in the span, and the nearest around it. */
@@ -101,11 +119,11 @@ export class Panel {
 		if (!list.length)
 			return;
 		const { shown, inside } = near(list, span.from, span.to, MOST_EVENTS);
-		const rows = el("ul", { class: "rows events" });
+		const rows: HTMLElement = el("ul", { class: "rows events", onscroll: () => (this.eventsAt = rows.scrollTop) });
 		const today = day(span.to, zone);
 		for (const e of shown) {
 			const out = e.time < span.from || e.time >= span.to;
-			rows.append(el("li", {}, el("button", { type: "button", class: "row" + (e.id === chosen ? " chosen" : "") + (out ? " outside" : ""),
+			rows.append(el("li", {}, el("button", { type: "button", class: "row" + (e.id === chosen ? " chosen" : "") + (out ? " outside" : ""), "data-name": e.id,
 				"aria-current": e.id === chosen ? "true" : undefined,
 				title: `${day(e.time, zone)} ${clock(e.time, zone, 3)}, ${e.source}, ${SEVERITY[e.severity] ?? ""}\n${e.text}`, onclick: () => this.host.openEvent(e) },
 			el("span", { class: "glyph " + (shape(e) === "diamond" ? "find" : rank(e)), "aria-label": SEVERITY[e.severity] ?? "" }, GLYPHS[shape(e)]),
@@ -116,7 +134,10 @@ export class Panel {
 			el("span", { class: "quiet" }, `${count(all)}, ${count(inside)} in span`), el("span", { class: "grow" }),
 			el("button", { type: "button", class: "key", title: "The event before ([)", "aria-label": "The event before", onclick: () => this.host.stepEvent(-1) }, "["),
 			el("button", { type: "button", class: "key", title: "The next event (])", "aria-label": "The next event", onclick: () => this.host.stepEvent(1) }, "]")), rows);
+		if (this.eventsAt)
+			rows.scrollTop = this.eventsAt;
 	}
+	private eventsAt = 0; /* px its list was scrolled by */
 
 	/* null: not asked for; "asked": the answer is to come. */
 	showMoments(list: Unusual[] | "asked" | null, zone: Zone): void {
@@ -139,17 +160,16 @@ export class Panel {
 		const fact = (key: string, words: string, peak = false) => {
 			const v = t.by.get(key), x = v ? (peak ? v.peak[0] : v.mean[0]) : NaN;
 			if (v && isFinite(x))
-				facts.append(el("dt", {}, words), el("dd", {}, valueWords(v.unit, x)));
+				facts.append(pair(words, valueWords(v.unit, x)));
 		};
 		fact("runnable", "Run queue", true);
 		fact("pressure_cpu", "Pressure");
 		fact("steal", "Stolen");
 		fact("softirq", "Softirq");
-		const more = el("dl", { class: "facts" });
 		const second = (key: string, words: string, always: boolean) => {
 			const v = t.by.get(key);
 			if (v && isFinite(v.mean[0]) && (always || v.mean[0] > 0.001))
-				more.append(el("dt", {}, words), el("dd", {}, valueWords(v.unit, v.mean[0])));
+				facts.append(pair(words, valueWords(v.unit, v.mean[0])));
 		};
 		second("memory_cgroups", "Cgroups", true);
 		second("switches", "Switches", true);
@@ -157,9 +177,9 @@ export class Panel {
 		second("pressure_memory", "Mem. waits", false);
 		const rows = el("ul", { class: "rows" });
 		for (const w of t.waiters.slice(0, MOST_WAITERS).filter((x) => x.waited >= 1))
-			rows.append(el("li", {}, el("div", { class: "row" }, el("span", { class: "cut" }, w.comm || "thread"), el("span", { class: "quiet" }, String(w.tid)),
+			rows.append(el("li", {}, el("div", { class: "row" }, el("span", { class: "cut", title: w.comm }, w.comm || "thread"), el("span", { class: "quiet" }, String(w.tid)),
 				el("span", { class: "num" }, duration(w.waited)))));
-		fill(this.host_, el("div", { class: "head" }, el("h2", {}, "Host"), el("span", { class: "quiet" }, "counted by the kernel")), facts, more,
+		fill(this.host_, el("div", { class: "head" }, el("h2", {}, "Host"), el("span", { class: "quiet" }, "counted by the kernel")), facts,
 			rows.children.length ? el("div", { class: "head under" }, el("span", { class: "soft" }, "Ready, and waited to run"), el("span", { class: "quiet" }, "of the threads watched")) : null,
 			rows.children.length ? rows : null);
 	}
@@ -199,22 +219,22 @@ export class Panel {
 				this.host.recording() ? el("button", { type: "button", class: "framed", title: "Keep this time, whatever else has to go", onclick: () => this.host.pin() }, "Pin") : null,
 				capsule ? el("a", { class: "button framed", href: capsule, download: true, title: "This time, its stacks and events as one HTML file to send" }, "Capsule") : null,
 				el("span", { class: "grow" }),
-				el("button", { type: "button", title: this.host.command(), onclick: () => void navigator.clipboard?.writeText(this.host.command()) }, "Copy CLI"))];
+				el("button", { type: "button", title: this.host.command(), onclick: () => this.host.copy(this.host.command(), "the command") }, "Copy CLI"))];
 	}
 
 	/* Who ran most; of a comparison, whose change is the largest beyond chance. */
 	private headline(t: Tree, each: number, machine: number): (Node | string)[] {
 		const all = processes(t), first = all[0];
 		if (!first)
-			return ["Nothing was sampled here"];
+			return [t.elided ? "Nothing is on one side only" : "Nothing was sampled here"];
 		if (!t.before)
 			return [el("span", {}, first.name), ` ran most: ${percent(first.total / t.total[0])} of the samples`];
 		const changed = all.filter((p) => p.change).sort((p, q) => Math.abs(q.total - q.before) - Math.abs(p.total - p.before))[0];
 		if (!changed)
 			return ["Nothing changed beyond chance"];
-		const share = (v: number) => percent(machine && each ? (v * each) / machine : v / t.total[0]);
-		return [el("span", { class: changed.change === 1 ? "more" : "less" }, changed.name),
-			changed.before ? ` used ${share(changed.total)}, ${ratio(changed.total, changed.before)} of before` : ` used ${share(changed.total)}, and nothing before`];
+		const share = (v: number) => percent(machine && each ? (v * each) / machine : v / t.total[0]), [now, then] = nowAndThen(t, changed);
+		return [el("span", { class: changed.change === CHANGE.more ? "more" : "less" }, changed.name),
+			!now ? ` used nothing, and ${share(then)} before` : then ? ` used ${share(now)}, ${ratio(now, then)} of before` : ` used ${share(now)}, and nothing before`];
 	}
 
 	private showWho(t: Tree | null, each: number, machine: number, of: string): void {
@@ -228,14 +248,14 @@ export class Panel {
 			meter.style.width = (100 * p.total) / all[0].total + "%";
 			tick.style.left = Math.min(100, (100 * (than?.before ?? 0)) / all[0].total) + "%";
 			list.append(el("li", {},
-				el("button", { class: "row", type: "button", title: "Only this; with Alt: all but it", onclick: (e) => this.only(by, p.name, e instanceof MouseEvent && e.altKey) },
-					el("span", { class: "cut" }, p.name), el("span", { class: "num" }, percent(share(p.total))),
-					than ? el("span", { class: "ratio " + (than.change === 2 ? "less" : than.change || (beside && isFound(why, p.name)) ? "more" : "") }, ratio(than.total, than.before)) : null),
+				el("button", { class: "row", type: "button", "data-name": p.name, title: "Only this; with Alt: all but it", onclick: (e) => this.only(by, p.name, e instanceof MouseEvent && e.altKey) },
+					el("span", { class: "cut", title: p.name }, p.name), el("span", { class: "num" }, percent(share(p.total))),
+					than ? el("span", { class: "ratio " + (than.change === 2 ? "less" : than.change || (beside && isFound(why, p.name)) ? "more" : "") }, ratio(...(t!.before ? nowAndThen(t!, than) : [than.total, than.before] as const))) : null),
 				el("div", { class: "track" }, meter, than && than.before ? tick : null)));
 		}
 		this.whoBy.show(by);
 		fill(this.who, el("div", { class: "head" }, el("h2", {}, "Who ran"),
-			el("span", { class: "quiet grow cut" }, machine && each ? `of ${of.replace("the ", "")}` : "of selection"), this.whoBy.root), list,
+			el("span", { class: "quiet cut" }, machine && each ? `of ${of.replace("the ", "")}` : "of selection"), this.whoBy.root), list,
 		all.length > MOST_ROWS ? el("div", { class: "quiet" }, `and ${count(all.length - MOST_ROWS)} more`) : null,
 		beside ? el("div", { class: "quiet hint" }, "tick and ratio: the minute before") : null);
 	}
@@ -255,7 +275,7 @@ export class Panel {
 			this.host.addFilter("uid", number);
 	}
 
-	private showCoverage(t: Tree | null, store: StoreFacts | null, asked: number): void {
+	private showCoverage(t: Tree | null, store: StoreFacts | null, asked: number, each: number, machine: number): void {
 		const seen = (t?.meta.seen ?? null) as Seen | null, q = this.quality;
 		const { observed, outside, good } = coverage(t, asked);
 		const frames = q ? q.frames.user + q.frames.jit + q.frames.kernel : 0, unnamed = q ? q.unnamed.user + q.unnamed.jit + q.unnamed.kernel : 0;
@@ -269,16 +289,15 @@ export class Panel {
 		fill(this.coverage,
 			el("div", { class: "head" }, el("h2", {}, "Coverage and quality"), el("span", { class: "grow" }),
 				t ? el("span", { class: "dot " + (good ? "good" : "part") }) : null, t ? el("span", { class: "soft" }, good ? "complete" : "incomplete") : null),
-			el("dl", { class: "facts" },
-				el("dt", {}, "Observed"), el("dd", {}, t ? percent(observed) : "–"),
-				el("dt", { title: "User stacks that reach their beginning" }, "Stacks"), el("dd", {}, q && q.user ? percent(q.complete / q.user) : "–"),
-				el("dt", { title: "Frames that have a name" }, "Names"), el("dd", {}, frames ? percent(1 - unnamed / frames) : "–"),
-				el("dt", {}, "Idle"), el("dd", {}, seen && seen.samples + seen.idle ? percent(seen.idle / (seen.samples + seen.idle)) : "–")),
-			more.length ? el("dl", { class: "facts" }, ...more.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])) : null,
+			el("dl", { class: "facts four" },
+				pair("Observed", t ? percent(observed) : "–"), pair("Stacks", q && q.user ? percent(q.complete / q.user) : "–", "User stacks that reach their beginning"),
+				pair("Names", frames ? percent(1 - unnamed / frames) : "–", "Frames that have a name"),
+				pair("Idle", this.host.takesAll() ? idlePart(t, machine && each && t ? (t.total[0] * each) / machine : NaN) : "–", "Of the CPUs' time that was observed")),
+			more.length ? el("dl", { class: "facts" }, ...more.map(([k, v]) => pair(k, v))) : null,
 			...this.qualityLines(q),
 			...((t?.meta.notes ?? []) as string[]).map((n) => el("p", { class: "soft note" }, n)),
-			seen?.unreadable ? el("p", { class: "soft" }, `${count(seen.unreadable)} windows could not be read`) : null,
-			store ? el("p", { class: "quiet about" }, [store.host || "unknown host", `${count(store.cpus)} × ${store.cpu_model || "CPU"}`, store.kernel ? `Linux ${store.kernel}` : ""].filter(Boolean).join(" · "),
+			seen?.unreadable ? el("p", { class: "soft" }, `${seen.unreadable === 1 ? "1 window" : `${count(seen.unreadable)} windows`} could not be read`) : null,
+			store ? el("p", { class: "quiet about" }, [store.host || "unknown host", store.cpus && store.cpu_model ? `${count(store.cpus)} × ${store.cpu_model}` : cpusWords(store.cpus), store.kernel ? `Linux ${store.kernel}` : ""].filter(Boolean).join(" · "),
 				el("br"), `${count(store.windows)} ${store.windows === 1 ? "window" : "windows"}, ${bytes(store.bytes)} · perfcam ${store.version}`) : null);
 	}
 
@@ -292,9 +311,13 @@ export class Panel {
 				q.incomplete.filter((r) => r.samples > 0).sort((r, k) => k.samples - r.samples).slice(0, 2).map((r) => `${r.words} (${percent(r.samples / q.user)})`).join(", ")));
 		if (q.user && q.guessed / q.user > 0.005)
 			out.push(el("p", { class: "soft" }, `${percent(Math.min(1, q.guessed / q.user))} of user stacks were guessed in part, by frame pointers`));
-		const worst = q.worst.filter((w) => w.unnamed > 0).slice(0, 2);
+		/* Several processes may run one file. */
+		const unnamed = new Map<string, number>();
+		for (const w of q.worst.filter((x) => x.unnamed > 0))
+			unnamed.set(w.file.replace(/^.*\//, ""), (unnamed.get(w.file.replace(/^.*\//, "")) ?? 0) + w.unnamed);
+		const worst = [...unnamed].sort((p, r) => r[1] - p[1]).slice(0, 2);
 		if (worst.length)
-			out.push(el("p", { class: "soft" }, "Most frames without a name: ", ...worst.flatMap((w, i) => [i ? ", " : "", el("span", { class: "mono" }, w.file.replace(/^.*\//, "")), ` ${count(w.unnamed)}`])));
+			out.push(el("p", { class: "soft" }, "Most frames without a name: ", ...worst.flatMap(([file, n], i) => [i ? ", " : "", el("span", { class: "mono" }, file), ` ${count(n)}`])));
 		return out;
 	}
 
@@ -333,16 +356,32 @@ export class Panel {
 }
 
 /*
+ * A recorder's CPUs take no samples while they idle: its ledger counts those. Files have samples of the idle task, if at all:
+ * without any, CPUs that were not all busy did not idle for nothing, it is not known for how long.
+ */
+export function idlePart(t: Tree | null, busy: number): string {
+	const seen = (t?.meta.seen ?? null) as Seen | null, idle = seen ? seen.idle + seen.idle_by_ledger : 0;
+	return seen && seen.samples + idle && (idle || busy > 0.98) ? percent(idle / (seen.samples + idle)) : "–";
+}
+
+/* CPU-seconds that were observed: what so many CPUs had, without the samples that were due and not taken; no less than what was used. */
+export function machineSeconds(t: Tree | null, cpus: number, periodMs: number, used: number): number {
+	const seen = (t?.meta.seen ?? null) as Seen | null;
+	const all = ((seen?.observed_ns ?? 0) / 1e9) * cpus, lost = seen ? ((seen.lost + seen.damaged) * periodMs) / 1000 : 0;
+	return lost ? Math.min(all, Math.max(used, all - lost)) : all;
+}
+
+/*
  * Of the samples that were due, and of the `asked` ms: between windows nobody counted any, nor before the first and behind
  * the last; of these two `outside` is the sum, unless it is next to nothing. NaN: there are no times.
  */
 export function coverage(t: Tree | null, asked: number): { observed: number; outside: number; good: boolean } {
 	const seen = (t?.meta.seen ?? null) as Seen | null;
-	const whole = seen ? seen.samples + seen.idle + seen.lost + seen.damaged : 0;
+	const had = seen ? seen.samples + seen.idle + seen.idle_by_ledger : 0, whole = seen ? had + seen.lost + seen.damaged : 0;
 	const looked = seen ? (seen.observed_ns + seen.gap_ns) / 1e6 : 0, outside = seen && asked > looked ? asked - looked : 0;
 	/* Where no window lies, nobody looked: no gap between two says so. */
 	const inTime = seen?.windows === 0 ? 0 : seen && looked ? seen.observed_ns / 1e6 / (looked + outside) : 1;
-	const observed = (seen && whole ? (seen.samples + seen.idle) / whole : 1) * inTime;
+	const observed = (whole ? had / whole : 1) * inTime;
 	return { observed, outside: outside > asked / 1000 ? outside : 0, good: !seen || (observed > 0.999 && !seen.gap_ns && !seen.unreadable) };
 }
 

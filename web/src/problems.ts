@@ -11,6 +11,9 @@ export interface ProblemsHost {
 
 export class Problems {
 	readonly banner = el("div", { class: "banner", role: "alert", hidden: true });
+	/* Not of a question, but of what is kept. */
+	readonly damage = el("div", { class: "banner", role: "status", hidden: true },
+		"Files of this span are damaged: what cannot be read of it is hatched. All else is as it was; `perfcam verify` names them.");
 	private all = new Map<string, unknown>();
 
 	constructor(private app: ProblemsHost) {}
@@ -22,6 +25,10 @@ export class Problems {
 		else
 			this.all.set(kind, e);
 		this.show();
+	}
+
+	has(kind: string): boolean {
+		return this.all.has(kind);
 	}
 
 	forget(): void {

@@ -26,6 +26,8 @@ export class SandwichView {
 		const found = t.names.indexOf(wanted), frame = found >= 0 ? found : functions(t)[0]?.frame ?? 0;
 		const { callers, callees } = sandwich(t, frame);
 		this.name.textContent = t.names[frame];
+		/* Each has as much room as it has rows to show. */
+		[callers, callees].forEach((half, i) => (this.halves[i].layers.root.style.flexGrow = String(1 + half.depth.reduce((most, d) => Math.max(most, d), 0))));
 		this.halves[0].show(callers, 0);
 		this.halves[1].show(callees, 0);
 		for (const view of this.halves)

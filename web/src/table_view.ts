@@ -3,7 +3,7 @@
 import { el, fill } from "./dom";
 import { count, percent } from "./format";
 import type { Sort } from "./state";
-import { CHANGE, KIND, functions, type Match, type Row, type Tree } from "./tree";
+import { CHANGE, KIND, functions, isBaseline, nowAndThen, type Match, type Row, type Tree } from "./tree";
 import { KIND_COLOURS, KIND_WORDS } from "./frames";
 
 const MOST = 500;
@@ -42,7 +42,7 @@ export class TableView {
 		fill(this.root, el("table", {},
 			el("thead", {}, el("tr", {}, head("name", "Function"), head("self", "Self"), el("th", { scope: "col" }, "samples"),
 				head("total", "Total"), el("th", { scope: "col" }, "samples"),
-				...(t.before ? [el("th", { scope: "col" }, "Before"), head("change", "Change")] : []), el("th", { scope: "col" }, "Kind"))), body),
+				...(t.before ? [el("th", { scope: "col" }, isBaseline(t) ? "After" : "Before"), head("change", "Change")] : []), el("th", { scope: "col" }, "Kind"))), body),
 		rows.length > MOST ? el("p", { class: "quiet bar" }, `the first ${MOST} of ${count(rows.length)}; search narrows`) : null);
 	}
 
@@ -52,7 +52,7 @@ export class TableView {
 		mark.style.background = `var(--${KIND_COLOURS[kind] ?? "mark"})`;
 		mark.style.display = "inline-block";
 		return el("tr", {},
-			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono", onclick: () => this.host.search(name) }, name),
+			el("td", { class: "cut mono", title: name }, mark, " ", el("button", { type: "button", class: "mono cut", title: name, onclick: () => this.host.search(name) }, name),
 				t.note[r.frame] && r.self > 0 ? el("span", { class: "soft", title: String((t.meta.notes as string[] | undefined)?.[0] ?? "") }, " † time with interrupts off lands here") : null),
 			el("td", {}, percent(r.self / t.total[0])), el("td", { class: "soft" }, count(r.self)),
 			el("td", {}, percent(r.total / t.total[0])), el("td", { class: "soft" }, count(r.total)),
@@ -60,9 +60,9 @@ export class TableView {
 	}
 	/* What it had before, and by how much that differs; without a colour where it may be chance. */
 	private change(t: Tree, r: Row): HTMLElement[] {
-		const by = (r.total - r.before) / t.total[0], how = t.change![r.frame];
+		const [now, then] = nowAndThen(t, r), by = (now - then) / t.total[0], how = t.change![r.frame];
 		const kind = how === CHANGE.more ? "more" : how === CHANGE.less ? "less" : "soft";
 		return [el("td", { class: "soft" }, percent(r.before / t.total[0])),
-			el("td", { class: kind, title: kind === "soft" ? "may be chance" : "exceeds chance" }, `${by < 0 ? "−" : "+"}${percent(Math.abs(by))}`)];
+			el("td", { class: kind, title: kind === "soft" ? "may be chance" : "exceeds chance" }, `${by < 0 ? "−" : by > 0 ? "+" : ""}${percent(Math.abs(by))}`)];
 	}
 }

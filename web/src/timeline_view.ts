@@ -150,7 +150,8 @@ export class TimelineView {
 			g.lineTo(GUTTER + this.plotWidth(), y);
 			g.stroke();
 			g.fillStyle = th.color("tx3");
-			g.fillText(percent(top * share).replace(".0", ""), GUTTER - 8, y);
+			if (this.data)
+				g.fillText(percent(top * share).replace(".0", ""), GUTTER - 8, y);
 		}
 	}
 
@@ -216,6 +217,8 @@ export class TimelineView {
 		const { over: g, height } = this.layers;
 		const th = this.host.theme();
 		this.layers.clearOver();
+		if (!this.data)
+			return;
 		const [x0, x1] = this.brush();
 		g.fillStyle = th.color("tx");
 		g.globalAlpha = 0.08;
@@ -228,6 +231,8 @@ export class TimelineView {
 
 	/* At least 5 px wide, so that two minutes of twelve hours can be seen. */
 	brush(): [number, number] {
+		if (!this.data)
+			return [GUTTER, GUTTER + this.plotWidth()];
 		let x0 = this.x(this.span.from), x1 = this.x(this.span.to);
 		if (x1 - x0 < 5) {
 			const middle = (x0 + x1) / 2;
@@ -239,7 +244,7 @@ export class TimelineView {
 	}
 
 	private down(e: PointerEvent): void {
-		if (e.button)
+		if (e.button || !this.data)
 			return;
 		const [x0, x1] = this.brush();
 		const x = e.offsetX, { from, to } = this.span;
@@ -292,6 +297,8 @@ export class TimelineView {
 	}
 
 	private apply(a: number, b: number, final: boolean | "degree"): void {
+		if (!this.data)
+			return;
 		let from = Math.min(a, b), to = Math.max(a, b);
 		const length = Math.max(1000, Math.min(to - from, this.to - this.from));
 		from = Math.max(this.from, Math.min(from, this.to - length));

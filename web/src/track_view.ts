@@ -22,7 +22,7 @@ export function valueWords(unit: string, v: number): string {
 	case "machine": case "time": return percent(v);
 	case "cpus": return v.toFixed(v < 10 ? 2 : 0);
 	case "second": return count(v) + "/s";
-	default: return v >= 100 ? count(v) : v.toFixed(1).replace(/\.0$/, "");
+	default: return v >= 10 ? count(v) : v.toFixed(1).replace(/\.0$/, "");
 	}
 }
 

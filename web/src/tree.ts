@@ -28,6 +28,8 @@ export interface Tree {
 	/* Of a comparison: the same before; and of a frame whether its change exceeds chance. */
 	before: Float64Array | null;
 	change: Uint8Array | null;
+	flipped: boolean; /* the baseline was asked for, beside the selection … */
+	elided: boolean; /* … and this is what only the other one has, as if it had lasted as long as the one that was asked for */
 	x: Float64Array; /* 0…1 of the root's width: siblings by weight, heaviest first */
 }
 
@@ -68,12 +70,36 @@ export function readTree(a: Answer): Tree {
 		meta: a.meta,
 		before: (c.before_total as Float64Array | undefined) ?? null,
 		change: (c.change as Uint8Array | undefined) ?? null,
+		flipped: false, elided: false,
 		x: new Float64Array(n),
 	};
 	if (!n || end[0] !== n)
 		throw new Error("the tree is damaged");
 	place(tree);
 	return tree;
+}
+
+/* What a comparison was asked for. Whichever side has the widths: more is what the selection has more of. */
+export function asCompared(t: Tree, flipped: boolean, elided: boolean): Tree {
+	if (flipped)
+		t.change?.forEach((how, i) => (t.change![i] = how === CHANGE.more ? CHANGE.less : how === CHANGE.less ? CHANGE.more : how));
+	return { ...t, flipped, elided };
+}
+
+/* How much longer what it is of seems to have lasted. */
+export function scaledBy(t: Tree): number {
+	const d = t.meta.diff as { observed_ns: number; before_observed_ns: number } | undefined;
+	return t.elided && d?.before_observed_ns ? d.observed_ns / d.before_observed_ns : 1;
+}
+
+/* Whether its widths are the baseline's. */
+export function isBaseline(t: Tree): boolean {
+	return t.flipped !== t.elided;
+}
+
+/* What the selection has, and the baseline. */
+export function nowAndThen(t: Tree, of: { total: number; before: number }): [number, number] {
+	return isBaseline(t) ? [of.before, of.total] : [of.total, of.before];
 }
 
 const FEW = 12;
@@ -214,8 +240,13 @@ export function compileSearch(text: string): { re: RegExp | null; why: string } 
 	try {
 		return { re: new RegExp(text, /[A-Z]/.test(text) ? "" : "i"), why: "" };
 	} catch (e) {
-		return { re: null, why: (e as Error).message };
+		return { re: null, why: (e as Error).message.replace(/^.*: /, "") }; /* the expression itself is beside it */
 	}
+}
+
+/* The same for the server, which tells capitals from small letters unless it is told not to. */
+export function serverSearch(text: string): string {
+	return /[A-Z]/.test(text) ? text : "(?i)" + text;
 }
 
 /* null: nothing is searched for, or it is no expression. */

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fineStep, readHeat, Refusal, type Heat } from "../src/api";
+import { fineStep, readHeat, Refusal, type Heat, type StoreFacts } from "../src/api";
 import { heatScale, heatTable } from "../src/colour";
 import { decodeColumns } from "../src/columns";
 import * as f from "../src/format";
 import { merge, near, nearest, type Happening } from "../src/happening";
 import { moved } from "../src/heat_cells";
-import { coverage } from "../src/panel";
+import { isRead, merge as mergePart, steadySpan, unreadOf, wholeSeconds } from "../src/heat_parts";
+import { coverage, idlePart, machineSeconds } from "../src/panel";
 import type { Tree } from "../src/tree";
 import { readTracks } from "../src/tracks";
 import { against, headline, sentences, type Why } from "../src/why";
 import { Undo } from "../src/undo";
+import { whyCommand } from "../src/words";
 import { baseline, DEFAULTS, readState, selectionQuery, treeQuery, writeState, type State } from "../src/state";
 
 function pack(meta: Record<string, unknown>, columns: Record<string, [string, ArrayBufferView]>): ArrayBuffer {
@@ -98,10 +100,13 @@ test("state: what a selection is compared with", () => {
 
 test("numbers and durations read well", () => {
 	assert.equal(f.count(1234567), "1\u2009234\u2009567");
-	assert.deepEqual([0.1214, 0.00062, 0, 0.9999, 1].map(f.percent), ["12.1 %", "0.062 %", "0 %", "100 %", "100 %"]);
-	assert.deepEqual([0.5, 20, 490, 1900, 5000, 30e3, 120e3, 43200e3].map(f.duration),
+	/* No number stands apart from its unit. */
+	const read = (s: string) => s.replace(/\u00a0/g, " "), whole = (s: string) => assert.doesNotMatch(s, / /);
+	[0.1214, 0.00062, 0, 1].map(f.percent).concat([0.5, 20, 1900, 30e3, 120e3, 43200e3, 864e5 * 9].map(f.duration), [0.001, 1, 9000].map(f.cpuTime), f.bytes(5e6)).forEach(whole);
+	assert.deepEqual([0.1214, 0.00062, 0, 0.9999, 1].map(f.percent).map(read), ["12.1 %", "0.062 %", "0 %", "100 %", "100 %"]);
+	assert.deepEqual([0.5, 20, 490, 1900, 5000, 30e3, 120e3, 43200e3].map(f.duration).map(read),
 		["500 µs", "20 ms", "490 ms", "1.90 s", "5.00 s", "30 s", "2 min", "12 h"]);
-	assert.deepEqual([0.004, 0.31, 47.8, 266400].map(f.cpuTime), ["4.0 CPU·ms", "310 CPU·ms", "47.8 CPU·s", "74 CPU·h"]);
+	assert.deepEqual([0.004, 0.31, 47.8, 266400].map(f.cpuTime).map(read), ["4.0 CPU·ms", "310 CPU·ms", "47.8 CPU·s", "74 CPU·h"]);
 	assert.equal(f.cpuNames([17]), "CPU 17");
 	assert.equal(f.cpuNames([3, 1, 2, 9]), "CPUs 1–3, 9");
 	assert.deepEqual(f.parseCpuList("0-2,5"), [0, 1, 2, 5]);
@@ -132,6 +137,18 @@ test("heat: nothing has no colour, one sample shows, the most is the brightest",
 			assert.ok(light ? y(i) <= y(i - 1) + 1 : y(i) >= y(i - 1) - 1, `lightness at ${i}`);
 	}
 	assert.equal(heatScale([0, 5, 10], 0, true, false).at(5), 0.5);
+	/* One spike among a hundred thousand cells that differ by little, none of which is looked at but every other one. */
+	const many = new Float32Array(100000);
+	for (let i = 0; i < many.length; i++)
+		many[i] = 100 + (i * 7919) % 17;
+	many[33333] = 190;
+	const far = heatScale(many, 0, false, false, 190);
+	assert.deepEqual([far.max > 150, far.at(190)], [true, 1]);
+	assert.ok(far.at(116) < 0.4 && Math.abs(far.at(far.median) - 0.24) < 1e-9 && far.at(50) < far.at(100), `${far.at(116)}`);
+	/* One that is out of all reason leaves the others their contrast. */
+	assert.ok(heatScale(many, 0, false, false, 1e6).at(116) > 0.28);
+	/* All but equal: none is made to glow. */
+	assert.ok(heatScale(Float32Array.from({ length: 99 }, (_, i) => 100 + (i % 2)), 0, false, false, 101).at(101) < 0.3);
 	assert.equal(heatScale([], 0, false, false).max, 1);
 });
 
@@ -172,9 +189,34 @@ test("heat: a live picture goes on, and what was begun with it", () => {
 	assert.equal(moved({ c: 5, r: 2 }, at(100), at(103, 8)), null);
 });
 
+test("heat: of hours it is read in parts, the newest first, and the rest is not taken for nothing", () => {
+	const heat = (from: number, columns: number, cpus: number[], value: (c: number, cpu: number) => number, painted?: number) => readHeat("cores", decodeColumns(pack(
+		{ from: String(from), step: "10", fine: "1", columns_n: columns, rows_n: cpus.length, cpus, period_ns: 1e7 },
+		Object.fromEntries(["samples", "peak", ...(painted === undefined ? [] : ["painted", "painted_peak"])].map((name) => [name, ["u32",
+			Uint32Array.from({ length: columns * cpus.length }, (_, i) => (name.startsWith("p") && name !== "peak" ? painted! : value(i % columns, cpus[Math.floor(i / columns)])))] as [string, Uint32Array]])
+			.concat([["seen", ["u8", new Uint8Array(columns * cpus.length).fill(255)] as never]])))));
+	const all = heat(1000, 6, [0, 1, 2], () => 100), none = unreadOf(all, false);
+	assert.deepEqual([[...none.unread!], Math.max(...none.cells), none.behind![0]], [[1, 1, 1, 1, 1, 1], 0, 1]);
+	/* Of the last two columns, where CPU 1 ran nothing that was asked for; then a part of which nothing is kept. */
+	const some = mergePart(none, heat(1040, 2, [0, 2], (c, cpu) => 10 * (c + 1) + cpu), 4, 2);
+	assert.deepEqual([...some.counts], [0, 0, 0, 0, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 22]);
+	assert.deepEqual([[...some.unread!], Math.round(some.most * 100)], [[1, 1, 1, 1, 0, 0], 22]);
+	assert.equal(Math.max(...none.counts), 0); /* the picture before is another */
+	const rest = mergePart(mergePart(some, null, 2, 2), heat(1000, 3, [0, 1, 2], () => 7), 0, 2); /* one column more than was asked for */
+	assert.deepEqual([[...rest.counts.slice(0, 6)], [...rest.unread!]], [[7, 7, 0, 0, 10, 20], [0, 0, 0, 0, 0, 0]]);
+	assert.deepEqual([...mergePart(unreadOf(all, true), heat(1020, 1, [1], () => 10, 5), 2, 1).painted!].filter((v) => v > 0), [0.5]);
+	const store = { samples: 400e6, period: 10, cpus: 96 } as StoreFacts, day = { from: 0, to: 43200e3 };
+	assert.equal(isRead(DEFAULTS, day, store), false);
+	assert.equal(isRead({ ...DEFAULTS, only: "user" }, day, store), true);
+	assert.equal(isRead({ ...DEFAULTS, only: "user" }, { from: 0, to: 60e3 }, store), false);
+	assert.equal(isRead({ ...DEFAULTS, filters: [["hide", "x"]] }, day, store), false);
+	/* A live span that goes on is asked for anew now and then, not every other second. */
+	assert.deepEqual(steadySpan({ from: 1000e3, to: 44200e3 }), steadySpan({ from: 1004e3, to: 44204e3 }));
+});
+
 test("coverage: of what was asked for, not of what there is", () => {
 	const of = (seen: object, asked: number) => {
-		const c = coverage({ meta: { seen: { samples: 90, idle: 10, lost: 0, damaged: 0, unreadable: 0, gap_ns: 0, observed_ns: 4e9, windows: 1, ...seen } } } as unknown as Tree, asked);
+		const c = coverage({ meta: { seen: { samples: 90, idle: 10, idle_by_ledger: 0, lost: 0, damaged: 0, unreadable: 0, gap_ns: 0, observed_ns: 4e9, windows: 1, ...seen } } } as unknown as Tree, asked);
 		return [Math.round(c.observed * 1000) / 1000, Math.round(c.outside), c.good];
 	};
 	assert.deepEqual(of({}, 4000), [1, 0, true]);
@@ -183,7 +225,54 @@ test("coverage: of what was asked for, not of what there is", () => {
 	assert.deepEqual(of({}, 10e3), [0.4, 6000, false]);
 	assert.deepEqual(of({ gap_ns: 1e9 }, 10e3), [0.4, 5000, false]);
 	assert.deepEqual(of({ lost: 100 }, 8000), [0.25, 4000, false]);
+	assert.deepEqual(of({ lost: 100, idle_by_ledger: 800 }, 8000), [0.45, 4000, false]);
 	assert.deepEqual(of({ windows: 0, observed_ns: 0, samples: 0, idle: 0 }, 10e3), [0, 10e3, false]);
+});
+
+test("idle: by samples of the idle task, or by the ledger; a file that has neither does not say", () => {
+	const of = (seen: object, busy: number) => idlePart({ meta: { seen } } as unknown as Tree, busy);
+	assert.equal(of({ samples: 90, idle: 10, idle_by_ledger: 0 }, 0.9), f.percent(0.1));
+	assert.equal(of({ samples: 20, idle: 0, idle_by_ledger: 180 }, 0.1), f.percent(0.9));
+	assert.equal(of({ samples: 0, idle: 0, idle_by_ledger: 0 }, 0), "–");
+	assert.equal(of({ samples: 48, idle: 0, idle_by_ledger: 0 }, 0.48), "–");
+	assert.equal(of({ samples: 48, idle: 0, idle_by_ledger: 0 }, NaN), "–");
+	assert.equal(of({ samples: 100, idle: 0, idle_by_ledger: 0 }, 1), f.percent(0));
+	assert.equal(idlePart(null, NaN), "–");
+});
+
+test("shares are of what was observed: samples that were due and not taken are nobody's idle time", () => {
+	const of = (seen: object, used: number) => machineSeconds({ meta: { seen: { observed_ns: 10e9, lost: 0, damaged: 0, ...seen } } } as unknown as Tree, 2, 10, used);
+	assert.equal(of({}, 5), 20);
+	assert.equal(of({ lost: 500 }, 5), 15);
+	assert.equal(of({ lost: 300, damaged: 200 }, 5), 15);
+	assert.equal(of({ lost: 500 }, 16), 16); /* more than all of it nobody used … */
+	assert.equal(of({ lost: 5000 }, 25), 20); /* … nor had */
+	assert.equal(machineSeconds(null, 2, 10, 0), 0);
+});
+
+test("a heatmap's first and last column: what lies beside the time asked about is not what nobody observed", () => {
+	const cells = (seen: number[], from: number, to: number) => {
+		const answer = { meta: { from: "100", step: "10", fine: "10", columns_n: 3, rows_n: 1, cpus: [0], period_ns: 1e7 },
+			columns: { samples: new Uint32Array(3).fill(5), peak: new Uint32Array(3), seen: Uint8Array.from(seen) } };
+		return [...readHeat("cores", answer as never, { from, to }).unseen];
+	};
+	assert.deepEqual(cells([255, 255, 0], 100e3, 130e3), [0, 0, 255]);
+	assert.deepEqual(cells([51, 255, 26], 108e3, 121e3), [0, 0, 0]);
+	assert.deepEqual(cells([51, 255, 13], 108e3, 121e3), [0, 0, 125]); /* half of the second in it */
+	assert.deepEqual(cells([0, 0, 0], 108e3, 121e3), [255, 255, 255]);
+	assert.deepEqual(cells([0, 255, 0], 109.9e3, 120.1e3), [0, 0, 0]); /* too little of it to say anything */
+	assert.deepEqual(wholeSeconds({ from: 1998, to: 3002 }), { from: 1000, to: 4000 });
+	assert.deepEqual(wholeSeconds({ from: 1999.5, to: 3000.001 }), { from: 2000, to: 3000 });
+	assert.deepEqual(wholeSeconds({ from: 1500, to: 1500.5 }), { from: 1000, to: 2000 });
+	assert.deepEqual(wholeSeconds({ from: 1000, to: 3000 }), { from: 1000, to: 3000 });
+});
+
+test("the command asks what the page asks, filters and all, and no name is more than a word of it", () => {
+	const part = { from: 1776222847250, to: 1776222849150, cpus: [4, 5, 6] };
+	assert.equal(whyCommand(DEFAULTS, part), "perfcam why --from @1776222847.250 --to @1776222849.150 --cpu 4-6");
+	const filtered: State = { ...DEFAULTS, only: "kernel", filters: [["comm", "a b"], ["match", "^it's$"], ["exclude", "x\u001b[2J\ny"], ["hide", "z"], ["exe", "$(reboot)"]] };
+	assert.equal(whyCommand(filtered, { ...part, cpus: null }), "perfcam why --from @1776222847.250 --to @1776222849.150 --comm='a b' --match=$'^it\\'s$' " +
+		"--exclude=$'x\\u001b[2J\\u000ay' --exe='$(reboot)' --kernel-only");
 });
 
 test("events: those in the span, and the nearest around it, the newest first", () => {

@@ -45,7 +45,7 @@ function makeHeat(columns: number, rows: number): Heat {
 	const cells = new Float32Array(columns * rows);
 	for (let i = 0, seed = 3; i < cells.length; i++)
 		cells[i] = ((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 8) % 90;
-	return { mode: "sub", from: 1776222847000, step: 1000, columns, rows, cpus: [], nodes: null, cells, counts: new Uint32Array(0), unseen: new Uint8Array(cells.length), anyUnseen: false, full: 0, painted: null, merged: 1, fine: 1000 };
+	return { mode: "sub", from: 1776222847000, step: 1000, columns, rows, cpus: [], nodes: null, cells, most: 89, counts: new Uint32Array(0), unseen: new Uint8Array(cells.length), anyUnseen: false, full: 0, painted: null, merged: 1, fine: 1000 };
 }
 
 const tip = new Tip(), theme = readTheme(), dark = { ...theme, color: (name: string) => theme.color(name) || "#445566" };

@@ -309,11 +309,19 @@ static struct found find_frames(struct cam_live *l, const struct cam_live_who *w
 	return to;
 }
 
+/* Whether a sample is of what its process and thread are now: others, which waited, may be of an image or a name of before. */
+static bool is_current(const struct cam_live_who *who)
+{
+	const struct cam_thread *k = who->thread;
+	return k && who->comm && who->image == who->process->image &&
+	       !strncmp(who->comm, k->comm, CAM_COMM_BYTES);
+}
+
 static int make_task(struct cam_live_window *w, const struct cam_live_who *who,
 		     const struct cam_raw *r, struct cam_task_id *out)
 {
 	const struct cam_process *p = who->process;
-	struct cam_thread *k = who->thread;
+	struct cam_thread *k = is_current(who) ? who->thread : NULL;
 	if (k && k->task_window == w->number && k->task_version == p->version) {
 		out->v = k->task;
 		return 0;
@@ -332,8 +340,7 @@ static int make_task(struct cam_live_window *w, const struct cam_live_who *who,
 		err = cam_string_intern(t, cam_word_text(p->cgroup), &task.cgroup);
 	if (!err)
 		err = cam_task_intern(t, &task, out);
-	/* A row made of an older state is not the thread's. */
-	if (!err && k && who->comm == k->comm && who->image == p->image) {
+	if (!err && k) {
 		k->task = out->v;
 		k->task_window = w->number;
 		k->task_version = p->version;

@@ -124,6 +124,29 @@ static void one_that_is_late_goes_on_with_what_it_has(void **state)
 	stage_free(&s);
 }
 
+static void a_name_that_came_since_is_not_the_waiting_sample_s(void **state)
+{
+	(void)state;
+	open_shell(NULL);
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010, 0x5011));
+	run(2 * SEC);
+	s.silent = true;
+	stage_sample_walked(&s, 2 * SEC, 10, 10, USER(0x1010), COPY);
+	/* It calls itself something else, and is sampled under that name, which is stored at once. */
+	stage_comm(&s, 2 * SEC + 10 * MS, 10, 10, "turned");
+	stage_sample(&s, 2 * SEC + 20 * MS, 10, 10, USER(0x1010, 0x5011));
+	s.silent = false;
+	run(3 * SEC);
+	assert_int_equal(cam_live_stats(s.live).copies_unwound, 1);
+	stage_close(&s);
+	assert_int_equal(s.windows[0].n_samples, 3);
+	for (size_t i = 0; i < 3; i++) {
+		bool after = s.windows[0].samples[i].time_ns > 2 * SEC;
+		assert_memory_equal(stage_who(&s, 0, i), after ? "turned|" : "sh|", 3);
+	}
+	stage_free(&s);
+}
+
 static void refusals_cost_the_stack_not_the_sample(void **state)
 {
 	(void)state;
@@ -191,6 +214,7 @@ int main(void)
 		cmocka_unit_test(a_missing_table_is_sent_for_and_the_walk_repeated),
 		cmocka_unit_test(a_table_that_never_comes_ends_the_walk),
 		cmocka_unit_test(one_that_is_late_goes_on_with_what_it_has),
+		cmocka_unit_test(a_name_that_came_since_is_not_the_waiting_sample_s),
 		cmocka_unit_test(refusals_cost_the_stack_not_the_sample),
 		cmocka_unit_test(copies_are_bounded_by_bytes),
 		cmocka_unit_test(what_is_cut_short_loses_nothing),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The program says what it is, and a wrong command line ends with exit 2 and one line."""
+import os
 import unittest
 
 import tap
@@ -17,6 +18,13 @@ class Usage(unittest.TestCase):
         self.assertEqual(r.returncode, 0)
         self.assertIn(b"perfcam", r.stdout)
         self.assertEqual(r.stderr, b"")
+
+    def test_a_verb_starts_without_what_nobody_uses(self):
+        """GnuTLS and what it brings along; here the static libmicrohttpd is installed (tools/packages)."""
+        libraries = tap.perfcam("--version", env=dict(os.environ, LD_TRACE_LOADED_OBJECTS="1")).stdout
+        self.assertIn(b"libzstd", libraries)
+        for unused in (b"tls", b"p11", b"microhttpd"):
+            self.assertNotIn(unused, libraries)
 
     def test_unknown_verb_is_a_usage_error(self):
         r = tap.perfcam("no-such-verb")

@@ -74,6 +74,17 @@ static void go_on(struct cam_live *l, struct cam_live_copy *c, const struct cam_
 	free(c);
 }
 
+static bool has_all_tables(const struct cam_image *image)
+{
+	for (uint32_t i = 0; i < image->n; i++) {
+		const struct cam_files_row *f = image->maps[i].file;
+		if (f && f->kind == CAM_MODULE_FILE && f->table.state != CAM_TABLE_THERE &&
+		    f->table.state != CAM_TABLE_NO_CFI)
+			return false;
+	}
+	return true;
+}
+
 /* false: it is not to be had, and there is nothing to wait for. */
 static bool send(struct cam_live *l, struct cam_live_copy *c, const struct cam_image *image)
 {
@@ -101,7 +112,7 @@ static bool send(struct cam_live *l, struct cam_live_copy *c, const struct cam_i
 		l->stats.errands++;
 		c->ticket = e.ticket;
 		c->lacking = CAM_NONE;
-		c->tries++;
+		c->patient = !c->tries++ && has_all_tables(image);
 	}
 	return true;
 }
@@ -203,7 +214,7 @@ bool cam_live_copies_hurry(const struct cam_live *l)
 	for (const struct cam_link *k = l->copies.next; k != &l->copies; k = k->next) {
 		const struct cam_live_copy *c =
 			CAM_LINK_OWNER(k, const struct cam_live_copy, of_copies);
-		if (!c->ticket || c->tries > 1)
+		if (!c->ticket || !c->patient)
 			return true;
 	}
 	return false;

@@ -40,7 +40,8 @@ struct cam_live_copy {
 	struct cam_link of_copies;
 	uint32_t ticket;  /* of the errand under way; 0: none */
 	uint32_t lacking; /* the file whose table is missing; CAM_NONE: none is */
-	unsigned tries;
+	uint16_t tries;
+	bool patient; /* one answer will do, by the look of it: all tables have been made */
 	size_t bytes;
 	struct cam_parked parked; /* last: the packed record is behind it */
 };

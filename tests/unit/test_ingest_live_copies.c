@@ -82,6 +82,31 @@ static void a_missing_table_is_sent_for_and_the_walk_repeated(void **state)
 	stage_free(&s);
 }
 
+static void only_who_needs_one_answer_waits_for_the_tick(void **state)
+{
+	(void)state;
+	open_shell(NULL);
+	stage_sample(&s, 1 * SEC + 1, 10, 10, USER(0x1010, 0x5011));
+	run(2 * SEC);
+	/* Nobody has asked for its tables: the walk will lack them, one after the other. */
+	s.needs = "c";
+	stage_sample_walked(&s, 2 * SEC, 10, 10, USER(0x1010), COPY);
+	assert_int_equal(s.asked[CAM_ERRAND_UNWIND], 1);
+	assert_true(cam_live_copies_hurry(s.live));
+	run(2 * SEC + 200 * MS);
+	s.needs = "sh";
+	stage_sample_walked(&s, 2 * SEC + 200 * MS, 10, 10, USER(0x1010), COPY);
+	run(3 * SEC);
+	assert_false(cam_live_has_copies(s.live));
+	/* Both are made by now. */
+	stage_sample_walked(&s, 3 * SEC, 10, 10, USER(0x1010), COPY);
+	assert_true(cam_live_has_copies(s.live));
+	assert_false(cam_live_copies_hurry(s.live));
+	run(4 * SEC);
+	stage_close(&s);
+	stage_free(&s);
+}
+
 static void a_table_that_never_comes_ends_the_walk(void **state)
 {
 	(void)state;
@@ -212,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_sample_of_an_unknown_process_has_its_stack),
 		cmocka_unit_test(a_missing_table_is_sent_for_and_the_walk_repeated),
+		cmocka_unit_test(only_who_needs_one_answer_waits_for_the_tick),
 		cmocka_unit_test(a_table_that_never_comes_ends_the_walk),
 		cmocka_unit_test(one_that_is_late_goes_on_with_what_it_has),
 		cmocka_unit_test(a_name_that_came_since_is_not_the_waiting_sample_s),

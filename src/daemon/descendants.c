@@ -99,13 +99,18 @@ size_t cam_descendants_threads(int32_t pid, int32_t *tids, size_t max)
 	return t.n;
 }
 
+bool cam_descendants_is_of(int32_t pid, uid_t uid)
+{
+	char path[64];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !stat(path, &st) && st.st_uid == uid;
+}
+
 static void add_process(void *arg, const char *name)
 {
 	struct threads *t = arg;
-	char path[64];
-	struct stat st;
-	snprintf(path, sizeof(path), "/proc/%.16s", name);
-	if (!stat(path, &st) && st.st_uid == t->uid)
+	if (cam_descendants_is_of(atoi(name), t->uid))
 		t->n += cam_descendants_threads(atoi(name), t->tids + t->n, t->max - t->n);
 }
 
@@ -114,4 +119,20 @@ size_t cam_descendants_threads_of_user(uid_t uid, int32_t *tids, size_t max)
 	struct threads t = {.tids = tids, .max = max, .uid = uid};
 	each_number("/proc", add_process, &t);
 	return t.n;
+}
+
+int32_t cam_descendants_process(int32_t tid)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* Before it there is only the name, in which a newline is written as two characters. */
+	const char *p = strstr(text, "\nTgid:");
+	int process;
+	return p && sscanf(p, "\nTgid: %d", &process) == 1 ? process : -1;
 }

@@ -3,6 +3,7 @@
  * user. Reads the numbers in /proc, nothing that could wait for the process. Each answers how many
  * were written, at most max. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,3 +12,6 @@
 size_t cam_descendants_of(int32_t pid, int32_t *pids, size_t max);
 size_t cam_descendants_threads(int32_t pid, int32_t *tids, size_t max);
 size_t cam_descendants_threads_of_user(uid_t uid, int32_t *tids, size_t max);
+bool cam_descendants_is_of(int32_t pid, uid_t uid);
+/* The process that this thread is of, which may be itself; -1: not to be had. */
+int32_t cam_descendants_process(int32_t tid);

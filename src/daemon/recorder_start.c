@@ -35,18 +35,44 @@
 /* What a sample takes on disk, where usual_cost.h was measured. */
 #define SAMPLE_BYTES 9u
 
+/* Each once: of an event that is opened twice every sample would come twice. */
+static size_t add_pids(int32_t *pids, size_t n, const int32_t *more, size_t n_more)
+{
+	for (size_t i = 0; i < n_more && n < MAX_SCOPE_PIDS; i++) {
+		size_t k = 0;
+		while (k < n && pids[k] != more[i])
+			k++;
+		if (k == n)
+			pids[n++] = more[i];
+	}
+	return n;
+}
+
+/* The processes that are meant: a command, those that were named, and with --tree those below them. *named: how many of
+ * them, the first, are not of the tree alone. */
+static size_t scope_pids(const struct cam_recorder *r, int32_t *pids, size_t *named)
+{
+	static int32_t below[MAX_SCOPE_PIDS];
+	const struct cam_settings *s = r->settings;
+	size_t n = r->child ? add_pids(pids, 0, &r->child, 1) : 0;
+	n = *named = add_pids(pids, n, s->pids, s->n_pids);
+	for (size_t i = 0; s->tree && i < s->n_pids; i++)
+		n = add_pids(pids, n, below, cam_descendants_of(s->pids[i], below, MAX_SCOPE_PIDS));
+	return n;
+}
+
 /* An unprivileged recorder may only watch threads, and only its own user's. */
 static size_t scope_threads(const struct cam_recorder *r, int32_t *tids, size_t max)
 {
-	if (r->child) {
-		tids[0] = r->child;
-		return 1;
-	}
-	size_t n = 0;
-	if (!r->settings->n_pids)
+	static int32_t pids[MAX_SCOPE_PIDS];
+	size_t n = 0, named, n_pids = scope_pids(r, pids, &named);
+	if (!n_pids)
 		return cam_descendants_threads_of_user(getuid(), tids, max);
-	for (size_t i = 0; i < r->settings->n_pids; i++)
-		n += cam_descendants_threads(r->settings->pids[i], tids + n, max - n);
+	for (size_t i = 0; i < n_pids; i++) {
+		/* Of a tree what is another user's is left out; who named it hears that it may not be. */
+		if (i < named || cam_descendants_is_of(pids[i], getuid()))
+			n += cam_descendants_threads(pids[i], tids + n, max - n);
+	}
 	return n;
 }
 
@@ -267,6 +293,12 @@ static int check_pids(const struct cam_settings *s)
 			cam_log("--pid %d: no such process", s->pids[i]);
 			return -ESRCH;
 		}
+		int32_t process = cam_descendants_process(s->pids[i]);
+		if (process > 0 && process != s->pids[i]) {
+			cam_log("--pid %d: a thread of process %d; processes are recorded: --pid %d",
+				s->pids[i], process, process);
+			return -ESRCH;
+		}
 	}
 	return 0;
 }
@@ -372,17 +404,13 @@ size_t cam_recorder_held_files(void)
 
 static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)
 {
-	const struct cam_settings *s = r->settings;
-	struct cam_scope scope = {
-		.uid = s->uid, .cgroup = cam_text_of(r->scope_cgroup), .pids = pids};
-	if (r->child)
-		pids[scope.n_pids++] = r->child;
-	for (size_t i = 0; i < s->n_pids; i++)
-		pids[scope.n_pids++] = s->pids[i];
-	for (size_t i = 0; s->tree && i < s->n_pids; i++)
-		scope.n_pids += cam_descendants_of(s->pids[i], pids + scope.n_pids,
-						   MAX_SCOPE_PIDS - scope.n_pids);
-	return scope;
+	size_t named;
+	return (struct cam_scope){
+		.uid = r->settings->uid,
+		.cgroup = cam_text_of(r->scope_cgroup),
+		.pids = pids,
+		.n_pids = scope_pids(r, pids, &named),
+	};
 }
 
 /* "all", "pid 2997 and its children, user 1000", … */
@@ -530,7 +558,7 @@ static int open_clock(struct cam_recorder *r)
 
 int cam_recorder_open_live(struct cam_recorder *r)
 {
-	int32_t *pids = calloc(MAX_SCOPE_PIDS + CAM_SETTINGS_PIDS + 1, sizeof(*pids));
+	int32_t *pids = calloc(MAX_SCOPE_PIDS, sizeof(*pids));
 	if (!pids)
 		return -ENOMEM;
 	if (gethostname(r->host_name, sizeof(r->host_name) - 1))

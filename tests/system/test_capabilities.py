@@ -129,6 +129,23 @@ class Capabilities(support.Case):
         self.assertEqual({s.pid for s in samples}, {spin.pid})
         self.assertGreater(self.named(samples), 50, r.said())
 
+    def test_with_none_of_them_a_tree_has_the_children_that_were_there(self):
+        """Events are of single threads then: who was forked before inherits none. And each is counted once."""
+        family = self.start(*nobody(()), support.workload("family"), "1.5", stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+        elder = family.stdout.readline().split()[1]
+        r = self.recorder("-F", "199", "-p", f"{family.pid},{family.pid},{elder}", "--tree",
+                          wrap=nobody(())).ready()
+        family.stdin.write("\n")
+        family.stdin.flush()
+        family.wait(support.PATIENCE)
+        self.assertEqual(r.stop(), 0, r.said())
+        store = Store(self.store)
+        for name in ("parent_work", "elder_work", "younger_work", "grand_work"):
+            self.assertGreater(len(store.with_frame(name)), 20, f"{name} {r.said()}")
+            # 1.5 s of CPU time each, at 199 Hz.
+            self.assertLess(len(store.with_frame(name)), 1.5 * 199 * 1.2, name)
+
     def test_in_a_pid_namespace_nobody_outside_is_idle(self):
         """A load outside keeps a CPU busy: by its samples, which have no pid here, it was not idle."""
         self.start("taskset", "-c", "0", support.workload("spin31"), "60")

@@ -224,7 +224,12 @@ class Scope(support.Case):
         out = os.path.join(self.dir, "x.pcw")
         gone = subprocess.Popen(["true"])
         gone.wait()
-        for args, words in (("-p", str(gone.pid)), "no such process"), (("-C", "900"), "online"):
+        # A thread's number is that of no process: nothing would ever be recorded of it.
+        crowd = self.start(support.workload("threads"), "60", stdout=subprocess.DEVNULL)
+        task = f"/proc/{crowd.pid}/task"
+        thread = support.wait_until(lambda: [t for t in os.listdir(task) if int(t) != crowd.pid])[0]
+        for args, words in ((("-p", str(gone.pid)), "no such process"), (("-C", "900"), "online"),
+                            (("-p", thread), f"a thread of process {crowd.pid}")):
             r = support.perfcam("record", "-d", "1s", "-o", out, *args)
             self.assertEqual(r.returncode, 1)
             self.assertIn(words, r.stderr)

@@ -276,12 +276,18 @@ static void finds_children_of_children_and_threads(void **state)
 	size_t alone = cam_descendants_of(child, found, 64);
 	bool only_below = alone == 1 && found[0] == below;
 	size_t threads = cam_descendants_threads(child, found, 64);
+	bool ours = cam_descendants_is_of(child, getuid());
+	bool its_own = cam_descendants_process(child) == child;
+	bool whose = threads == 2 && cam_descendants_process(found[1]) == child;
 	kill(below, SIGKILL);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	assert_true(both);
 	assert_true(only_below);
 	assert_int_equal(threads, 2);
+	assert_true(ours && its_own && whose);
+	assert_false(cam_descendants_is_of(getpid(), getuid() + 1));
+	assert_int_equal(cam_descendants_process(INT32_MAX), -1);
 	assert_true(cam_descendants_threads_of_user(getuid(), found, 64) > 0);
 }
 

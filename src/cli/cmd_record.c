@@ -39,6 +39,7 @@ static int record(struct cam_record_request *request, const char *out, const cha
 	int err = cam_recorder_run(request, &result);
 	if (!err)
 		named = cam_late_names_ask(request->settings->store, debuginfod, since);
+	one_off.command = request->command ? request->command[0] : NULL;
 	one_off.empty = !err && !result.samples && !result.lost;
 	if (out && !err && result.command_not_run)
 		cam_one_off_discard(&one_off);

@@ -5,6 +5,7 @@
 #include "cli/say.h"
 #include "cli/verbs.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -71,24 +72,45 @@ int cam_one_off_begin(struct cam_one_off *o, const char *out, struct cam_setting
 	return CAM_EXIT_OK;
 }
 
-/* "pid_2997", "user_git", "all", … */
-static void scope_name(const struct cam_settings *s, char *room, size_t bytes)
+/* Adds ".kind_what", in letters that are good in a file's name; the first without its dot. */
+static void add_scope(char *room, size_t bytes, const char *kind, const char *what)
 {
-	if (s->n_pids) {
-		int n = snprintf(room, bytes, "pid");
-		for (size_t i = 0; i < s->n_pids && n < (int)bytes - 16; i++)
-			n += snprintf(room + n, bytes - (size_t)n, "_%d", s->pids[i]);
-		return;
+	size_t n = strlen(room);
+	n += (size_t)snprintf(room + n, bytes - n, "%s%s", n ? "." : "", kind);
+	for (; *what && n + 1 < bytes; what++) {
+		bool plain = isalnum((unsigned char)*what) || strchr("._+-", *what);
+		room[n++] = plain ? *what : '_';
 	}
-	if (s->uid != CAM_UID_ANY) {
-		struct passwd *p = getpwuid(s->uid);
-		if (p)
-			snprintf(room, bytes, "user_%s", p->pw_name);
-		else
-			snprintf(room, bytes, "user_%u", s->uid);
-		return;
-	}
-	snprintf(room, bytes, "all");
+	room[n < bytes ? n : bytes - 1] = '\0';
+}
+
+/* "pid_2997", "user_git", "all": as GitLab's helpers call them; "cgroup_system.slice_cron.service", "cpu_0_1",
+ * "command_make". */
+static void scope_name(const struct cam_one_off *o, const struct cam_settings *s, char *room,
+		       size_t bytes)
+{
+	char text[96];
+	size_t n = 0;
+	room[0] = '\0';
+	for (size_t i = 0; i < s->n_pids && n < sizeof(text) - 16; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "_%d", s->pids[i]);
+	if (s->n_pids)
+		add_scope(room, bytes, "pid", text);
+	const struct passwd *p = s->uid != CAM_UID_ANY ? getpwuid(s->uid) : NULL;
+	snprintf(text, sizeof(text), "%u", s->uid);
+	if (s->uid != CAM_UID_ANY)
+		add_scope(room, bytes, "user_", p ? p->pw_name : text);
+	if (s->cgroup[0])
+		add_scope(room, bytes, "cgroup", s->cgroup);
+	n = 0;
+	for (size_t i = 0; i < s->n_cpus && n < sizeof(text) - 16; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "_%u", s->cpus[i]);
+	if (s->n_cpus)
+		add_scope(room, bytes, "cpu", text);
+	if (o->command)
+		add_scope(room, bytes, "command_", basename(o->command));
+	if (!room[0])
+		snprintf(room, bytes, "all");
 }
 
 int cam_one_off_verb(int (*run)(const struct cam_verb *, int, char **), const char *const *words)
@@ -169,7 +191,7 @@ static int place_window(struct cam_one_off *o, const struct cam_settings *settin
 	gmtime_r(&now, &utc);
 	strftime(stamp, sizeof(stamp), "%Y%m%d_%H%M%S", &utc);
 	gethostname(host, sizeof(host) - 1);
-	scope_name(settings, scope, sizeof(scope));
+	scope_name(o, settings, scope, sizeof(scope));
 	snprintf(stem, sizeof(stem), "%.*s/%s.%s_UTC.%s", PATH_MAX - 600, o->place, host, stamp,
 		 scope);
 	if (number > 1)

@@ -16,6 +16,7 @@ struct cam_one_off {
 	char room[PATH_MAX];  /* the directory in it that is gone afterwards */
 	bool made_place;      /* it was not there before */
 	bool empty;	      /* no sample was taken: there is nothing to draw */
+	const char *command;  /* what was recorded is this, and its children; NULL: none */
 };
 
 /* One of perfcam's own verbs, as if given by hand, without what it prints: words are its name and at most 6

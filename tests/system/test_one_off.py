@@ -79,6 +79,20 @@ class OneOff(support.Case):
         files = self.leave("user_nobody", "-u", "nobody", "-F", "497")
         self.assertEqual({s.uid for s in dump.Store(files["window"]).samples}, {65534})
 
+    def test_less_than_the_host_is_not_called_all(self):
+        name, path = support.make_cgroup()
+        spin = self.start(support.workload("red"), "60")
+        try:
+            with open(path + "/cgroup.procs", "w", encoding="ascii") as f:
+                f.write(str(spin.pid))
+            self.leave("cgroup" + name.replace("/", "_") + ".cpu_0_1", "--cgroup", name, "-C", "0,1")
+        finally:
+            spin.kill()
+            spin.wait()
+            os.rmdir(path)
+        shutil.rmtree(os.path.join(self.dir, "out"))
+        self.leave("command_workload_red", "--", support.workload("red"), "0.5")
+
     def test_the_host(self):
         spin = self.start(support.workload("red"), "60")
         files = self.leave("all")

@@ -277,6 +277,9 @@ static void say_refused(const struct cam_settings *s, const struct cam_bpf_refus
 	char why[160];
 	if (err == -ENODEV && s->n_cpus)
 		cam_log("cannot sample: none of the CPUs asked for (--cpu) is online");
+	else if (err == -EOPNOTSUPP && s->event == CAM_EVENT_CYCLES)
+		cam_log("cannot sample with --event cycles: this machine has no PMU, as most virtual machines; "
+			"--event cpu-clock samples by a timer, --event auto takes what there is");
 	else if ((s->source == CAM_SOURCE_BPF || s->unwind == CAM_UNWIND_BPF) && refusal->error)
 		cam_log("cannot sample with --source bpf: %s; --source perf needs less, --source auto "
 			"takes what there is",

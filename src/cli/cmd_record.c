@@ -50,6 +50,8 @@ static int record(struct cam_record_request *request, const char *out, const cha
 	if (!out && result.last_window[0])
 		cam_note("%s/%s", request->settings->store, result.last_window);
 	int of_command = result.command_status == -1 ? 0 : status_of_command(result.command_status);
+	if (!status && result.unstored)
+		status = CAM_EXIT_FAILED;
 	return of_command ? of_command : status ? status : named;
 }
 

@@ -66,7 +66,8 @@ static int run(struct cam_settings *settings, const struct cam_settings_given *g
 			.ready = say_what_next,
 			.ready_arg = &s,
 		};
-		status = cam_recorder_run(&request, &result) ? CAM_EXIT_FAILED : CAM_EXIT_OK;
+		err = cam_recorder_run(&request, &result);
+		status = err || result.unstored ? CAM_EXIT_FAILED : CAM_EXIT_OK;
 	}
 	if (attendant > 0)
 		cam_attendant_stop(attendant);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/say.h"
 
+#include "daemon/keeper.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -47,6 +48,8 @@ const char *cam_errno_words(int err)
 		return "written by a newer perfcam; this one cannot read it";
 	case -E2BIG:
 		return "larger than its bound";
+	case -EPERM:
+		return cam_keeper_words(err);
 	default:
 		return strerror(-err);
 	}

@@ -473,6 +473,15 @@ void cam_keeper_tell(struct cam_keeper *k, cam_finding_fn *fn, void *arg)
 	k->tell_arg = arg;
 }
 
+const char *cam_keeper_words(int err)
+{
+	/* As io.h has it, and as no kernel says it to root. */
+	return err == -EPERM
+		       ? "not permitted (a store that its group or others may write to is refused: "
+			 "chmod go-w)"
+		       : strerror(-err);
+}
+
 static int receive_file(int socket, struct cam_file **out)
 {
 	char word[16];

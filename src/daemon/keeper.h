@@ -67,5 +67,8 @@ struct cam_keeper_stats cam_keeper_stats(const struct cam_keeper *k);
 /* What was found in each window that is sealed from now on, once it is. */
 void cam_keeper_tell(struct cam_keeper *k, cam_finding_fn *fn, void *arg);
 
+/* What a store could not be opened or written for, in words. */
+const char *cam_keeper_words(int err);
+
 /* The child's side of sealing: `perfcam helper sealer`. Answers its exit status. */
 int cam_sealer_run(int socket);

@@ -114,7 +114,7 @@ static void note_journal(struct cam_recorder *r, int err)
 			r,
 			"%s: cannot write: %s; recording goes on in memory as far as it "
 			"fits, what does not is counted",
-			r->settings->store, strerror(-err));
+			r->settings->store, cam_keeper_words(err));
 	else if (r->journal_said) {
 		cam_log("%s: writing again", r->settings->store);
 		r->journal_said = false;
@@ -365,7 +365,7 @@ static int open_parts(struct cam_recorder *r)
 		return err;
 	struct cam_keeper_stats kept = cam_keeper_stats(r->keeper);
 	if (!kept.open && r->request->one_off) {
-		cam_log("%s: %s", r->settings->store, strerror(-kept.error));
+		cam_log("%s: %s", r->settings->store, cam_keeper_words(kept.error));
 		r->refusal_said = true;
 		return kept.error;
 	}
@@ -467,10 +467,12 @@ static void finish(struct cam_recorder *r, struct cam_record_result *result)
 		cam_log("%s: the last window is not sealed yet, this machine is busy. It can be read as it is%s",
 			r->settings->store, r->request->one_off ? "" : "; the next start seals it");
 	else if (err)
-		cam_log("%s: %s", r->settings->store, strerror(-err));
+		cam_log("%s: %s%s", r->settings->store, cam_keeper_words(err),
+			cam_keeper_stats(r->keeper).open ? "" : "; what was recorded last is lost");
 	struct cam_live_stats s = cam_live_stats(r->live);
 	result->samples = s.samples;
 	result->lost = s.lost;
+	result->unstored = cam_keeper_stats(r->keeper).open ? 0 : err;
 	snprintf(result->last_window, sizeof(result->last_window), "%s", name);
 	result->command_status = r->command_ended ? r->child_status : -1;
 }

@@ -35,11 +35,12 @@ struct cam_record_result {
 	bool command_not_run; /* there is no such program, or it may not be executed (said) */
 	uint64_t samples;
 	uint64_t lost; /* by causes that are losses */
+	int unstored;  /* there was no store at the end, for this reason (said); 0: there was */
 	char last_window[512];
 };
 
 /*
- * 0: stopped as asked, everything is in the store. -EWOULDBLOCK: another recorder has the store
+ * 0: stopped as asked, everything is in the store but for what result says. -EWOULDBLOCK: another recorder has the store
  * (said). Other errors: nothing could be recorded (said).
  */
 int cam_recorder_run(const struct cam_record_request *r, struct cam_record_result *result);

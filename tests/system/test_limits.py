@@ -235,5 +235,27 @@ class Scope(support.Case):
             self.assertIn(words, r.stderr)
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_an_event_that_this_machine_does_not_have_has_a_remedy(self):
+        if os.path.exists("/sys/bus/event_source/devices/cpu"):
+            support.not_run("an event that is not there", "this machine has a PMU")
+            return
+        for source in ("auto", *support.sources()):
+            r = support.perfcam("record", "--store", self.store, "-d", "1s", "--event", "cycles", "--source", source)
+            self.assertEqual(r.returncode, 1, source)
+            self.assertIn("no PMU", r.stderr)
+            self.assertIn("--event cpu-clock", r.stderr)
+
+    def test_who_recorded_into_nothing_does_not_end_well(self):
+        """A store that cannot be opened is tried again until the end; where it never could be that is no success."""
+        os.mkdir(self.store, 0o777)
+        os.chmod(self.store, 0o777)
+        for command, status in ((("-d", "300ms"), 1), (("--", "true"), 1), (("--", "sh", "-c", "exit 5"), 5)):
+            r = support.perfcam("record", "--store", self.store, "--control", self.store + ".c", *command)
+            self.assertEqual(r.returncode, status, r.stderr)
+            self.assertIn("chmod go-w", r.stderr)
+            self.assertIn("is lost", r.stderr.splitlines()[-1])
+        r = support.perfcam("ls", "--store", self.store)
+        self.assertIn("chmod go-w", r.stderr)
+
 
 support.main()

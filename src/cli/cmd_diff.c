@@ -114,6 +114,9 @@ static int check(struct diff_arguments *a, unsigned *sort)
 	if (a->folded && (a->json || a->fail_above || a->flip || a->elided || drawn ||
 			  cam_reshape_is_any(shape)))
 		return cam_usage("--folded prints stacks, and nothing else");
+	if (a->out && !a->folded &&
+	    (cam_output_is_foreign(a->out) || cam_text_ends(cam_text_of(a->out), CAM_TEXT(".png"))))
+		return cam_usage("diff draws .svg and .html (.json, .txt), not '%s'", a->out);
 	if (a->width && (a->width < 200 || a->width > 20000))
 		return cam_usage("--width takes 200 to 20000 pixels, not %u", a->width);
 	return CAM_EXIT_OK;
@@ -248,6 +251,12 @@ static int by_key(const void *x, const void *y, void *arg)
 	return a > b ? -1 : a < b ? 1 : i < j ? -1 : i > j;
 }
 
+/* Whether how sure a change is can be said. */
+static bool has_intervals(const struct cam_diff *d)
+{
+	return d->sides[0].stretches >= 4 && d->sides[1].stretches >= 4;
+}
+
 static int print_table(const struct diff_arguments *a, enum sort sort, const struct cam_diff *d,
 		       struct side sides[2])
 {
@@ -257,7 +266,7 @@ static int print_table(const struct diff_arguments *a, enum sort sort, const str
 	struct cam_diff_table t = {.diff = d, .rows = rows};
 	if (!rows)
 		return cam_failed("out of memory");
-	bool every = a->all || d->sides[0].stretches < 4 || d->sides[1].stretches < 4;
+	bool every = a->all || !has_intervals(d);
 	for (uint32_t i = 0; i < d->n_rows; i++) {
 		if (every || d->rows[i].significant)
 			rows[t.n_rows++] = i;
@@ -354,6 +363,20 @@ static void warn(const struct cam_diff *d)
 			 a->hz, b->hz);
 }
 
+/*
+ * Whether a growth counts. Without times nobody knows how much counts vary: then it does if even samples that know nothing of
+ * each other would not vary so much (three standard errors). That finds too much rather than nothing, and is said.
+ */
+static bool is_growth(const struct cam_diff *d, const struct cam_diff_row *r)
+{
+	double before = (double)r->samples_before, after = (double)r->samples_after;
+	if (has_intervals(d))
+		return r->significant;
+	double change = after - before * d->factor;
+	return before + after >= 10 && change > 0 &&
+	       change * change > 9 * (after + d->factor * d->factor * before);
+}
+
 static int judge_growth(const struct diff_arguments *a, const struct cam_diff *d)
 {
 	double total = d->all.amount.before;
@@ -362,7 +385,7 @@ static int judge_growth(const struct diff_arguments *a, const struct cam_diff *d
 	for (size_t i = 0; i <= d->n_rows && a->most_growth >= 0; i++) {
 		const struct cam_diff_row *r = i < d->n_rows ? &d->rows[i] : &d->all;
 		double growth = cam_diff_growth(&r->amount);
-		if (!r->significant || !(growth > a->most_growth * total))
+		if (!is_growth(d, r) || !(growth > a->most_growth * total))
 			continue;
 		n++;
 		worst = worst && cam_diff_growth(&worst->amount) >= growth ? worst : r;
@@ -371,9 +394,12 @@ static int judge_growth(const struct diff_arguments *a, const struct cam_diff *d
 		return CAM_EXIT_OK;
 	struct cam_text name =
 		worst == &d->all ? CAM_TEXT("everything together") : cam_diff_name(d, worst);
-	return cam_failed("%zu grew by more than %s of A's total; most of all %.*s: +%.1f %%", n,
+	return cam_failed("%zu grew by more than %s of A's total; most of all %.*s: +%.1f %%%s", n,
 			  a->fail_above, (int)name.n, name.p,
-			  100 * cam_diff_growth(&worst->amount) / total);
+			  100 * cam_diff_growth(&worst->amount) / total,
+			  has_intervals(d) ? ""
+					   : " (there are no times, or less than 400 ms of them: "
+					     "each sample was taken for one of its own)");
 }
 
 static int judge_seen(const struct cam_diff *d)

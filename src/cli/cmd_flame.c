@@ -122,8 +122,9 @@ static int show(const struct work *w, const struct cam_flame *f, const char *sta
 		cam_note("--total %g is less than all there is, so it changes nothing",
 			 a->look.total);
 	/* Folded stacks have no samples but their counts. */
-	uint64_t n =
-		cam_text_equal(f->unit, CAM_TEXT("samples")) ? f->nodes[0].total : f->seen.samples;
+	uint64_t n = cam_text_equal(f->unit, CAM_TEXT("samples"))	? f->nodes[0].total
+		     : cam_text_equal(f->unit, CAM_TEXT("thousandths")) ? f->nodes[0].total / 1000
+									: f->seen.samples;
 	if (n < FEW && how.form != CAM_FLAME_JSON && !a->every && !a->look.countname)
 		cam_note("only %llu samples: shares are rough", (unsigned long long)n);
 	return cam_heading_judge(&f->seen);

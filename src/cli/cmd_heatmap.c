@@ -72,7 +72,7 @@ static bool name_ends(const char *path, const char *ending)
 static int find_form(struct heatmap_arguments *a)
 {
 	a->form = FORM_TEXT;
-	if (a->json)
+	if (a->json || (a->out && name_ends(a->out, ".json")))
 		a->form = FORM_JSON;
 	else if (a->out && name_ends(a->out, ".svg"))
 		a->form = FORM_SVG;
@@ -81,7 +81,7 @@ static int find_form(struct heatmap_arguments *a)
 	if (a->json && a->out && (name_ends(a->out, ".svg") || name_ends(a->out, ".png")))
 		return cam_usage("-o %s and --json exclude each other", a->out);
 	if (a->out && !a->json && (cam_output_is_foreign(a->out) || name_ends(a->out, ".html")))
-		return cam_usage("heatmap draws .svg and .png (.txt), not '%s'", a->out);
+		return cam_usage("heatmap draws .svg and .png (.txt, .json), not '%s'", a->out);
 	return CAM_EXIT_OK;
 }
 

@@ -186,6 +186,18 @@ class Diff(support.Case):
         self.assertEqual(d["significant"], 0)
         self.assertIn("no intervals", self.good("diff", *files).decode())
 
+    def test_a_limit_holds_without_times_too(self):
+        """What even samples that know nothing of each other would not do by chance; else a test would never fail."""
+        text = b"a;b 100\na;c 50\n", b"a;b 200\na;c 50\n", b"a;b 112\na;c 45\n", b"a;b 1\n", b"a;b 3\n", b"a;b 1000\na;c 50\n"
+        one, grown, noise, few, three, many = (self.path(f"{i}.folded", t) for i, t in enumerate(text))
+        self.bad_status(1, "diff", one, grown, "--fail-above", "5%", names="2 grew by more than 5% of A's total")
+        self.bad_status(0, "diff", one, grown, "--fail-above", "5%", "--normalise", "total")
+        self.bad_status(1, "diff", one, many, "--fail-above", "5%", "--normalise", "total", names="most of all b: +28.6 %")
+        self.bad_status(0, "diff", one, grown, "--fail-above", "70%")
+        self.bad_status(0, "diff", grown, one, "--fail-above", "5%")
+        self.bad_status(0, "diff", one, noise, "--fail-above", "5%")
+        self.bad_status(0, "diff", few, three, "--fail-above", "5%")
+
     def test_pictures(self):
         both = [support.fixture_path(n) for n in ("redis-pid", "nginx-997")]
         counts = [len(support.heads(support.fixture(n))) for n in ("redis-pid", "nginx-997")]
@@ -276,6 +288,7 @@ class Diff(support.Case):
             (path, path, "--sort", "x"), (path, path, "--fail-above", "x"), (path, path, "--fail-above", "-1%"),
             (path, path, "--flip"), (path, path, "--elided"), (path, path, "-n"), (path, path, "--folded", "--json"),
             (path, "--frm 03:14"), (path, path, "--match", "("),
+            (path, path, "-o", self.path("x.png")), (path, path, "-o", self.path("x.pdf")),
         ):
             self.bad("diff", *args, code=2)
         self.bad("diff", path, path, "--pid", "4711", names="no samples")

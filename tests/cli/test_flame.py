@@ -113,6 +113,11 @@ class Geometry(Case):
         self.assertEqual(self.titles(root)["all"][2][:9], "4 samples")
         self.assertEqual([(n, w) for _, n, _, w in self.drawn(root) if n in "xy"], [("x", 2500), ("y", 1500)])
 
+    def test_few_samples_are_said_by_their_counts(self):
+        for data, words in ((b"a;x 2.5\na;y 16.5\n", b"only 19 samples"), (b"a;x 200.5\n", b""), (b"a;x 200\n", b"")):
+            r = support.run("flame", "-i", self.path("in.folded", data), "-o", self.path("x.svg"))
+            self.assertEqual((r.code, b"rough" in r.err, words in r.err), (0, bool(words), True), r.err)
+
 
 class Frames(Case):
     def test_filters_are_what_the_model_does(self):

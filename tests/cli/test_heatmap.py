@@ -217,6 +217,16 @@ class Heatmap(support.Case):
         self.assertEqual(self.heatmap("-i", path, "--last", "4s")["total"],
                          len(self.good("script", "-i", path, "--last", "4s").split(b"\n\n")) - 1)
 
+    def test_form_by_name(self):
+        path = support.fixture_path("tmpl")
+        want = self.heatmap("-i", path)
+        self.good("heatmap", "-i", path, "-o", self.path("x.json"))
+        with open(self.path("x.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f), want)
+        self.good("heatmap", "-i", path, "-o", self.path("x.txt"))
+        with open(self.path("x.txt"), encoding="utf-8") as f:
+            self.assertIn("800 ms", f.read())
+
     def test_what_it_refuses(self):
         path = support.fixture_path("tmpl")
         for args in (

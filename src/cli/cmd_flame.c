@@ -107,7 +107,7 @@ static int show(const struct work *w, const struct cam_flame *f, const char *sta
 	how.svg.when = cam_text_of(when);
 	how.svg.scope = cam_text_of(scope);
 	/* Counts with a fraction were read as so many thousandths. */
-	if (w->in.foreign && cam_text_equal(f->unit, CAM_TEXT("thousandths"))) {
+	if (cam_text_equal(f->unit, CAM_TEXT("thousandths"))) {
 		how.svg.factor = (a->look.factor > 0 ? a->look.factor : 1) / 1000;
 		how.svg.total = a->look.total * 1000;
 		if (!how.svg.count_name.n)

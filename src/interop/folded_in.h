@@ -13,7 +13,8 @@
  *    two samples, of the types "before" and "after"; one that counts 0 is left out where the other
  *    does not. A file is two-column when each of its first lines is: names may end in a number.
  *  - A file whose first lines (64 KiB) hold a count with a fraction is read in thousandths: each
- *    weight is 1,000 times the count, rounded, and the one-column type is named "thousandths".
+ *    weight is 1,000 times the count, rounded, and the one-column type is named "thousandths";
+ *    written as folded stacks they have their fractions again.
  *    A fraction that comes later is rounded, and counted in rounded_counts.
  *  - Empty lines and lines that start with '#' and have no count are skipped. Any other line
  *    without a count, or with one beyond 64 bits, is a malformed sample.

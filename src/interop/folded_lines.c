@@ -84,13 +84,24 @@ static struct cam_text name_of(const struct cam_folded_lines *l, uint32_t node)
 	return cam_string(&l->names, (struct cam_str_id){l->names.stacks.item[node]});
 }
 
+size_t cam_folded_count_text(uint64_t count, bool thousandths, char room[24])
+{
+	unsigned rest = thousandths ? (unsigned)(count % 1000) : 0;
+	int n = snprintf(room, 24, " %" PRIu64, thousandths ? count / 1000 : count);
+	if (rest)
+		n += snprintf(room + n, 24 - (size_t)n, ".%03u", rest);
+	while (rest && room[n - 1] == '0')
+		n--;
+	return (size_t)n;
+}
+
 /* What follows the name in an entry's lines. */
-static size_t tail_of(const struct cam_folded_lines *l, const struct entry *e, char *room,
-		      size_t room_bytes)
+static size_t tail_of(const struct cam_folded_lines *l, const struct entry *e, char room[24])
 {
 	if (e->own)
-		return (size_t)snprintf(room, room_bytes, " %" PRIu64, count_of(l, e->node));
-	return (size_t)snprintf(room, room_bytes, ";");
+		return cam_folded_count_text(count_of(l, e->node), l->thousandths, room);
+	room[0] = ';';
+	return 1;
 }
 
 /* Where one name is the start of the other: its tail against the rest of the longer. */
@@ -98,8 +109,8 @@ static int compare_tails(const struct cam_folded_lines *l, const struct entry *s
 			 const struct entry *longer, struct cam_text rest)
 {
 	char a[24], b[24];
-	size_t n_a = tail_of(l, shorter, a, sizeof(a));
-	size_t n_b = tail_of(l, longer, b, sizeof(b));
+	size_t n_a = tail_of(l, shorter, a);
+	size_t n_b = tail_of(l, longer, b);
 	for (size_t i = 0; i < n_a && i < rest.n + n_b; i++) {
 		char c = i < rest.n ? rest.p[i] : b[i - rest.n];
 		if (a[i] != c)
@@ -159,7 +170,7 @@ static void print_line(struct walk *k, const struct entry *e, struct cam_out *ou
 			cam_out_bytes(out, ";", 1);
 		cam_out_text(out, name_of(k->l, k->path[d]));
 	}
-	cam_out_bytes(out, tail, tail_of(k->l, e, tail, sizeof(tail)));
+	cam_out_bytes(out, tail, tail_of(k->l, e, tail));
 	cam_out_bytes(out, "\n", 1);
 	k->lines++;
 }

@@ -14,7 +14,11 @@ struct cam_folded_lines {
 	struct cam_tables names; /* strings: the names; stacks: the lines */
 	uint64_t *counts;	 /* per node */
 	size_t n_counts, cap_counts;
+	bool thousandths; /* what is counted: 2500 is written 2.5 */
 };
+
+/* " 12", or of thousandths " 2.5": at most 23 characters, which are counted. */
+size_t cam_folded_count_text(uint64_t count, bool thousandths, char room[24]);
 
 /* About max_bytes for everything. */
 int cam_folded_lines_init(struct cam_folded_lines *l, size_t max_bytes);

@@ -35,6 +35,7 @@ struct cam_folded {
 	struct cam_folded_lines lines;
 	struct cam_folded_stats st;
 	bool have_event, have_other;
+	bool verbatim;			/* there were folded stacks */
 	struct cam_str_id event, other; /* of lines.names */
 	struct cam_buf scratch, text;
 };
@@ -528,6 +529,7 @@ static int prepare(struct fold *d, struct cam_window *w)
 		err = w->ops->facts(w, find_format, d);
 	if (err)
 		return err;
+	d->f->verbatim |= d->rules.mode == CAM_COLLAPSE_VERBATIM;
 	/* Folded stacks have no samples of their own: their weights are the counts. */
 	d->weigh = d->f->o.weight == CAM_FOLDED_PERIOD || d->rules.mode == CAM_COLLAPSE_VERBATIM;
 	d->places = w->info.has_places && needs_places(d);
@@ -596,5 +598,9 @@ int cam_folded_add_rows(struct cam_folded *f, struct cam_window *w,
 
 int cam_folded_write(struct cam_folded *f, struct cam_out *out)
 {
+	/* Folded stacks whose counts had a fraction (folded_in.h) get it back. */
+	f->lines.thousandths =
+		f->verbatim && f->have_event &&
+		cam_text_equal(cam_string(&f->lines.names, f->event), CAM_TEXT("thousandths"));
 	return cam_folded_lines_write(&f->lines, out, &f->st.lines);
 }

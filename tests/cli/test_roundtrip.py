@@ -125,6 +125,18 @@ class Folded(Case):
         text = support.texts_of(self.svg("-i", path))
         self.assertIn("cc1", text)
 
+    def test_counts_with_a_fraction_are_what_they_were(self):
+        text = b"a 0.001\na;b 2.5\na;c 12\na;d 1000000.25\n"
+        self.assertEqual(self.good("export", "folded", "-i", "-", stdin=text), text)
+        self.good("import", "--store", self.store, self.path("x.folded", text))
+        self.assertEqual(self.good("export", "folded", "--store", self.store), text)
+        self.assertIn("1\u202f000\u202f015 samples".encode(), self.good("flame", "--store", self.store, "--text"))
+        both = self.path("x.folded"), self.path("y.folded", b"a;b 3\na;c 1\na;e 7\n")
+        self.assertEqual(self.good("diff", "--folded", *both),
+                         b"a 0.001 0\na;b 2.5 3\na;c 12 1\na;d 1000000.25 0\na;e 0 7\n")
+        self.assertEqual(self.good("diff", "--folded", "-n", both[1], self.path("z.folded", b"a;b 5.5\na;c 17\n")),
+                         b"a;b 6 5.5\na;c 2 17\na;e 14 0\n")
+
     def test_two_columns_are_a_differential(self):
         text = b"a;b;fast 100 10\na;b;slow 10 200\na;b;same 50 50\na;gone 5 0\n"
         shown = support.texts_of(self.svg("-i", "-", stdin=text))

@@ -27,6 +27,20 @@ struct finder {
 	uint8_t room[CAM_ERRAND_MAX_BUILD_ID];
 };
 
+/*
+ * Whether a file was written to since. Its change time alone does not say so where it has several names: to give it one more
+ * sets that, too, and perf does so for every file of a recording (its cache in ~/.debug holds links).
+ */
+static bool is_changed(int fd, const struct cam_file_key *key, int64_t since_ns)
+{
+	struct stat s;
+	if (!since_ns || key->ctime_ns < since_ns)
+		return false;
+	int64_t sec = since_ns / (int64_t)CAM_NS_PER_SEC, ns = since_ns % (int64_t)CAM_NS_PER_SEC;
+	return fstat(fd, &s) || s.st_nlink < 2 || s.st_mtim.tv_sec > sec ||
+	       (s.st_mtim.tv_sec == sec && s.st_mtim.tv_nsec >= ns);
+}
+
 /* The very file that was mapped: where it lay, with its inode, and not changed since. */
 static void identify_file(struct finder *f, const struct cam_import_clue *clue,
 			  struct cam_namer_module *m)
@@ -40,9 +54,10 @@ static void identify_file(struct finder *f, const struct cam_import_clue *clue,
 	int fd = cam_shelf_open(path, &key);
 	if (fd < 0)
 		return;
+	bool changed = is_changed(fd, &key, f->written_ns);
 	close(fd);
 	if (key.major != clue->major || key.minor != clue->minor || key.inode != clue->inode ||
-	    (f->written_ns && key.ctime_ns >= f->written_ns))
+	    changed)
 		return;
 	m->key = (struct cam_text){(const char *)f->room, cam_files_key_bytes(&key, f->room)};
 }

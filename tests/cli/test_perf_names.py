@@ -194,6 +194,25 @@ class Beside(Case):
         shutil.copy("/bin/ls", below)
         self.assertFalse(named("--symfs", self.path("root"), **elsewhere))
 
+    def test_a_link_is_no_change(self):
+        """Without build-ids the very file counts, also when perf's cache has made a link to it; not when it was written to."""
+        program = self.path("program")
+        shutil.copy(support.BIN, program)
+        work = f"{program} export folded -i {support.fixture_path('nginx-997')}"
+        path = self.record("a", "-z", "-F", "1999", "-g", work=work)
+        time.sleep(0.05)
+
+        def named():
+            stacks = self.export("-i", path, env={"HOME": self.dir})
+            return any(f.startswith(b"cam_") for s in stacks for f in s.split(b";"))
+
+        self.assertTrue(named())
+        os.link(program, self.path("another"))
+        self.assertTrue(named())
+        with open(program, "r+b") as f:
+            f.write(b"\x7f")
+        self.assertFalse(named())
+
     def test_folded_stacks_are_those_of_the_text(self):
         """perf.data directly, and through perf script: the same lines, but for the names above."""
         path = self.record("a", "-F", "1999", "-g")

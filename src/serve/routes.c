@@ -218,6 +218,7 @@ static void answer_live(const struct cam_server_doors *doors, const struct cam_r
 	}
 	a->type = "text/event-stream";
 	a->status = OK;
+	a->open_ended = q->head;
 	int err = q->head ? 0 : cam_news_join(q->shared->news[doors->number], &a->stream);
 	if (err)
 		cam_answer_error(a, UNAVAILABLE, "too many listen already");

@@ -45,6 +45,7 @@ struct cam_answer {
 	struct cam_buf body;
 	const struct cam_asset *asset; /* instead of a body: a file of the page */
 	struct cam_stream *stream;     /* instead of a body: it comes bit by bit */
+	bool open_ended;	       /* of a HEAD: how long the body would be is not known */
 	uint64_t stamp;		       /* the store's, before its windows were listed */
 	char tag[24];		       /* not "": an ETag, of an answer that may be kept */
 	bool in_vain;		       /* of a 503: asking again would not help */

@@ -47,6 +47,7 @@
 #define WAITING	     16u
 #define WAIT_MS	     2000
 #define NO_ROOM_MS   100
+#define LINK_BYTES   4096u
 
 struct cam_server {
 	struct cam_server_house house;
@@ -177,18 +178,29 @@ static bool put_headers(struct MHD_Response *r, const struct cam_answer *a, cons
 	return all;
 }
 
+static ssize_t read_nothing(void *arg, uint64_t at, char *room, size_t n)
+{
+	(void)arg;
+	(void)at;
+	(void)room;
+	(void)n;
+	return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
 /* What becomes of an answer is not this request's to wait for: the body goes with it. */
 static enum MHD_Result send_answer(struct MHD_Connection *c, struct cam_answer *a,
 				   const char *(*extra)[2], size_t n_extra)
 {
 	struct MHD_Response *r =
-		a->stream  ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
-							       read_stream, a->stream, close_stream)
-		: a->asset ? MHD_create_response_from_buffer(a->asset->n,
-							     (void *)(uintptr_t)a->asset->bytes,
-							     MHD_RESPMEM_PERSISTENT)
-			   : MHD_create_response_from_buffer(a->body.len, a->body.data,
-							     MHD_RESPMEM_MUST_FREE);
+		a->stream	? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+								    read_stream, a->stream, close_stream)
+		: a->open_ended ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+								    read_nothing, NULL, NULL)
+		: a->asset	? MHD_create_response_from_buffer(a->asset->n,
+								  (void *)(uintptr_t)a->asset->bytes,
+								  MHD_RESPMEM_PERSISTENT)
+				: MHD_create_response_from_buffer(a->body.len, a->body.data,
+								  MHD_RESPMEM_MUST_FREE);
 	if (!r) {
 		if (a->stream)
 			a->stream->close(a->stream);
@@ -214,14 +226,60 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 				   status == MHD_HTTP_METHOD_NOT_ALLOWED);
 }
 
-/* The token leaves the address bar, and what is bookmarked or sent to others. */
+/* An address of the page, as it is made. */
+struct address {
+	char text[LINK_BYTES];
+	size_t n;
+	bool too_long;
+};
+
+/* As it may stand in an address, whatever it holds. */
+static void put_word(struct address *a, char before, const char *word)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	if (a->n + 3 * strlen(word) + 2 > sizeof(a->text)) {
+		a->too_long = true;
+		return;
+	}
+	a->text[a->n++] = before;
+	for (; *word; word++) {
+		unsigned char c = (unsigned char)*word;
+		bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			     (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
+		if (plain) {
+			a->text[a->n++] = (char)c;
+			continue;
+		}
+		a->text[a->n++] = '%';
+		a->text[a->n++] = digits[c >> 4];
+		a->text[a->n++] = digits[c & 15];
+	}
+	a->text[a->n] = '\0';
+}
+
+static enum MHD_Result put_param(void *arg, enum MHD_ValueKind kind, const char *key,
+				 const char *value)
+{
+	struct address *a = arg;
+	(void)kind;
+	if (strcmp(key, "token") != 0) {
+		put_word(a, a->n > 1 ? '&' : '?', key);
+		put_word(a, '=', value ? value : "");
+	}
+	return a->too_long ? MHD_NO : MHD_YES;
+}
+
+/* The token leaves the address bar, and what is bookmarked or sent to others; what else a link says stays. */
 static enum MHD_Result enter(struct cam_server *s, struct MHD_Connection *c)
 {
+	struct address to = {.text = "/", .n = 1};
 	char cookie[160];
 	snprintf(cookie, sizeof(cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict%s",
 		 s->guard.cookie, s->guard.token, s->guard.proxy[0] ? "; Secure" : "");
 	struct cam_answer a = {.status = MHD_HTTP_SEE_OTHER, .type = "text/plain"};
-	const char *extra[2][2] = {{"Location", "/"}, {"Set-Cookie", cookie}};
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, put_param, &to);
+	const char *extra[2][2] = {{"Location", to.too_long ? "/" : to.text},
+				   {"Set-Cookie", cookie}};
 	return send_answer(c, &a, extra, 2);
 }
 

@@ -177,6 +177,7 @@ static void begin(struct job *j, const struct cam_request *q, struct cam_answer 
 	name_file(&j->selection, j->format->ending, a);
 	a->type = j->format->type;
 	a->status = 200;
+	a->open_ended = q->head;
 	if (q->head) {
 		done(j);
 		return;

@@ -241,8 +241,8 @@ void cam_answer_grafana(const struct cam_server_doors *doors, const struct cam_r
 /* The same filters at another time: before-from, before-to and before-cpu take the place of from, to, cpu. */
 static void make_before(const struct cam_request *q, struct cam_request *before)
 {
-	static const char *const times[] = {"from", "to",    "at",  "around",
-					    "last", "event", "cpu", NULL};
+	static const char *const times[] = {"from",  "to",   "at",  "around", "last",
+					    "event", "time", "cpu", NULL};
 	unsigned which;
 	*before = (struct cam_request){.path = q->path};
 	for (size_t i = 0; i < q->n_params; i++) {

@@ -42,11 +42,12 @@ static void send_heatmap(const struct cam_heatmap *h, struct cam_source *source,
 		cam_json_u64(&c.json, "period_ns", h->period_ns);
 		cam_json_u64(&c.json, "columns_n", h->n_columns);
 		cam_json_u64(&c.json, "rows_n", h->n_rows);
+		const size_t rows = h->mode == CAM_HEAT_CORES && h->cpus ? h->n_rows : 0;
 		cam_json_open(&c.json, "cpus", '[');
-		for (size_t i = 0; h->cpus && i < h->n_rows; i++)
+		for (size_t i = 0; i < rows; i++)
 			cam_json_u64(&c.json, NULL, h->cpus[i]);
 		cam_json_close(&c.json, ']');
-		cam_facts_put_nodes(&c.json, source, h->cpus, h->cpus ? h->n_rows : 0);
+		cam_facts_put_nodes(&c.json, source, h->cpus, rows);
 		cam_asked_seen(&c.json, &h->seen);
 		cam_columns_add(&c, "samples", CAM_COLUMN_U32, k.samples, n);
 		cam_columns_add(&c, "peak", CAM_COLUMN_U32, k.peak, n);

@@ -64,6 +64,32 @@ class Answers(unittest.TestCase):
             self.assertEqual((status, headers["location"]), (303, "/"))
             self.assertRegex(headers["set-cookie"], r"^perfcam-\d+=\w{32}; Path=/; HttpOnly; SameSite=Strict$")
 
+    def test_what_a_link_says_besides_the_token_stays(self):
+        for more, left in (("", "/"), ("&event=ev-1&a=1~2~3-4", "/?event=ev-1&a=1%7E2%7E3-4"), ("&q=%0d%0aX:%20%26%C3%A9&x", "/?q=%0D%0AX%3A%20%26%C3%A9&x="), ("&q=" + "x" * 5000, "/")):
+            status, headers, _ = server.ask(f"/?token={server.token}{more}", Authorization=None)
+            self.assertEqual((status, headers.get("location")), (303, left) if server.token else (200, None), more)
+
+    def test_how_long_a_stream_is_is_not_said_before(self):
+        """Of a HEAD: no length where the body has none, and that of the body where it has."""
+        for path in ("/api/live", "/api/export?format=folded", "/api/export?format=pprof"):
+            status, headers, body = server.ask(path, "HEAD")
+            self.assertEqual((status, headers.get("content-length"), body), (200, None, b""), path)
+        for path in ("/", "/api/windows", "/api/flame", "/api/export?format=svg"):
+            self.assertEqual(server.ask(path, "HEAD")[1]["content-length"], str(len(server.ask(path)[2])), path)
+
+    def test_another_time_takes_the_place_of_any(self):
+        """before-from and before-to, however the time itself is chosen."""
+        a, b = scene.START + 2, scene.START + 4
+        want = server.columns(f"/api/diff?from=@{a}&to=@{b}&before-from=@{scene.START}&before-to=@{a}")[0]["diff"]["before_samples"]
+        self.assertGreater(want, 0)
+        for chosen in ("time=20%25/2", f"at=@{a + 1}&around=2s"):
+            self.assertEqual(server.columns(f"/api/diff?{chosen}&before-from=@{scene.START}&before-to=@{a}")[0]["diff"]["before_samples"], want, chosen)
+
+    def test_rows_of_a_second_are_of_no_cpu(self):
+        for mode, cpus in (("subsecond", 0), ("cores", server.json("/api/store")["cpus"])):
+            about = server.columns(f"/api/heatmap?mode={mode}")[0]
+            self.assertEqual((len(about["cpus"]), about["nodes"]), (cpus, None), mode)
+
     def test_every_route_is_behind_the_guards(self):
         """All that the documentation has, and some that are not there: who may not ask is told the same of each."""
         with open(os.path.join(os.environ["PERFCAM_SOURCE"], "docs", "http-api.md"), encoding="utf-8") as f:
@@ -342,7 +368,7 @@ class Unchanged(unittest.TestCase):
         self.addCleanup(own.stop)
         paths = (f"/api/flame?{times}", f"/api/flame?{times}&comm=zstd", f"/api/heatmap?{times}", f"/api/timeline?{times}&bins=10",
                  f"/api/diff?{times}&before-from=@{scene.START}&before-to=@{scene.START + 3}", "/api/flame", f"/api/chart?{times}", f"/api/quality?{times}",
-                 f"/api/grafana/flame?{times}")
+                 f"/api/grafana/flame?{times}", f"/api/export?{times}&format=svg")
         with open(os.path.join(support.SOURCE, "docs", "http-api.md"), encoding="utf-8") as f:
             said = re.search(r"An answer of (.*) that is about sealed windows", f.read()).group(1)
         self.assertEqual(set(re.findall(r"`(/api/[\w/]+)`", said)), {p.partition("?")[0] for p in paths})

@@ -88,6 +88,133 @@ class Keys(unittest.TestCase):
                 # A list that is open would close if it were put there anew.
                 self.assertEqual(v.page.evaluate("window.kept === document.activeElement && kept.isConnected"), kept == "SELECT")
 
+    def test_a_walk_and_what_is_pointed_at_stay_while_it_goes_on(self):
+        """In a graph of what is recorded just now: the frame that was walked to, rows that were scrolled to, and what is said beside the pointer."""
+        with Growing() as g:
+            v = viewed.View(browser, g.server.url, "tz=utc", width=1024, height=560)
+            x, y, w, h = v.box("#flame")
+            tip = "(t => t.hidden ? '' : t.innerText)(document.querySelector('.tip'))"
+            v.page.evaluate("document.querySelector('#flame').focus()")
+            for _ in range(3):
+                v.page.key("ArrowUp")
+            walked = v.page.evaluate(STATUS).split(",")[0]
+            v.page.mouse("mouseWheel", x + w / 2, y + h / 2, deltaX=0, deltaY=-36)
+            v.page.hover(x + w / 2, y + h - 30)
+            v.settle(lambda: "samples" in v.page.evaluate(tip))
+            said, lowest = v.page.evaluate(tip).split("\n"), self.lowest(v)
+            g.grow()
+            g.seen_by(v)
+            v.settle()
+            self.assertEqual(v.page.evaluate(tip).split("\n")[0], said[0])
+            self.assertEqual(self.lowest(v), lowest)  # not scrolled back
+            v.page.hover(x + w / 2, y - 5)
+            v.page.key("ArrowDown")
+            v.page.key("ArrowUp")
+            self.assertEqual(v.page.evaluate(STATUS).split(",")[0], walked)
+            # A cell of the heatmap: the tip is of what lies there now.
+            x, y, w, h = v.box("#heat")
+            v.page.hover(x + w / 2, y + h / 2)
+            v.settle(lambda: "sample" in v.page.evaluate(tip))
+            before = v.page.evaluate(tip).split("\n")[0]
+            g.grow()
+            v.settle(lambda: v.page.evaluate(tip) and v.page.evaluate(tip).split("\n")[0] != before)
+
+    def lowest(self, v):
+        """The colours of a line near the lower edge of the graph."""
+        return v.page.evaluate("(c => [...c.getContext('2d').getImageData(0, c.height - 12, c.width, 1).data].filter((_, i) => i % 400 < 3).join())(document.querySelector('#flame canvas'))")
+
+    def test_zooming_callers_and_callees(self):
+        v = self.view(WHOLE + "&tab=sandwich&sand=tcp_sendmsg")
+        root = "document.querySelector('[aria-live]').textContent"
+        v.page.evaluate("document.querySelector('#callers').focus()")
+        for key in ("ArrowUp", "ArrowUp", "Enter"):
+            v.page.key(key, text="\r" if key == "Enter" else None)
+        zoomed = v.picture("#callers")
+        v.key("z")  # the page is shown anew, and the zoom is where it was
+        v.settle()
+        self.assertEqual(v.picture("#callers"), zoomed)
+        v.page.key("Escape")
+        self.assertEqual(v.query().get("tab"), ["sandwich"])
+        v.settle(lambda: v.picture("#callers") != zoomed)
+        self.assertNotEqual(v.page.evaluate(root), "")
+        v.page.key("Escape")  # no step of it is left: nothing else was done
+
+    def test_keys_of_the_browser_are_left_to_it(self):
+        """Alt and an arrow is Back, wherever the focus is; a menu lets pass what is none of its own."""
+        v = self.view()
+        v.key("m")
+        v.settle(lambda: v.query().get("mode") == ["cores"])
+        v.page.evaluate("window.taken = []; document.addEventListener('keydown', e => setTimeout(() => taken.push([e.key, e.defaultPrevented])), true)")
+        v.page.evaluate("document.querySelector('[aria-label=\"Heatmap mode\"] [aria-checked=true]').focus()")
+        v.page.key("ArrowLeft", modifiers=1)
+        self.assertEqual(v.query().get("mode"), ["cores"])
+        v.key("e")
+        v.settle()
+        v.page.key("r", modifiers=2)
+        v.page.key("End")
+        self.assertEqual(v.page.evaluate("document.activeElement === document.querySelector('.menu').lastElementChild"), True)
+        v.page.key("ArrowDown")
+        self.assertEqual(v.page.evaluate("document.activeElement === document.querySelector('.menu').firstElementChild"), True)
+        v.key("m")  # of the page, which has none of it meanwhile
+        self.assertEqual(v.query().get("mode"), ["cores"])
+        v.page.key("Escape")
+        self.assertEqual(v.page.evaluate("taken.filter(([k]) => k !== 'Escape')"), [["ArrowLeft", False], ["e", True], ["r", False], ["End", True], ["ArrowDown", True], ["m", False]])
+
+    def test_a_browser_that_keeps_nothing(self):
+        page = browser.open("about:blank", width=1440, height=900, scheme="light")
+        page.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })")
+        page.go(server.url)
+        until = time.monotonic() + 20
+        while not page.evaluate("document.querySelector('.headline') !== null") and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertIn("zstd", page.evaluate("document.body.innerText"))
+        page.key("d", text="d")
+        self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "dark")
+
+    def test_a_clock_is_of_the_page_s_zone_and_of_what_is_kept(self):
+        """The recording is of April, the server's zone is another one's: what the page shows leads to what it shows."""
+        for more, zone in (("", "Asia/Kathmandu"), ("&tz=utc", "Asia/Kathmandu"), ("", "America/New_York")):
+            v = self.view(WHOLE.replace("&tz=utc", "") + more, zone=zone)
+            at = facts["incident"] + 0.25
+            shown = v.page.evaluate(f"(d => {'d.toISOString().slice(11, 19)' if more else 'd.toTimeString().slice(0, 8)'} + '.250')(new Date({at * 1000}))")
+            v.page.evaluate(f"document.querySelector('.goto input').value = '{shown}'; document.querySelector('.goto').requestSubmit()")
+            v.settle(lambda: v.selected() is not None)
+            self.assertEqual(v.selected(), (at - 2.5, at + 2.5, None), (shown, zone))
+
+    def test_several_days_are_said(self):
+        with Growing() as g:
+            half_busy(g.store, 720)  # a day later
+            v = viewed.View(browser, g.server.url, f"from={scene.START}&to={scene.START + 120}&a={scene.START + 10}~{scene.START + 12}&cmp=1&base=hour&tz=utc")
+            for selector in (".selection", ".stage"):
+                self.assertIn("Wed 15 Apr 03:13:07.000 – 03:13:09.000 UTC" if selector == ".selection" else "Wed 15 Apr 03:12:57 – 03:14:57", v.page.evaluate(f"document.querySelector('{selector}').innerText"))
+            v.page.hover(*v.heat_point(scene.START + 60.5, 10, 50))
+            self.assertRegex(v.page.evaluate("document.querySelector('.tip').innerText"), r"^Wed 15 Apr 03:13:57\.2")
+
+    def test_a_deep_zoom_is_in_the_link(self):
+        """A hundred frames with names of templates: a server reads no link that has them all."""
+        names = [f"ns{i % 7}::Handler<std::basic_string<char, std::char_traits<char>>, {i}>::operator()" for i in range(100)]
+        folded = os.path.join(folder, "deep.folded")
+        with open(folded, "w", encoding="utf-8") as f:
+            f.write(";".join(["app", *names]) + " 7\n" + ";".join(["app", *names[:50], "other"]) + " 5\n")
+        own = served.Server(None, folded)
+        self.addCleanup(own.stop)
+        v = viewed.View(browser, own.url)
+        v.page.evaluate("document.querySelector('#flame').focus()")
+        for _ in range(99):
+            v.page.key("ArrowUp")
+        v.page.key("Enter", text="\r")
+        v.settle(lambda: "zooms" in v.query())
+        self.assertLess(len(v.page.evaluate("location.search")), 1500)
+        v.page.reload()
+        v.settle()
+        # It is in sight: the frame that fills the window, and the one above it.
+        x, y, w, h = v.box("#flame")
+        named = set()
+        for below in range(5, int(h), 9):
+            v.page.hover(x + w / 2, y + below)
+            named.add(v.page.evaluate("document.querySelector('.tip').hidden ? '' : document.querySelector('.tip b').innerText"))
+        self.assertLessEqual({names[98], names[99]}, named)
+
     def test_an_act_by_key_keeps_the_focus(self):
         v = self.view(WHOLE + f"&a={scene.START + 60}~{scene.START + 70}")
         v.page.evaluate("document.querySelector('.selection button.framed').focus()")

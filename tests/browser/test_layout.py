@@ -116,6 +116,11 @@ class Layout(unittest.TestCase):
         v.page.evaluate("[...document.querySelectorAll('.menu button')].find(b => b.innerText.startsWith('Flip')).click()")
         v.settle(lambda: v.query().get("flip") == ["1"])
         self.assertEqual(v.page.evaluate(FIND_CUT), [])
+        for words, name, value in (("pressure", "below", "pressure"), ("Heatmap: when", "paint", "1")):
+            v.page.evaluate("document.querySelector('[aria-label=More]').click()")
+            self.assertTrue(v.page.evaluate("(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('.menu').getBoundingClientRect())"))
+            v.page.evaluate(f"[...document.querySelectorAll('.menu button')].find(b => b.innerText.startsWith('{words}')).click()")
+            v.settle(lambda name=name, value=value: v.query().get(name) == [value])
 
     def test_the_views(self):
         low = facts["incident"]

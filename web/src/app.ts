@@ -8,10 +8,10 @@ import { Around, type AroundHost, type AroundKind } from "./around";
 import { ByTime } from "./by_time";
 import { Busy } from "./busy";
 import { isAbort, Refusal, Server, type Heat, type StoreFacts } from "./api";
-import { el, fill, put, readTheme, Segment, shown, Tip, type Theme } from "./dom";
+import { el, fill, keptTheme, put, readTheme, Segment, shown, Tip, type Theme } from "./dom";
 import { fillEmpty, fillFailed, fillNoHeat, fillNoOther, fillToCome, makeSkeleton } from "./empty";
 import { FlameView } from "./flame_view";
-import { clock, cpuNames, duration, percent, zoneName, type Zone } from "./format";
+import { clocks, cpuNames, day, duration, percent, typedTime, zoneName, type Zone } from "./format";
 import { Funnels } from "./funnel";
 import { AROUND, shortText } from "./happening";
 import { heatRows, isTooLong } from "./heat_reach";
@@ -69,14 +69,14 @@ export class App implements AroundHost {
 	track = new TrackView({ theme: () => this.theme, zone: () => this.zone(), axis: () => this.heat.axis() }, this.tip);
 	flame: FlameView = new FlameView({
 		theme: () => this.theme, icicle: () => this.state.icicle, colour: () => this.state.colour,
-		zoomed: (path) => this.change({ zoom: path }, true),
+		zoomed: (path) => this.change({ zoom: path }, true), follows: () => this.follows(),
 		walked: (words) => this.say(words), cpuSeconds: () => this.cpuSeconds(),
 		menu: (node, x, y) => frameMenu(this, this.tree!, node, x, y),
 	}, this.tip);
 	byTime = new ByTime(this, this.tip);
-	private sandwich = new SandwichView((id, label, icicle) => {
+	sandwich = new SandwichView((id, label, icicle, zoomed) => {
 		const view: FlameView = new FlameView({
-			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed: () => undefined, walked: (words) => this.say(words),
+			theme: () => this.theme, icicle: () => icicle, colour: () => this.state.colour, zoomed, follows: () => this.follows(), walked: (words) => this.say(words),
 			cpuSeconds: () => this.cpuSeconds(), menu: (node, x, y) => frameMenu(this, view.shownTree()!, node, x, y),
 		}, this.tip, id, label);
 		return view;
@@ -230,11 +230,16 @@ export class App implements AroundHost {
 		this.root.append(top, this.stage, this.panel.root);
 		document.body.append(this.root, this.help, this.opening.overlay, this.spoken);
 		this.search.addEventListener("input", () => this.setSearch(this.search.value));
-		this.setTheme(localStorage.getItem("theme"));
+		this.setTheme(null);
+	}
+
+	private follows(): boolean {
+		return this.root.classList.contains("follows");
 	}
 
 	zone(): Zone {
-		return { utc: this.state.utc };
+		const utc = this.state.utc, s = this.store;
+		return { utc, dated: s !== null && isFinite(s.from) && day(s.from, { utc }) !== day(s.to, { utc }) };
 	}
 
 	/* What is shown: the span of the link, or the newest. */
@@ -376,7 +381,7 @@ export class App implements AroundHost {
 		if (!text)
 			return;
 		try {
-			const t = await this.server.time(text);
+			const t = await this.server.time(typedTime(text, this.zone(), (this.store?.recording ? this.store.now : this.store?.to) ?? NaN));
 			this.gotoProblem.hidden = true;
 			const half = Math.max(30e3, (this.span().to - this.span().from) / 2 || 0);
 			this.change({ span: { from: t - half, to: t + half }, a: { from: t - AROUND, to: t + AROUND, cpus: null }, event: "", zoom: [] }, true);
@@ -397,7 +402,8 @@ export class App implements AroundHost {
 		/* Asked first: the server works while what is known is drawn. */
 		if (this.store?.windows)
 			void this.load();
-		this.tip.hide();
+		if (!this.follows())
+			this.tip.hide();
 		this.undoButton.disabled = !this.undo.steps;
 		this.opening.showName();
 		this.modes.show(this.heatMode());
@@ -605,7 +611,7 @@ export class App implements AroundHost {
 			if (first || again || this.behind || this.store.to !== before) {
 				const goesOn = !first && !again; /* what was asked for is there, and only goes on with the time */
 				this.behind = goesOn && (this.busy.waitsFor("flame", "timeline") || (this.stopButton.hidden && this.busy.waitsFor("heat")));
-				this.root.classList.toggle("follows", goesOn && !this.behind || this.root.classList.contains("follows"));
+				this.root.classList.toggle("follows", goesOn && !this.behind || this.follows());
 				if (!this.behind) {
 					void this.loadTimeline();
 					if (empty || again || !this.state.span || this.timeless())
@@ -656,7 +662,7 @@ export class App implements AroundHost {
 		}
 		this.timeline.showSpan(from, to);
 		const whole = inSeconds(from, to);
-		fill(this.spanWords, el("b", {}, `${clock(from, zone, whole ? 0 : 3)} – ${clock(to, zone, whole ? 0 : 3)}`), ` ${zoneName(from, zone)}`,
+		fill(this.spanWords, el("b", {}, clocks(from, to, zone, whole ? 0 : 3)), ` ${zoneName(from, zone)}`,
 			whole ? el("span", { class: "wide" }, ` · ${duration(to - from)}`) : null, cellWords(this.heatData, this.tooLong() && this.state.mode !== "cores"));
 		this.spanWords.title = this.spanWords.textContent!;
 		const preset = PRESETS.find(([, ms]) => Math.abs(to - from - ms) < 1);
@@ -764,11 +770,11 @@ export class App implements AroundHost {
 
 	toggleTheme(): void {
 		this.setTheme(this.theme.light ? "dark" : "light");
-		localStorage.setItem("theme", this.theme.light ? "light" : "dark");
+		keptTheme(this.theme.light ? "light" : "dark");
 	}
 
 	private setTheme(choice: string | null): void {
-		const stored = choice ?? localStorage.getItem("theme");
+		const stored = choice ?? keptTheme();
 		const light = stored ? stored === "light" : matchMedia("(prefers-color-scheme: light)").matches;
 		document.documentElement.dataset.theme = light ? "light" : "dark";
 		this.theme = readTheme();

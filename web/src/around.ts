@@ -10,7 +10,7 @@ import type { Panel } from "./panel";
 import { BELOW, type Below, type Part, type State } from "./state";
 import type { TimelineView } from "./timeline_view";
 import { TrackView } from "./track_view";
-import type { Tracks } from "./tracks";
+import type { Choice, Tracks } from "./tracks";
 import { findStack, type Tree } from "./tree";
 import { sentences, type Place, type Unusual } from "./why";
 
@@ -291,8 +291,13 @@ export class Around {
 		this.app.track.show(this.tracks, this.app.state.below);
 	}
 
+	/* What can be drawn under the heatmap. */
+	below(): Choice[] {
+		return TrackView.known(this.tracks);
+	}
+
 	nextTrack(): void {
-		const known = TrackView.known(this.tracks).map((c) => c.key), at = known.indexOf(this.app.state.below);
+		const known = this.below().map((c) => c.key), at = known.indexOf(this.app.state.below);
 		const next = BELOW.find((b) => b === known[(at + 1) % known.length]);
 		if (next)
 			this.app.change({ below: next }, false);

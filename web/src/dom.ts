@@ -70,7 +70,7 @@ export class Segment {
 	/* Arrow keys move within the row, as a radio group's do. */
 	private walk(ev: KeyboardEvent, choose: (value: string) => void): void {
 		const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[ev.key];
-		if (!step)
+		if (!step || ev.ctrlKey || ev.metaKey || ev.altKey)
 			return;
 		const all = [...this.buttons.entries()];
 		const at = all.findIndex(([, b]) => b === document.activeElement);
@@ -89,6 +89,17 @@ export class Segment {
 		}
 		if (!this.buttons.has(value))
 			[...this.buttons.values()][0].tabIndex = 0;
+	}
+}
+
+/* The theme that was chosen last. A browser that keeps nothing for a page says so by an exception. */
+export function keptTheme(choice?: string): string | null {
+	try {
+		if (choice)
+			localStorage.setItem("theme", choice);
+		return localStorage.getItem("theme");
+	} catch {
+		return null;
 	}
 }
 
@@ -221,5 +232,9 @@ export class Tip {
 
 	hide(): void {
 		this.box.hidden = true;
+	}
+
+	get shown(): boolean {
+		return !this.box.hidden;
 	}
 }

@@ -7,11 +7,13 @@ import { frameFill, KIND_WORDS, ROW } from "./frames";
 import { count, cpuTime, percent } from "./format";
 import type { Colour } from "./state";
 import type { Place } from "./why";
-import { CHANGE, findStack, isBaseline, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Tree } from "./tree";
+import { CHANGE, findPath, findStack, isBaseline, KIND, nameOf, nodeAt, parentOf, pathOf, visible, type Tree } from "./tree";
 
 export interface FlameHost extends FrameHost {
 	colour(): Colour;
 	zoomed(path: string[]): void;
+	/* What is shown goes on with the time: nobody has asked for another graph. */
+	follows(): boolean;
 	/* CPU-seconds a unit of the tree stands for; 0: not known. And the machine's in that time. */
 	cpuSeconds(): { each: number; machine: number; of: string };
 	menu(node: number, x: number, y: number): void;
@@ -71,13 +73,29 @@ export class FlameView extends FrameCanvas {
 		const look = `${this.host.icicle()} ${this.host.colour()}`;
 		if (tree === this.tree && zoom === this.zoom && look === this.look)
 			return;
+		/* Who has walked or scrolled in it, or points at a frame, is still there when it only goes on. */
+		const names = (t: Tree | null, node: number) => (t ? pathOf(t, node).map((i) => nameOf(t, i)) : []), walked = names(this.tree, this.walkedTo);
+		const goesOn = this.host.follows() && look === this.look && this.tree !== null && tree !== null && names(this.tree, this.zoom).join("\n") === names(tree, zoom).join("\n");
 		this.look = look;
 		this.tree = tree;
 		this.zoom = zoom;
-		this.walkedTo = zoom;
+		this.walkedTo = goesOn ? findPath(tree!, walked) : zoom;
 		this.hovered = -1;
-		this.scroll = 0;
+		if (goesOn) {
+			this.scrollBy(0);
+			this.pointAgain();
+		} else
+			this.scroll = this.scrollTo(zoom);
 		this.layers.redraw();
+	}
+
+	/* px that bring a node into sight, and half a window of what is above it; it stays near the edge that everything grows from. */
+	private scrollTo(node: number): number {
+		const t = this.tree, { height } = this.layers;
+		if (!t || !height)
+			return 0;
+		const above = Math.min(heightOf(t, node), Math.floor(height / ROW / 2));
+		return Math.max(0, Math.min((t.depth[node] - 2) * ROW, this.heightFor(t.depth[node] + above + 1) - height));
 	}
 
 	/* The theme has changed. */
@@ -91,7 +109,7 @@ export class FlameView extends FrameCanvas {
 			return;
 		this.zoom = node;
 		this.walkedTo = node;
-		this.scroll = 0;
+		this.scroll = this.scrollTo(node);
 		this.host.zoomed(pathOf(this.tree, node).map((i) => nameOf(this.tree!, i)));
 		this.layers.redraw();
 	}

@@ -65,6 +65,7 @@ export function bytes(n: number): string {
 
 export interface Zone {
 	utc: boolean;
+	dated?: boolean; /* what is shown is of several days: a clock alone does not tell when */
 }
 
 interface Parts {
@@ -92,6 +93,12 @@ export function clock(ms: number, zone: Zone, digits = 0): string {
 	return digits ? `${whole}.${p.ms.toString().padStart(3, "0")}` : whole;
 }
 
+/* From when to when, and in which zone. */
+export function clocks(from: number, to: number, zone: Zone, digits = 0): string {
+	const [first, last] = [day(from, zone), day(to, zone)];
+	return `${zone.dated ? first + " " : ""}${clock(from, zone, digits)} – ${zone.dated && last !== first ? last + " " : ""}${clock(to, zone, digits)}`;
+}
+
 export function clockShort(ms: number, zone: Zone): string {
 	const p = parts(ms, zone);
 	return `${two(p.hour)}:${two(p.minute)}`;
@@ -110,6 +117,28 @@ export function zoneName(ms: number, zone: Zone): string {
 		return "UTC";
 	const m = Math.abs(minutes);
 	return `UTC${minutes < 0 ? "−" : "+"}${Math.floor(m / 60)}${m % 60 ? ":" + two(m % 60) : ""}`;
+}
+
+/*
+ * A clock, with or without a date, as somebody types it who reads this page: in its zone, where the server would take its own. Without a date
+ * it is the latest such moment that `newest` is not before. What has a zone, or is no clock, is the server's to read.
+ */
+export function typedTime(text: string, zone: Zone, newest: number): string {
+	const m = /^(?:(\d{4})-(\d\d)-(\d\d)[T ])?(\d\d):(\d\d)(?::(\d\d))?(?:\.(\d{1,9}))?$/.exec(text);
+	if (!m || (!m[1] && !isFinite(newest)))
+		return text;
+	const today = parts(m[1] ? 0 : newest, zone), [year, month, date] = m[1] ? [Number(m[1]), Number(m[2]) - 1, Number(m[3])] : [today.year, today.month, today.day];
+	const hour = Number(m[4]), minute = Number(m[5]), second = Number(m[6] ?? 0);
+	for (let back = 0; back < (m[1] ? 1 : 3); back++) {
+		const ms = zone.utc ? Date.UTC(year, month, date - back, hour, minute, second) : new Date(year, month, date - back, hour, minute, second).getTime();
+		const got = parts(ms, zone);
+		/* Where there is no such day or hour the server says so. */
+		if (got.hour !== hour || got.minute !== minute || got.second !== second || (m[1] && (got.year !== year || got.month !== month || got.day !== date)))
+			return text;
+		if (ms >= 0 && (m[1] || ms <= newest))
+			return `@${ms / 1000}.${m[7] ?? 0}`;
+	}
+	return text;
 }
 
 /* Round steps for an axis, in ms: the smallest that keeps ticks `least` apart or more. */
@@ -131,7 +160,7 @@ export function ticks(from: number, to: number, step: number, zone: Zone): numbe
 
 export function tickLabel(ms: number, step: number, zone: Zone): string {
 	const p = parts(ms, zone);
-	if (step >= 86400e3 || (step >= 3600e3 && !p.hour && !p.minute))
+	if (step >= 86400e3 || (step >= 1e3 && !p.hour && !p.minute && !p.second))
 		return day(ms, zone);
 	if (step < 1000)
 		return clock(ms, zone, 3);

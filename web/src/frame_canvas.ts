@@ -18,6 +18,9 @@ export interface FrameHost {
 
 export type Way = "up" | "down" | "left" | "right"; /* up: towards the leaves */
 
+/* Where the pointer is, in the picture and on the page. */
+export type Spot = Pick<PointerEvent, "offsetX" | "offsetY" | "clientX" | "clientY">;
+
 /* How one frame is drawn. */
 export interface Look {
 	fill: string;
@@ -44,6 +47,7 @@ export abstract class FrameCanvas {
 		r.addEventListener("pointermove", (e) => this.hover(e));
 		r.addEventListener("pointerleave", () => {
 			this.hovered = -1;
+			this.pointer = null;
 			this.tip.hide();
 			this.drawOver();
 		});
@@ -97,9 +101,14 @@ export abstract class FrameCanvas {
 		return Math.floor((this.own.icicle() ? y - this.head + this.scroll : this.layers.height - this.foot - y + this.scroll) / ROW);
 	}
 
+	/* px that so many rows take. */
+	protected heightFor(rows: number): number {
+		return rows * ROW + this.head + this.foot + 2 + this.room();
+	}
+
 	/* By so many px towards the leaves; false: all of it is in sight. */
 	protected scrollBy(by: number): boolean {
-		const most = Math.max(0, this.rows() * ROW + this.head + this.foot + 2 + this.room() - this.layers.height);
+		const most = Math.max(0, this.heightFor(this.rows()) - this.layers.height);
 		const to = Math.max(0, Math.min(most, this.scroll + (this.own.icicle() ? by : -by)));
 		if (to !== this.scroll) {
 			this.scroll = to;
@@ -178,7 +187,15 @@ export abstract class FrameCanvas {
 	}
 	protected toldUntil = SIDE; /* where those words end */
 
-	private hover(e: PointerEvent): void {
+	/* Another picture is under the pointer: what is said beside it is said of that. */
+	protected pointAgain(): void {
+		if (this.pointer && this.tip.shown)
+			this.hover(this.pointer);
+	}
+	private pointer: Spot | null = null;
+
+	private hover({ offsetX, offsetY, clientX, clientY }: Spot): void {
+		const e = this.pointer = { offsetX, offsetY, clientX, clientY };
 		const item = this.at(e.offsetX, e.offsetY);
 		if (item !== this.hovered) {
 			this.hovered = item;

@@ -6,7 +6,7 @@
 import type { Heat } from "./api";
 import { HEAT_STEPS, heatTable } from "./colour";
 import type { Theme } from "./dom";
-import { clock, percent, zoneName, type Zone } from "./format";
+import { clocks, percent, zoneName, type Zone } from "./format";
 import { GUTTER } from "./timeline_view";
 
 const HEIGHT = 8;
@@ -36,6 +36,6 @@ export function drawStrip(g: CanvasRenderingContext2D, th: Theme, d: Heat, y: nu
 
 export function stripWords(d: Heat, c: number, zone: Zone): string[] {
 	const from = d.from + c * d.step, v = d.busiest![c];
-	return [`${clock(from, zone)} – ${clock(from + d.step, zone)} ${zoneName(from, zone)}`,
+	return [`${clocks(from, from + d.step, zone)} ${zoneName(from, zone)}`,
 		isNaN(v) ? "its parts of a second are not known" : `all CPUs in the busiest 20 ms of it: ${percent(v)} busy`];
 }

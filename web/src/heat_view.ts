@@ -11,7 +11,7 @@ import { LEAST_SEEN, type Heat } from "./api";
 import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
 import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
-import { clock, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { clock, clocks, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 import { moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
 import { drawLegend } from "./heat_legend";
 import { drawStrip, hasStrip, STRIP, stripWords } from "./heat_strip";
@@ -38,6 +38,8 @@ export interface HeatHost {
 	/* Who ran most in a part, in words; null: not known. */
 	busiest(part: Part): Promise<string | null>;
 }
+
+type Spot = Pick<PointerEvent, "offsetX" | "offsetY" | "clientX" | "clientY" | "shiftKey">;
 
 /* Of a selection: its letter hangs at x, y. */
 interface Outline {
@@ -66,6 +68,7 @@ export class HeatView {
 	private events: Happening[] = [];
 	private chosen = "";
 	private asking = 0; /* a timer: the pointer rests */
+	private pointer: Spot | null = null;
 
 	constructor(private host: HeatHost, private tip: Tip) {
 		this.layers = new Layers("heat", "Heatmap. Arrow keys walk the cells, Enter begins a selection and ends it; then they move it, and Escape clears it",
@@ -81,7 +84,7 @@ export class HeatView {
 		r.addEventListener("pointerup", (e) => this.up(e));
 		r.addEventListener("pointercancel", () => this.cancel());
 		r.addEventListener("pointerleave", () => {
-			this.hovered = null;
+			this.hovered = this.pointer = null;
 			clearTimeout(this.asking);
 			this.tip.hide();
 			this.drawOver();
@@ -108,6 +111,8 @@ export class HeatView {
 		this.data = data;
 		this.until = until;
 		this.paint();
+		if (this.pointer && this.tip.shown)
+			this.move(this.pointer); /* what goes on under it is another cell */
 	}
 
 	showSelection(part: Part | null, baseline: Part | null): void {
@@ -557,10 +562,11 @@ export class HeatView {
 		this.host.select(part, true, this.second);
 	}
 
-	private move(e: PointerEvent): void {
+	private move({ offsetX, offsetY, clientX, clientY, shiftKey }: Spot): void {
+		const e = this.pointer = { offsetX, offsetY, clientX, clientY, shiftKey };
 		if (!this.data)
 			return;
-		this.shift = e.shiftKey;
+		this.shift = shiftKey;
 		this.hovered = this.cellAt(e.offsetX, e.offsetY);
 		if (this.start)
 			this.host.select(this.between(this.start, this.hovered!, this.shift), false, this.second);
@@ -624,7 +630,7 @@ export class HeatView {
 		this.host.walked(this.describe(this.hovered!).join(", "));
 	}
 
-	private hover(e: PointerEvent): void {
+	private hover(e: Spot): void {
 		const d = this.data!, cell = this.hovered, event = this.start ? null : this.eventAt(e.offsetX, e.offsetY);
 		clearTimeout(this.asking);
 		this.layers.root.style.cursor = event ? "pointer" : "";
@@ -656,7 +662,7 @@ export class HeatView {
 		const lost = d.unseen[cell.r * d.columns + cell.c], n = d.counts[cell.r * d.columns + cell.c];
 		const samples = n === 1 ? "1 sample" : `${count(n)} samples`;
 		const part = this.between(cell, cell, false);
-		const lines: string[] = [`${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`];
+		const lines: string[] = [`${clocks(part.from, part.to, zone, 3)} ${zoneName(part.from, zone)}`];
 		if (d.unread?.[cell.c])
 			lines.push("not read yet");
 		else if (lost > 250)

@@ -30,7 +30,7 @@ function stepBack(app: App): void {
 		return;
 	if (s.search)
 		app.setSearch("");
-	else if (s.tab === "time" && app.byTime.view.reset())
+	else if ((s.tab === "time" && app.byTime.view.reset()) || (s.tab === "sandwich" && app.sandwich.reset()))
 		return;
 	else if (s.zoom.length)
 		app.flame.zoomTo(0);

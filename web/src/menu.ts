@@ -22,14 +22,19 @@ export function openMenu(label: string, x: number, y: number, items: Item[]): vo
 	};
 	const key = (e: KeyboardEvent) => {
 		const all = [...menu.children] as HTMLElement[], at = all.indexOf(document.activeElement as HTMLElement);
-		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+		const to = { ArrowDown: at + 1, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[e.key];
+		/* What the browser does with other keys is its own; the page has none of them meanwhile. */
+		e.stopPropagation();
+		if (e.ctrlKey || e.metaKey || e.altKey)
+			return;
 		if (e.key === "Escape" || e.key === "Tab")
 			close();
-		else if (step)
-			all[(at + step + all.length) % all.length].focus();
-		else if (e.key === "Enter" || e.key === " ")
+		else if (to !== undefined)
+			all[(to + all.length) % all.length].focus();
+		else if (e.key === " " && at >= 0)
+			all[at].click();
+		else
 			return;
-		e.stopPropagation();
 		e.preventDefault();
 	};
 	const entry = (words: string, act: () => void, more: Record<string, string>, ...inside: Node[]) => el("button", { type: "button", role: "menuitem", ...more, onclick: () => {

@@ -4,7 +4,8 @@ import type { Server } from "./api";
 import type { FlameView } from "./flame_view";
 import { openMenu, type Item } from "./menu";
 import { escapeExpression } from "./panel";
-import { COLOURS, FRAMES, GROUPS, ROWS, selectionQuery, treeQuery, type Filter, type Mode, type Part, type State } from "./state";
+import { BELOW, COLOURS, FRAMES, GROUPS, ROWS, selectionQuery, treeQuery, type Filter, type Mode, type Part, type State } from "./state";
+import type { Choice } from "./tracks";
 import { nameOf, type Tree } from "./tree";
 
 const EXPORTS = [["svg", "Flame graph (SVG)"], ["folded", "Folded stacks"], ["perf-script", "perf script"], ["pprof", "pprof"], ["speedscope", "speedscope"],
@@ -61,10 +62,11 @@ export function frameMenu(app: MenuHost, t: Tree, node: number, x: number, y: nu
 }
 
 /* What a narrow window has no room for in its bars. */
-export function moreMenu(app: MenuHost & { heatMode(): Mode; comparing(): boolean; copyLink(): void }, at: HTMLElement): void {
+export function moreMenu(app: MenuHost & { heatMode(): Mode; comparing(): boolean; copyLink(): void; readonly around: { below(): Choice[] } }, at: HTMLElement): void {
 	const box = at.getBoundingClientRect(), s = app.state;
 	const choices = <T extends string | number>(what: string, of: readonly T[], chosen: T, act: (v: T) => void): Item[] =>
 		of.map((v, i) => ({ words: String(v), title: what, detail: i ? "" : what, checked: v === chosen, act: () => act(v) }));
+	const tracks = app.around.below(), track = (label: string) => BELOW.find((b) => b === tracks.find((c) => c.label === label)?.key);
 	const comparison: Item[] = [
 		[s.flip ? "Flip: widths of the selection" : "Flip: widths of the baseline", () => app.change({ flip: !s.flip, zoom: [] }, true)],
 		[s.elided ? "Elided: show all again" : "Elided: only what is not on this side", () => app.change({ elided: !s.elided, zoom: [] }, true)]];
@@ -74,6 +76,8 @@ export function moreMenu(app: MenuHost & { heatMode(): Mode; comparing(): boolea
 		...choices("a frame is", FRAMES, s.frames, (frames) => app.change({ frames, zoom: [] }, true)),
 		...choices("colour by", COLOURS, s.colour, (colour) => app.change({ colour }, false)),
 		...(app.heatMode() === "sub" ? choices("rows a second", ROWS, s.rows, (rows) => app.change({ rows }, false)) : []),
+		...choices("under the heatmap", tracks.map((c) => c.label), tracks.find((c) => c.key === s.below)?.label ?? "", (label) => app.change({ below: track(label) ?? s.below }, false)),
+		...(s.search ? [[s.paint ? "Heatmap: all that ran" : "Heatmap: when did it run", () => app.change({ paint: !s.paint }, false)] as Item] : []),
 		["Copy link", () => app.copyLink()],
 	]);
 }

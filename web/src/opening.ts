@@ -13,8 +13,14 @@ import type { State } from "./state";
 const SILENT_MS = 1000;
 const KINDS = "perf.data, perf script, folded stacks, pprof, speedscope, Chrome's profiles, .pcw";
 
-/* The end of a path is what tells it from others. */
-const lastPart = (path: string) => path.replace(/^.*\/(?=[^/])/, "");
+/* The end of a path is what tells it from others: as much of it as does. */
+export function shortName(path: string, all: string[]): string {
+	const parts = path.split("/"), end = (of: string[], n: number) => of.slice(-n).join("/");
+	let n = parts[parts.length - 1] ? 1 : 2;
+	while (n < parts.length && all.some((other) => other !== path && end(other.split("/"), n) === end(parts, n)))
+		n++;
+	return end(parts, n);
+}
 
 export interface OpeningHost {
 	readonly server: Server;
@@ -91,7 +97,7 @@ export class Opening {
 	label(): string {
 		const list = this.sources?.list ?? [], own = list.find((s) => s.id === this.app.state.source) ?? list[0], host = this.app.store?.host ?? "";
 		const several = list.filter((s) => s.kind === "store").length > 1;
-		return own && (own.kind !== "store" || several || !host) ? lastPart(own.label) : host;
+		return own && (own.kind !== "store" || several || !host) ? shortName(own.label, list.map((s) => s.label)) : host;
 	}
 
 	showName(): void {
@@ -104,7 +110,7 @@ export class Opening {
 		await this.load();
 		const all = this.sources, shown = this.app.state.source || all?.list[0]?.id;
 		const items: Item[] = (all?.list ?? []).map((s) => ({
-			words: lastPart(s.label), title: s.label, detail: `${{ store: "store", file: "file", opened: "opened here" }[s.kind]} · ${count(s.samples)} samples`, checked: s.id === shown,
+			words: shortName(s.label, all!.list.map((x) => x.label)), title: s.label, detail: `${{ store: "store", file: "file", opened: "opened here" }[s.kind]} · ${count(s.samples)} samples`, checked: s.id === shown,
 			act: () => this.app.useSource(s.id === all!.list[0].id ? "" : s.id),
 		}));
 		items.push(all?.open ? ["Open a file…", () => this.input.click()] : ["Open a file…", () => this.refuse("No file can be opened here", all?.why || "The server does not answer.")]);

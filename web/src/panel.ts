@@ -145,7 +145,7 @@ export class Panel {
 		const rows = el("ul", { class: "rows events" });
 		for (const m of found)
 			rows.append(el("li", {}, el("button", { type: "button", class: "row", title: `${day(m.from, zone)} ${clock(m.from, zone, 3)}, ${duration(m.to - m.from)}\n${m.words}`, onclick: () => this.host.openMoment(m) },
-				el("span", { class: "glyph find" }, "◆"), el("span", { class: "soft" }, clock(m.from, zone, 3)), el("span", { class: "cut" }, m.words))));
+				el("span", { class: "glyph find" }, "◆"), el("span", { class: "soft" }, zone.dated ? `${day(m.from, zone)} ${clock(m.from, zone)}` : clock(m.from, zone, 3)), el("span", { class: "cut" }, m.words))));
 		fill(this.unusual, el("div", { class: "head" }, el("h2", {}, "Unusual moments"), el("span", { class: "quiet" }, list === "asked" ? "looking through all that is kept…" : list ? (found.length ? "most telling first" : "none found") : ""),
 			el("span", { class: "grow" }), el("button", { type: "button", class: "framed", disabled: list === "asked", title: "Looks through all that is kept, without any event (u)", onclick: () => this.host.findMoments() }, list ? "Again" : "Find")),
 		found.length ? rows : null);
@@ -228,7 +228,7 @@ export class Panel {
 		if (!first)
 			return [t.elided ? "Nothing is on one side only" : "Nothing was sampled here"];
 		if (!t.before)
-			return [el("span", {}, first.name), ` ran most: ${percent(first.total / t.total[0])} of the samples`];
+			return [el("span", {}, first.name), ` ran most: ${percent(first.total / t.total[0])} of the ${t.unit === "samples" ? "samples" : "selection"}`];
 		const changed = all.filter((p) => p.change).sort((p, q) => Math.abs(q.total - q.before) - Math.abs(p.total - p.before))[0];
 		if (!changed)
 			return ["Nothing changed beyond chance"];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The bar between heatmap and graph: what is selected, how much of it was observed, its filters, and what it is compared with. */
 import { el, fill } from "./dom";
-import { clock, percent, zoneName, type Zone } from "./format";
+import { clocks, percent, zoneName, type Zone } from "./format";
 import { coverage } from "./panel";
 import { baseline, type Base, type Part, type State } from "./state";
 import type { Tree } from "./tree";
@@ -39,7 +39,7 @@ export class SelectionBar {
 		fill(this.last, ...this.comparison(s, part, zone));
 		fill(this.first, s.a ? el("span", { class: "letter", "aria-hidden": "true" }, "A") : null,
 			el("b", { class: "cut name", title: s.a ? this.app.partName(part) : "" }, s.a ? this.app.partName(part) : "Whole span"),
-			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clock(part.from, zone, 3)} – ${clock(part.to, zone, 3)} ${zoneName(part.from, zone)}`),
+			!isFinite(part.from) ? null : el("span", { class: "soft" }, `${clocks(part.from, part.to, zone, 3)} ${zoneName(part.from, zone)}`),
 			s.a ? el("button", { type: "button", title: "Clear the selection (Esc)", "aria-label": "Clear the selection", onclick: () => this.app.select(null, true) }, "×") : null,
 			this.observed, ...this.chips(s));
 	}
@@ -58,7 +58,7 @@ export class SelectionBar {
 
 	private comparison(s: State, part: Part, zone: Zone): (Node | null)[] {
 		const b = baseline(s, part), on = this.app.comparing();
-		return [on && b ? el("span", { class: "soft wide" }, `${clock(b.from, zone)} – ${clock(b.to, zone)}`) : null,
+		return [on && b ? el("span", { class: "soft wide" }, clocks(b.from, b.to, zone)) : null,
 			el("button", { type: "button", class: "framed", "aria-pressed": String(on), title: "Compare with the baseline (c)", disabled: b === null,
 				onclick: () => this.app.change({ compare: !s.compare, zoom: [] }, true) }, on ? "Show plain" : "Compare"),
 			on ? el("button", { type: "button", title: "Widths of the baseline: shows what vanished (x)", "aria-pressed": String(s.flip), class: s.flip ? "wide framed" : "wide",

@@ -4,6 +4,7 @@
  * understood is ignored. Times are seconds since 1970 with a fraction, as `@…` in the selection grammar.
  */
 import { cpuList, parseCpuList } from "./format";
+import { nameSign, SIGN } from "./tree";
 
 /* A time range, on some CPUs or all (null). */
 export interface Part {
@@ -59,7 +60,7 @@ export interface State {
 	icicle: boolean;
 	only: "" | "user" | "kernel";
 	search: string;
-	zoom: string[];
+	zoom: string[]; /* names from the root on; in links that would be too long for a server a sign of each: nameSign() */
 	filters: [Filter, string][];
 	utc: boolean;
 	event: string; /* the id of the event that the selection is around */
@@ -77,7 +78,9 @@ export const DEFAULTS: State = {
 };
 
 const MAX_TEXT = 1024;
-const MAX_ZOOM = 256;
+const MAX_ZOOM = 1024;
+/* Names of it, and bytes, in a link: a server takes 64 parameters, and the whole has to fit into what it reads of a request. */
+const LONG_ZOOM = 24, LONG_TEXT = 2000;
 
 function seconds(ms: number): string {
 	return (ms / 1000).toFixed(6).replace(/\.?0+$/, "");
@@ -140,6 +143,8 @@ export function readState(query: string): State {
 		s.only = only;
 	s.search = (q.get("q") ?? "").slice(0, MAX_TEXT);
 	s.zoom = q.getAll("zoom").slice(0, MAX_ZOOM);
+	if (/^[0-9a-z]{1,7}(\.[0-9a-z]{1,7})*$/.test(q.get("zooms") ?? ""))
+		s.zoom = q.get("zooms")!.split(".").slice(0, MAX_ZOOM).map((sign) => SIGN + sign);
 	for (const name of FILTERS)
 		for (const value of q.getAll(name).slice(0, 15))
 			if (value)
@@ -154,6 +159,14 @@ export function readState(query: string): State {
 	const core = parseCpuList(q.get("core") ?? "");
 	s.core = core?.length === 1 ? core[0] : -1;
 	return s;
+}
+
+function writeZoom(q: URLSearchParams, zoom: string[]): void {
+	const names = new URLSearchParams(zoom.map((name) => ["zoom", name]));
+	if (zoom.length > LONG_ZOOM || names.toString().length > LONG_TEXT || zoom.some((name) => name.startsWith(SIGN)))
+		q.set("zooms", zoom.slice(0, MAX_ZOOM).map((name) => nameSign(name).slice(1)).join("."));
+	else
+		names.forEach((name) => q.append("zoom", name));
 }
 
 export function writeState(s: State): string {
@@ -193,8 +206,7 @@ export function writeState(s: State): string {
 		q.set("only", s.only);
 	if (s.search)
 		q.set("q", s.search);
-	for (const name of s.zoom)
-		q.append("zoom", name);
+	writeZoom(q, s.zoom);
 	for (const [name, value] of s.filters)
 		q.append(name, value);
 	if (s.utc)

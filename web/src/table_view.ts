@@ -36,12 +36,13 @@ export class TableView {
 			rows.sort((p, q) => (t.names[p.frame] < t.names[q.frame] ? -1 : 1));
 		const head = (key: Sort, words: string) => el("th", { scope: "col", "aria-sort": by === key ? (key === "name" ? "ascending" : "descending") : undefined },
 			el("button", { type: "button", title: `In order of ${words.toLowerCase()}`, onclick: () => this.host.setSort(key) }, words));
+		/* Files of others count what they like. */
+		const of = () => el("th", { scope: "col", title: t.unit }, t.unit.length > 16 ? "weight" : t.unit);
 		const body = el("tbody");
 		for (const r of rows.slice(0, MOST))
 			body.append(this.row(t, r));
 		fill(this.root, el("table", {},
-			el("thead", {}, el("tr", {}, head("name", "Function"), head("self", "Self"), el("th", { scope: "col" }, "samples"),
-				head("total", "Total"), el("th", { scope: "col" }, "samples"),
+			el("thead", {}, el("tr", {}, head("name", "Function"), head("self", "Self"), of(), head("total", "Total"), of(),
 				...(t.before ? [el("th", { scope: "col" }, isBaseline(t) ? "After" : "Before"), head("change", "Change")] : []), el("th", { scope: "col" }, "Kind"))), body),
 		rows.length > MOST ? el("p", { class: "quiet bar" }, `the first ${MOST} of ${count(rows.length)}; search narrows`) : null);
 	}

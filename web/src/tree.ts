@@ -40,6 +40,13 @@ function hashName(s: string): number {
 	return h >>> 0;
 }
 
+export const SIGN = "\0"; /* no name begins with it: they are text from C */
+
+/* Stands for a name where that is too long. */
+export function nameSign(name: string): string {
+	return name.startsWith(SIGN) ? name : SIGN + hashName(name).toString(36);
+}
+
 /* Names come as UTF-8 in one column, and where each ends. All at once where every byte is a letter by itself, as nearly always. */
 function readNames(text: Uint8Array, ends: Uint32Array): string[] {
 	const decoder = new TextDecoder();
@@ -182,13 +189,13 @@ export function pathOf(t: Tree, node: number): number[] {
 	return path;
 }
 
-/* The node that a path of names leads to, as far as it goes. */
+/* The node that a path of names, or of their signs, leads to, as far as it goes. */
 export function findPath(t: Tree, names: string[]): number {
 	let node = 0;
 	for (const name of names) {
 		let next = 0;
 		for (let c = node + 1; c < t.end[node] && !next; c = t.end[c])
-			if (nameOf(t, c) === name)
+			if (nameOf(t, c) === name || (name.startsWith(SIGN) && nameSign(nameOf(t, c)) === name))
 				next = c;
 		if (!next)
 			break;

@@ -8,8 +8,9 @@ import * as f from "../src/format";
 import { merge, near, nearest, type Happening } from "../src/happening";
 import { moved } from "../src/heat_cells";
 import { isRead, merge as mergePart, steadySpan, unreadOf, wholeSeconds } from "../src/heat_parts";
+import { shortName } from "../src/opening";
 import { coverage, idlePart, machineSeconds } from "../src/panel";
-import type { Tree } from "../src/tree";
+import { nameSign, type Tree } from "../src/tree";
 import { readTracks } from "../src/tracks";
 import { against, headline, sentences, type Why } from "../src/why";
 import { Undo } from "../src/undo";
@@ -68,6 +69,16 @@ test("state: a link reproduces what was shown", () => {
 	assert.deepEqual(readState(writeState(s)), s);
 });
 
+test("state: however deep a zoom is, a link of it is short", () => {
+	const zoom = Array.from({ length: 127 }, (_, i) => `std::__detail::_Executor<std::basic_string<char> >::_M_handle_${i % 5}`), text = writeState({ ...DEFAULTS, zoom });
+	assert.ok(text.length < 1200, String(text.length));
+	const s = readState(text);
+	assert.equal(s.zoom.length, zoom.length);
+	assert.deepEqual(s.zoom, zoom.map(nameSign));
+	assert.equal(writeState(s), text);
+	assert.deepEqual(readState("zooms=a..b"), DEFAULTS);
+});
+
 test("state: defaults are not written, nonsense is ignored", () => {
 	assert.equal(writeState(DEFAULTS), "");
 	assert.deepEqual(readState("from=9&to=3&rows=51&mode=x&a=1~z&tab=no&only=me&last=-4&cpu=9&source=../etc&core=1-3&sort=size"), DEFAULTS);
@@ -119,7 +130,39 @@ test("ticks lie on round times of the zone, apart enough", () => {
 	assert.equal(step, 15e3);
 	const at = f.ticks(from, to, step, { utc: true });
 	assert.deepEqual(at.map((t) => f.tickLabel(t, step, { utc: true })).slice(0, 3), ["03:13:00", "03:13:15", "03:13:30"]);
-	assert.equal(f.tickLabel(Date.UTC(2026, 3, 15), 3600e3, { utc: true }), "Wed 15 Apr");
+	for (const apart of [86400e3, 3600e3, 60e3, 15e3])
+		assert.equal(f.tickLabel(Date.UTC(2026, 3, 15), apart, { utc: true }), "Wed 15 Apr");
+	assert.equal(f.tickLabel(Date.UTC(2026, 3, 15), 100, { utc: true }), "00:00:00.000");
+	assert.equal(f.tickLabel(Date.UTC(2026, 3, 15, 0, 1), 60e3, { utc: true }), "00:01");
+});
+
+test("a clock is the page's own, of what is kept", () => {
+	const utc = { utc: true }, newest = Date.UTC(2026, 3, 15, 3, 14, 57), at = (...t: [number, number, number, number, number, number?]) => `@${Date.UTC(...t) / 1000}`;
+	assert.equal(f.typedTime("03:14:07", utc, newest), at(2026, 3, 15, 3, 14, 7) + ".0");
+	assert.equal(f.typedTime("03:14:07.254", utc, newest), at(2026, 3, 15, 3, 14, 7) + ".254");
+	assert.equal(f.typedTime("03:15", utc, newest), at(2026, 3, 14, 3, 15) + ".0");
+	assert.equal(f.typedTime("2025-12-31 23:59", utc, newest), at(2025, 11, 31, 23, 59) + ".0");
+	/* In the zone that this runs in: what is shown there leads back, in both. */
+	for (const zone of [utc, { utc: false }])
+		for (const ms of [newest, newest - 80e6, Date.UTC(2026, 11, 24, 12, 30, 1)])
+			assert.equal(f.typedTime(f.clock(ms, zone), zone, ms), `@${ms / 1000}.0`);
+	/* What says its zone, is no clock, or was never on one is for the server to read. */
+	for (const other of ["03:14:07Z", "2026-04-15T03:14:07+02:00", "-90s", "boot+12.5", "@17", "now", "03:99", "24:00", "2026-02-30 03:00", "ena"])
+		assert.equal(f.typedTime(other, utc, newest), other);
+	assert.equal(f.typedTime("03:14:07", utc, NaN), "03:14:07");
+});
+
+test("days are said where there are several", () => {
+	const from = Date.UTC(2026, 3, 14, 23, 59), to = from + 120e3;
+	assert.equal(f.clocks(from, to, { utc: true }), "23:59:00 – 00:01:00");
+	assert.equal(f.clocks(from, to, { utc: true, dated: true }), "Tue 14 Apr 23:59:00 – Wed 15 Apr 00:01:00");
+	assert.equal(f.clocks(to, to + 500, { utc: true, dated: true }, 3), "Wed 15 Apr 00:01:00.000 – 00:01:00.500");
+});
+
+test("recordings are told apart by as much of their paths as it takes", () => {
+	const all = ["/a/x/perf.data", "/b/x/perf.data", "/b/x/other", "/var/lib/perfcam/", "perf.data"];
+	assert.deepEqual(all.map((p) => shortName(p, all)), ["a/x/perf.data", "b/x/perf.data", "other", "perfcam/", "perf.data"]);
+	assert.equal(shortName("/a/x/perf.data", ["/a/x/perf.data", "/a/x/perf.data"]), "perf.data");
 });
 
 test("heat: nothing has no colour, one sample shows, the most is the brightest", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileSearch, findPath, functions, matchTree, nameOf, nodeAt, parentOf, pathOf, processes, readTree, sandwich, visible, type Tree } from "../src/tree";
+import { compileSearch, findPath, functions, matchTree, nameOf, nameSign, nodeAt, parentOf, pathOf, processes, readTree, sandwich, visible, type Tree } from "../src/tree";
 
 interface Node {
 	name: string;
@@ -101,6 +101,7 @@ test("tree: what is drawn is what is found under the pointer, at any zoom", () =
 		});
 		assert.ok(drawn > t.depth[zoom]);
 		assert.equal(findPath(t, pathOf(t, zoom).map((i) => nameOf(t, i))), zoom);
+		assert.equal(findPath(t, pathOf(t, zoom).map((i) => nameSign(nameOf(t, i)))), zoom);
 	}
 	assert.equal(nodeAt(t, 0, 0.5, t.maxDepth + 1), -1);
 });

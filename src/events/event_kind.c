@@ -64,11 +64,17 @@ static const struct row with_B[] = {
 	{"BTRFS: error", FS},
 	{"BTRFS critical", FS},
 	{"BUG: unable to handle", OOPS},
+	{"BUG: kernel NULL pointer", OOPS},
+	{"BUG: Bad ", OOPS},
+	{"BUG: scheduling while atomic", OOPS},
+	{"BUG: sleeping function called", OOPS},
+	{"BUG: workqueue lockup", OOPS},
+	{"BUG: KASAN: ", OOPS},
 	{0},
 };
 static const struct row with_E[] = {
-	{"EDAC *UE ", MCE},	  {"EDAC *CE ", MCE},	  {"EXT4-fs error", FS},
-	{"EXT4-fs *: error", FS}, {"EXT4-fs *ailed", FS}, {0},
+	{"EDAC *UE ", MCE},	     {"EDAC *CE ", MCE},     {"EXT4-fs error", FS},
+	{"EXT4-fs (*): error ", FS}, {"EXT4-fs *ailed", FS}, {0},
 };
 static const struct row with_F[] = {
 	{"FAT-fs *rror", FS},
@@ -171,7 +177,7 @@ static const struct row with_m[] = {
 	{0},
 };
 static const struct row with_n[] = {
-	{"nvme *timeout", IO},
+	{"nvme *timeout, ", IO},
 	{"nvme *controller is down", IO},
 	{0},
 };

@@ -86,6 +86,15 @@ static const struct {
 	{"XFS (dm-0): metadata I/O error in \"xfs_trans_read_buf_map\" at daddr 0x1", "fs-error"},
 	{"BTRFS error (device sdc): bdev /dev/sdc errs: wr 1", "fs-error"},
 	{"BUG: unable to handle page fault for address: ffff", "kernel-bug"},
+	{"BUG: kernel NULL pointer dereference, address: 0000000000000008", "kernel-bug"},
+	{"BUG: Bad page state in process kswapd0  pfn:1234", "kernel-bug"},
+	{"BUG: scheduling while atomic: swapper/0/0/0x00000100", "kernel-bug"},
+	{"BUG: sleeping function called from invalid context at mm/slab.h:494", "kernel-bug"},
+	{"BUG: workqueue lockup - pool cpus=3 node=0 flags=0x0 nice=0 stuck for 34s!",
+	 "kernel-bug"},
+	{"BUG: KASAN: slab-out-of-bounds in foo+0x1a/0x20", "kernel-bug"},
+	{"EXT4-fs (sda1): error count since last fsck: 3", "fs-error"},
+	{"nvme nvme0: I/O tag 12 (100c) QID 3 timeout, reset controller", "io-error"},
 	{"CPU2: Core temperature above threshold, cpu clock throttled", "throttled"},
 	{"kworker/u8:3: page allocation failure: order:4, mode:0x40cc0(GFP_KERNEL)",
 	 "alloc-failure"},
@@ -130,6 +139,10 @@ static void other_lines_are_not(void **state)
 		"usb 1-1: new high-speed USB device number 2 using xhci_hcd",
 		"seconds than more for blocked task ",
 		"BUG: soft", /* a line that was cut */
+		/* At every boot. */
+		"EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro",
+		"EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro. Quota mode: none.",
+		"nvme nvme0: Shutdown timeout set to 10 seconds",
 	};
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		assert_null(cam_event_kind_of(cam_text_of(lines[i])));

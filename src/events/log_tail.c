@@ -6,6 +6,10 @@
  *  3. A file that grows by more than MAX_BEHIND beyond what was read loses the middle: a reader that is late
  *     for ever would tell of yesterday. How much is counted.
  *
+ *  4. before[0 … n_before) are the bytes of the file that end at `at`, as they were read. Where they are others now, the file was
+ *     truncated and has grown beyond `at` since, or is as long as it was. Not where they are all zero: whoever writes to a truncated
+ *     file without O_APPEND goes on where it was, and leaves a hole.
+ *
  * Example: "a\nb" is there: "a" is handed out, "b" is held. The file is renamed, a new one has "c\n". "b" gets no
  * end any more: it is handed out as it is, then "c".
  */
@@ -23,6 +27,7 @@
 
 #define READ_BYTES 16384u
 #define MAX_BEHIND (4 << 20)
+#define BEFORE	   64u
 #define GONE_LOOKS 60u /* that a deleted file is held for: whoever still writes to it may go on */
 
 struct cam_log_tail {
@@ -33,8 +38,10 @@ struct cam_log_tail {
 	off_t at;
 	bool skipping;
 	unsigned gone_looks;
-	size_t n_held;
+	struct timespec changed; /* when it was last looked at */
+	size_t n_held, n_before;
 	struct cam_log_counts counts;
+	char before[BEFORE];
 	char held[CAM_LOG_LINE_BYTES];
 	char bytes[READ_BYTES];
 };
@@ -89,6 +96,16 @@ static int open_checked(const char *path, struct stat *st)
 	return err;
 }
 
+/* The bytes that end where the next is read. */
+static void remember(struct cam_log_tail *t, const char *bytes, size_t n)
+{
+	size_t new = n < BEFORE ? n : BEFORE, kept = BEFORE - new;
+	kept = kept < t->n_before ? kept : t->n_before;
+	memmove(t->before, t->before + t->n_before - kept, kept);
+	memcpy(t->before + kept, bytes + n - new, new);
+	t->n_before = kept + new;
+}
+
 static void follow(struct cam_log_tail *t, int fd, const struct stat *st, off_t at)
 {
 	if (t->fd >= 0)
@@ -99,6 +116,12 @@ static void follow(struct cam_log_tail *t, int fd, const struct stat *st, off_t 
 	t->at = at;
 	t->skipping = false;
 	t->gone_looks = 0;
+	t->changed = st->st_mtim;
+	t->n_before = 0;
+	size_t wanted = at < (off_t)BEFORE ? (size_t)at : BEFORE;
+	ssize_t n = wanted ? pread(fd, t->bytes, wanted, at - (off_t)wanted) : 0;
+	if (n == (ssize_t)wanted)
+		remember(t, t->bytes, wanted);
 }
 
 int cam_log_tail_open(const char *path, struct cam_log_tail **out)
@@ -180,9 +203,24 @@ static int read_on(struct cam_log_tail *t, cam_log_tail_fn *fn, void *arg)
 			return n < 0 ? -errno : 0;
 		t->at += n;
 		done += (size_t)n;
+		remember(t, t->bytes, (size_t)n);
 		take_bytes(t, (struct cam_text){t->bytes, (size_t)n}, fn, arg);
 	}
 	return 0;
+}
+
+/* Whether what was read is not there any more (invariant 4). */
+static bool is_another_text(struct cam_log_tail *t, const struct stat *st)
+{
+	static const char hole[BEFORE];
+	char now[BEFORE];
+	bool same = st->st_size == t->at && st->st_mtim.tv_sec == t->changed.tv_sec &&
+		    st->st_mtim.tv_nsec == t->changed.tv_nsec;
+	t->changed = st->st_mtim;
+	if (same || !t->n_before ||
+	    pread(t->fd, now, t->n_before, t->at - (off_t)t->n_before) != (ssize_t)t->n_before)
+		return false;
+	return memcmp(now, t->before, t->n_before) != 0 && memcmp(now, hole, t->n_before) != 0;
 }
 
 /* What became of the file that is open. */
@@ -191,16 +229,18 @@ static int look_at_file(struct cam_log_tail *t)
 	struct stat st;
 	if (fstat(t->fd, &st))
 		return -errno;
-	if (st.st_size < t->at) {
+	if (st.st_size < t->at || is_another_text(t, &st)) {
 		t->counts.truncations++;
 		t->at = 0;
 		t->n_held = 0;
+		t->n_before = 0;
 		t->skipping = false;
 	}
 	if (st.st_size - t->at > MAX_BEHIND) {
 		t->counts.skipped_bytes += (uint64_t)(st.st_size - t->at - MAX_BEHIND);
 		t->at = st.st_size - MAX_BEHIND;
 		t->n_held = 0;
+		t->n_before = 0;
 		t->skipping = true; /* to the next line's beginning */
 	}
 	return 0;

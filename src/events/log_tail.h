@@ -3,8 +3,8 @@
  * A log file that others write: its new lines, wherever it is rotated to.
  *
  * Only what is appended from now on is read. A file that another one takes the place of (rotation by rename) is
- * read to its end, then the new one from its beginning; one that has become shorter (copytruncate) is read from its
- * beginning; one that is gone is looked for again, and not held open for more than a minute of looks.
+ * read to its end, then the new one from its beginning; one that has become shorter (copytruncate), or whose
+ * last bytes that were read have become others (shorter, and longer again), is read from its beginning; one that is gone is looked for again, and not held open for more than a minute of looks.
  *
  * A recorder may have rights that whoever can write a log's directory has not. So only regular files with one name are
  * read, through no symbolic link at all; a FIFO or device is not waited for; and none of a network's or a

@@ -108,6 +108,52 @@ static void a_rotated_file_is_followed(void **state)
 	assert_string_equal(lines(p, true), "back|");
 }
 
+static void overwrite(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	/* Its time is that of a tick of the kernel's: another one. */
+	usleep(20000);
+}
+
+/* Nobody looked while it was shorter. */
+static void a_truncated_file_that_has_grown_again_is_read_from_its_beginning(void **state)
+{
+	struct place *p = *state;
+	char long_line[300];
+	append(p->path, "before the start\n");
+	assert_int_equal(cam_log_tail_open(p->path, &p->tail), 0);
+	assert_string_equal(lines(p, true), "");
+	overwrite(p->path, "longer than what was before the start\n");
+	assert_string_equal(lines(p, true), "longer than what was before the start|");
+	overwrite(p->path, "longer than what was before my start!\n");
+	assert_string_equal(lines(p, true), "longer than what was before my start!|");
+	append(p->path, "one\n");
+	append(p->path, "two\n");
+	assert_string_equal(lines(p, true), "one|two|");
+	assert_int_equal(cam_log_tail_counts(p->tail).truncations, 2);
+	/* Longer than what is remembered of it, in one piece and in several. */
+	memset(long_line, 'x', sizeof(long_line));
+	long_line[sizeof(long_line) - 1] = 0;
+	append(p->path, long_line);
+	lines(p, true);
+	append(p->path, "y");
+	assert_string_equal(lines(p, true), "");
+	append(p->path, "\n");
+	assert_int_equal(strlen(lines(p, true)), sizeof(long_line) + 1);
+	assert_int_equal(cam_log_tail_counts(p->tail).truncations, 2);
+	/* Its writer goes on where it was, and leaves a hole: what it writes is not lost. */
+	int fd = open(p->path, O_WRONLY);
+	assert_true(fd >= 0);
+	off_t end = lseek(fd, 0, SEEK_END);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(pwrite(fd, "behind a hole\n", 14, end), 14);
+	close(fd);
+	assert_string_equal(lines(p, true), "behind a hole|");
+}
+
 static bool is_open(const char *path)
 {
 	char link[64], to[PATH_MAX];
@@ -201,6 +247,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(new_lines_are_read_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_rotated_file_is_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_truncated_file_that_has_grown_again_is_read_from_its_beginning, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(a_deleted_file_is_let_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_and_turns_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_others_could_have_put_there_is_not_read,

@@ -225,11 +225,14 @@ static bool read_epoch(struct reading *r, int64_t *ns)
 {
 	uint64_t v = 0;
 	size_t digits = 0;
-	for (; digits < r->rest.n && digits < 14 && isdigit((unsigned char)r->rest.p[digits]);
+	for (; digits < r->rest.n && digits < 19 && isdigit((unsigned char)r->rest.p[digits]);
 	     digits++)
 		v = v * 10 + (uint64_t)(r->rest.p[digits] - '0');
-	uint64_t unit = digits == 13 ? CAM_NS_PER_MS : CAM_NS_PER_SEC;
-	if (unit == CAM_NS_PER_SEC && (v < MIN_EPOCH || v > MAX_EPOCH))
+	uint64_t unit = digits == 13   ? CAM_NS_PER_MS
+			: digits == 16 ? CAM_NS_PER_MS / 1000
+			: digits == 19 ? 1
+				       : CAM_NS_PER_SEC;
+	if (v > INT64_MAX || (unit == CAM_NS_PER_SEC && (v < MIN_EPOCH || v > MAX_EPOCH)))
 		return false;
 	r->rest.p += digits;
 	r->rest.n -= digits;
@@ -296,21 +299,54 @@ static bool read_as(struct cam_text rest, enum cam_log_format f, const struct ca
 	return true;
 }
 
-/* A time that is not at the beginning: of access logs, and of JSON. The line stays whole. */
+/* Whether a line has, before that place, a key whose value is a time: time="…, "ts":… */
+static bool is_keyed(struct cam_text line, size_t at)
+{
+	static const char *const keys[] = {"time", "ts", "timestamp"};
+	while (at && (line.p[at - 1] == '"' || line.p[at - 1] == ' '))
+		at--;
+	if (!at || (line.p[at - 1] != '=' && line.p[at - 1] != ':'))
+		return false;
+	at--;
+	at -= at && line.p[at - 1] == '"';
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t n = strlen(keys[i]);
+		if (at >= n && !memcmp(line.p + at - n, keys[i], n) &&
+		    (at == n || !isalnum((unsigned char)line.p[at - n - 1])))
+			return true;
+	}
+	return false;
+}
+
+/* A time that is not at the beginning: of access logs, of JSON, and behind time= or ts=. The line stays whole. */
 static bool find_inside(struct cam_text line, enum cam_log_format f, const struct cam_log_world *w,
 			struct cam_log_stamp *out)
 {
 	size_t most = line.n < LOOK_BYTES ? line.n : LOOK_BYTES;
 	bool json = line.n && line.p[0] == '{';
 	for (size_t i = 1; i < most; i++) {
-		struct reading r = {.rest = {line.p + i, line.n - i}, .world = w};
-		bool access = (f == CAM_LOG_AUTO || f == CAM_LOG_NGINX) && line.p[i - 1] == '[' &&
+		const struct reading here = {.rest = {line.p + i, line.n - i}, .world = w};
+		struct reading r = here;
+		char before = line.p[i - 1];
+		bool access = (f == CAM_LOG_AUTO || f == CAM_LOG_NGINX) && before == '[' &&
 			      read_access(&r, &out->time_ns);
-		bool iso = !access && json && (f == CAM_LOG_AUTO || f == CAM_LOG_ISO) &&
-			   line.p[i - 1] == '"' && read_iso(&r, &out->time_ns);
-		if (!access && !iso)
+		bool value = !access && isdigit((unsigned char)line.p[i]) &&
+			     strchr("\"=: ", before) && before;
+		bool iso = value && (f == CAM_LOG_AUTO || f == CAM_LOG_ISO) &&
+			   ((json && before == '"') || is_keyed(line, i));
+		if (iso) {
+			r = here;
+			iso = read_iso(&r, &out->time_ns);
+		}
+		bool epoch = !iso && value && (f == CAM_LOG_AUTO || f == CAM_LOG_EPOCH) &&
+			     is_keyed(line, i);
+		if (epoch) {
+			r = here;
+			epoch = read_epoch(&r, &out->time_ns);
+		}
+		if (!access && !iso && !epoch)
 			continue;
-		out->format = access ? CAM_LOG_NGINX : CAM_LOG_ISO;
+		out->format = access ? CAM_LOG_NGINX : iso ? CAM_LOG_ISO : CAM_LOG_EPOCH;
 		out->doubt_ns = r.doubt_ns;
 		out->text = line;
 		return true;

@@ -6,10 +6,11 @@
  *		bytes of a line of JSON
  *	syslog	Apr 15 03:14:07 host …, and <34>1 2026-04-15T03:14:07Z … (RFC 3164 and 5424), with its severity;
  *		[Wed Apr 15 03:14:07 2026] … as dmesg -T has it
- *	epoch	1776222847, 1776222847.25, 1776222847250 (ms)
+ *	epoch	1776222847, 1776222847.25, 1776222847250 (ms; 16 digits: µs, 19: ns)
  *	nginx	2026/04/15 03:14:07 [error] …, and … [15/Apr/2026:03:14:07 +0200] … of access logs
  *	klog	E0415 03:14:07.250123 12345 file.go:7] …
  *	dmesg	[12345.678901] …: a stamp of the kernel's clock, not a wall time
+ *	An iso or epoch behind a key, time, ts or timestamp, may be anywhere in the first bytes: time="…", {"ts":1776222847.25,…
  *
  * A date without a year is of the last twelve months, one without a zone is local. Severities are also read where a
  * program writes them: ERROR, [warn], level=info. Pure; whatever the bytes are, nothing is read beyond them.

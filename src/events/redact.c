@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #define MARK	       "[redacted]"
+#define MAX_NESTED     8u /* backslashes before a quote */
 #define MIN_CREDENTIAL 6u /* of what follows "Bearer": shorter is a word of a sentence */
 
 static bool in_word(char c)
@@ -30,9 +31,11 @@ static bool ends_like(struct cam_text word, const char *end)
 static bool is_secret_key(struct cam_text word)
 {
 	/* Those of three and four letters end other words, too: bypass, monkey. */
-	static const char *const ends[] = {"password",	    "passwd", "passphrase", "secret",
-					   "token",	    "apikey", "credential", "credentials",
-					   "authorization", "cookie", "sessionid"};
+	static const char *const ends[] = {"password",	    "passwd",	  "passphrase",
+					   "secret",	    "token",	  "apikey",
+					   "secretkey",	    "privatekey", "accesskey",
+					   "signingkey",    "credential", "credentials",
+					   "authorization", "cookie",	  "sessionid"};
 	static const char *const whole[] = {"pass", "pwd", "key"};
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		if (ends_like(word, ends[i]))
@@ -96,6 +99,34 @@ static size_t scheme_bytes(struct cam_text s, size_t from)
 	return 0;
 }
 
+/* A quote that begins there, with the backslashes that it has inside of another text: \"; 0: there is none. */
+static size_t quote_bytes(struct cam_text s, size_t from)
+{
+	size_t i = from;
+	while (i < s.n && i - from < MAX_NESTED && s.p[i] == '\\')
+		i++;
+	return i < s.n && (s.p[i] == '"' || s.p[i] == '\'') ? i + 1 - from : 0;
+}
+
+/* Cookies, and what Digest needs, are several: all that is left of the line, or of what is quoted. */
+static size_t header_bytes(struct cam_text s, size_t from, const char *ends)
+{
+	size_t i = from;
+	while (i < s.n && !strchr(ends, s.p[i]))
+		i++;
+	return i - from;
+}
+
+static size_t plain_bytes(struct cam_text s, struct cam_text word, bool header, size_t from)
+{
+	size_t scheme = scheme_bytes(s, from);
+	if (header && ends_like(word, "cookie"))
+		return header_bytes(s, from, "\r\n\"'\\");
+	if (header && scheme && !strncasecmp(s.p + from, "digest", 6))
+		return header_bytes(s, from, "\r\n");
+	return scheme + value_bytes(s, from + scheme);
+}
+
 /* key=value, key: value, "key": "value", --key value. How many bytes come before the value; *value: its. */
 static bool find_pair(struct cam_text s, struct cam_text word, bool option, size_t *before,
 		      size_t *value)
@@ -103,23 +134,23 @@ static bool find_pair(struct cam_text s, struct cam_text word, bool option, size
 	size_t i = word.n;
 	if (!is_secret_key(word))
 		return false;
-	if (i < s.n && (s.p[i] == '"' || s.p[i] == '\''))
-		i++;
+	i += quote_bytes(s, i);
 	size_t gap = blanks(s, i);
 	bool joined = i + gap < s.n && (s.p[i + gap] == '=' || s.p[i + gap] == ':');
+	bool header = joined && s.p[i + gap] == ':';
 	if (joined)
 		i += gap + 1;
 	else if (!option || !gap)
 		return false;
 	i += blanks(s, i);
-	if (i < s.n && (s.p[i] == '"' || s.p[i] == '\'')) {
-		*before = i + 1;
-		*value = quoted_bytes(s, i + 1, s.p[i]);
-	} else {
-		*before = i;
-		*value = scheme_bytes(s, i);
-		*value += value_bytes(s, i + *value);
-	}
+	size_t quote = quote_bytes(s, i);
+	*before = i + quote;
+	/* One with a backslash ends with one. */
+	if (quote)
+		*value = quote > 1 ? header_bytes(s, i + quote, "\\\"")
+				   : quoted_bytes(s, i + quote, s.p[i]);
+	else
+		*value = plain_bytes(s, word, header, i);
 	return *value > 0;
 }
 
@@ -163,19 +194,19 @@ static bool find_known(struct cam_text s, struct cam_text word, size_t *before, 
 /* ://user:password@ */
 static bool find_login(struct cam_text s, size_t *before, size_t *value)
 {
-	size_t colon = 0;
+	size_t colon = 0, at = 0;
 	if (!cam_text_starts(s, CAM_TEXT("://")))
 		return false;
 	for (size_t i = 3; i < s.n && !strchr("/ \t\r\n\"'?#", s.p[i]); i++) {
 		if (s.p[i] == ':' && !colon)
 			colon = i;
-		if (s.p[i] == '@' && colon) {
-			*before = colon + 1;
-			*value = i - colon - 1;
-			return *value > 0;
-		}
+		/* The last one: a password may have it, a host has not. */
+		if (s.p[i] == '@' && colon)
+			at = i;
 	}
-	return false;
+	*before = colon + 1;
+	*value = at ? at - colon - 1 : 0;
+	return *value > 0;
 }
 
 unsigned cam_redact(struct cam_text s, struct cam_buf *out)

@@ -46,6 +46,16 @@ static void secrets_are_taken_out(void **state)
 	check("pwd=a pwd=b", "pwd=[redacted] pwd=[redacted]");
 	check("password=\"a\\\"b\" c", "password=\"[redacted]\" c");
 	check("password=", "password=");
+	check("Cookie: theme=dark; session=abc; x=y", "Cookie: [redacted]");
+	check("cookie: \"a=b; c=d\" next", "cookie: \"[redacted]\" next");
+	check("curl -H 'Cookie: a=b; c=d' http://h", "curl -H 'Cookie: [redacted]' http://h");
+	check("cookie=abc&x=1", "cookie=[redacted]&x=1");
+	check("Authorization: Digest username=\"bob\", response=\"6629fae\"",
+	      "Authorization: [redacted]");
+	check("{\"log\":\"{\\\"password\\\":\\\"hunter2\\\",\\\"n\\\":1}\"}",
+	      "{\"log\":\"{\\\"password\\\":\\\"[redacted]\\\",\\\"n\\\":1}\"}");
+	check("secretKey: abc, accessKey=def", "secretKey: [redacted], accessKey=[redacted]");
+	check("https://bob:p@ss@host/path", "https://bob:[redacted]@host/path");
 	check("password=[redacted]hunter2 x", "password=[redacted] x");
 }
 
@@ -64,6 +74,9 @@ static void the_rest_stays(void **state)
 		"token bucket is full",
 		"\x1b[31m \xff\xfe \x01",
 		"::::////@@@@",
+		"https://host:8080/a:b@c",
+		"the digest: sha256",
+		"\\\\\\\\\\\"",
 	};
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		check(lines[i], lines[i]);

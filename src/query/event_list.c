@@ -52,12 +52,19 @@ static bool is_within(struct cam_walk_window *x, uint64_t time_ns)
 	return x->selector.whole;
 }
 
+/* Of "log:app.log", "log" is the kind of source. */
+static bool is_of(struct cam_text source, struct cam_text wanted)
+{
+	return cam_text_starts(source, wanted) &&
+	       (source.n == wanted.n || source.p[wanted.n] == ':');
+}
+
 static bool is_wanted(const struct work *k, const struct cam_event *e)
 {
 	const struct cam_event_list_options *o = k->options;
 	struct cam_text text = cam_string(k->x->tables, e->text);
 	if (e->severity > o->least ||
-	    (o->source.n && !cam_text_equal(o->source, cam_string(k->x->tables, e->source))))
+	    (o->source.n && !is_of(cam_string(k->x->tables, e->source), o->source)))
 		return false;
 	for (size_t i = 0; o->match && i < o->match->n; i++) {
 		if (!cam_expression_fits(&o->match->v[i], text))

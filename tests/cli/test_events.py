@@ -78,6 +78,8 @@ class Events(Case):
         self.assertTrue(again.startswith("0 events added of 6 lines; 3 were there already; 2 are of times"), again)
         events = {e["text"]: e for e in self.events("--source", "log:app.log")["events"]}
         self.assertEqual(len(events), 3)
+        self.assertEqual(self.texts("--source", "log"), self.texts("--source", "log:app.log"))
+        self.assertEqual(self.texts("--source", "lo"), [])
         slow = events["ERROR disk is slow token=[redacted]"]
         self.assertEqual(slow["severity"], 3)
         self.assertLess(abs(slow["time_ns"] - (END - 100) * 10**9 - 500_000_000), 200_000_000)

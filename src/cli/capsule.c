@@ -145,6 +145,7 @@ static void put_story(struct capsule *c)
 	begin_part(c, &to);
 	cam_label_notes(&to, "", c->why.notes);
 	cam_text_why_evidence(&c->why, &to);
+	cam_text_why_scales(&c->why, &to);
 	cam_out_finish(&to);
 	cam_html_lines(c->out, text_of(&c->part));
 }

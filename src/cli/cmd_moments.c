@@ -19,7 +19,10 @@ static void put(const struct cam_viewing *v, const void *view, struct cam_out *o
 {
 	const struct cam_why *w = view;
 	struct cam_time_world world = cam_range_world();
-	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
+	char where[CAM_VIEWING_WHERE_BYTES];
+	cam_viewing_where(v, where);
+	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world},
+					 .where = cam_text_of(where)};
 	if (v->json) {
 		struct cam_json j = {out, false};
 		cam_json_open(&j, NULL, '{');

@@ -11,7 +11,6 @@
 #include "render/text_recurrence.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FINDINGS 3u
@@ -22,17 +21,6 @@ struct why_arguments {
 	const char *baseline, *match;
 	struct cam_selection against;
 };
-
-/* What finds the same data again, for the commands: only what a shell takes as it is. */
-static void say_where(const struct cam_viewing *v, char *room, size_t bytes)
-{
-	const char *option = v->from.file ? "-i" : "--store";
-	const char *path = v->from.file ? v->from.file : v->from.store;
-	room[0] = 0;
-	if (path && strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				 "/._-+:@%=,") == strlen(path))
-		snprintf(room, bytes, "%s %s", option, path);
-}
 
 static void put_heading(const struct cam_why *w, struct cam_out *out)
 {
@@ -50,10 +38,10 @@ static void put_heading(const struct cam_why *w, struct cam_out *out)
 static void put_why(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
 	const struct cam_why *w = view;
-	char where[1200];
+	char where[CAM_VIEWING_WHERE_BYTES];
 	struct cam_time_world world = cam_range_world();
 	struct cam_text_why_options o = {.table = {.zone = cam_range_zone, .zone_arg = &world}};
-	say_where(v, where, sizeof(where));
+	cam_viewing_where(v, where);
 	o.where = cam_text_of(where);
 	if (v->json) {
 		struct cam_json j = {out, false};
@@ -121,14 +109,16 @@ static int answer(struct why_arguments *a)
 static void put_recurrence(const struct cam_viewing *v, const void *view, struct cam_out *out)
 {
 	const struct cam_recurrence *r = view;
+	char where[CAM_VIEWING_WHERE_BYTES];
+	cam_viewing_where(v, where);
 	if (v->json) {
 		struct cam_json j = {out, false};
 		cam_json_open(&j, NULL, '{');
-		cam_json_recurrence(&j, r);
+		cam_json_recurrence(&j, r, cam_text_of(where));
 		cam_json_close(&j, '}');
 		cam_out_str(out, "\n");
 	} else {
-		cam_text_recurrence_write(r, out);
+		cam_text_recurrence_write(r, cam_text_of(where), out);
 	}
 }
 

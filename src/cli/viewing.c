@@ -5,6 +5,7 @@
 #include "cli/say.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 bool cam_viewing_parse(struct cam_viewing *v, const struct cam_verb *verb,
@@ -50,6 +51,22 @@ int cam_viewing_close(struct cam_viewing *v, int status)
 	cam_reading_close(&v->in);
 	cam_selection_free(&v->selection);
 	return status ? status : v->read_status;
+}
+
+void cam_viewing_where(const struct cam_viewing *v, char room[CAM_VIEWING_WHERE_BYTES])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._-+:@%=,";
+	const char *path = v->from.file ? v->from.file : v->from.store;
+	const char *quote = path && strspn(path, plain) == strlen(path) ? "" : "'";
+	room[0] = 0;
+	for (const char *p = path; p && *p; p++) {
+		if (*p < ' ' || *p > '~' || *p == '\'')
+			return;
+	}
+	if (path && strlen(path) + sizeof("--store ''") < CAM_VIEWING_WHERE_BYTES)
+		snprintf(room, CAM_VIEWING_WHERE_BYTES, "%s %s%s%s",
+			 v->from.file ? "-i" : "--store", quote, path, quote);
 }
 
 int cam_viewing_nothing(const struct cam_viewing *v, const struct cam_seen *seen)

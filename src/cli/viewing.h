@@ -50,6 +50,10 @@ int cam_viewing_close(struct cam_viewing *v, int status);
 typedef void cam_viewing_put_fn(const struct cam_viewing *v, const void *view, struct cam_out *out);
 int cam_viewing_write(const struct cam_viewing *v, cam_viewing_put_fn *put, const void *view,
 		      const struct cam_seen *seen);
+/* What finds the same data again, for commands that are shown: "--store '/my store'"; nothing where it is the usual one, or cannot be
+ * typed. */
+#define CAM_VIEWING_WHERE_BYTES 4608u
+void cam_viewing_where(const struct cam_viewing *v, char room[CAM_VIEWING_WHERE_BYTES]);
 /* Says that there are no samples, and why: an exit status. */
 int cam_viewing_nothing(const struct cam_viewing *v, const struct cam_seen *seen);
 /* An error of a query: an exit status. */

@@ -437,6 +437,11 @@ int cam_why_describe(const struct cam_why_explaining *e, const struct cam_why_ca
 		f->length_ns = f->span_ns = c->pause_ns;
 		f->pause_other_ns = c->pause_other_ns;
 	}
+	if (c->stopped && c->entity == CAM_WHY_PROCESS) {
+		const struct cam_why_process *p = &e->h->processes[c->of];
+		f->process = (struct cam_text){NULL, name_then(p)};
+		f->cgroup = (struct cam_text){NULL, p->cgroup};
+	}
 	if (c->stopped)
 		return 0;
 	int err = cam_why_explain(e, &w, f);

@@ -126,7 +126,7 @@ static void put_finding(struct cam_json *j, const struct cam_why *w, size_t i,
 	cam_json_close(j, '}');
 }
 
-static void put_history(struct cam_json *j, const struct cam_why *w)
+static void put_history(struct cam_json *j, const struct cam_why *w, bool of_one_moment)
 {
 	struct piece p;
 	cam_json_open(j, "history", '{');
@@ -141,6 +141,8 @@ static void put_history(struct cam_json *j, const struct cam_why *w)
 	cam_json_bool(j, "coarse", w->coarse);
 	begin(&p);
 	cam_text_why_evidence(w, &p.out);
+	if (of_one_moment)
+		cam_text_why_scales(w, &p.out);
 	end(&p, j, "sentence");
 	cam_json_close(j, '}');
 }
@@ -230,7 +232,7 @@ void cam_json_why(struct cam_json *j, const struct cam_why *w, const struct cam_
 	put_cores(j, w, o);
 	put_waits(j, w);
 	put_host(j, &w->moment);
-	put_history(j, w);
+	put_history(j, w, true);
 	cam_json_notes(j, w->notes);
 	cam_json_open(j, "seen", '{');
 	cam_json_seen(j, &w->seen);
@@ -244,7 +246,7 @@ void cam_json_moments(struct cam_json *j, const struct cam_why *w,
 	for (size_t i = 0; i < w->n_findings; i++)
 		put_finding(j, w, i, o);
 	cam_json_close(j, ']');
-	put_history(j, w);
+	put_history(j, w, false);
 	cam_json_open(j, "seen", '{');
 	cam_json_seen(j, &w->seen);
 	cam_json_close(j, '}');

@@ -48,7 +48,17 @@ void cam_text_recurrence_sentence(const struct cam_recurrence_row *row, struct c
 	cam_out_printf(out, ". By chance: p = %.2g.", row->p);
 }
 
-int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *out)
+/* Of the event that it was most busy before. */
+static void put_command(const struct cam_recurrence_row *row, struct cam_text where,
+			struct cam_out *out)
+{
+	cam_out_printf(out, "perfcam why ev-%012" PRIx64, row->event);
+	if (where.n)
+		cam_out_printf(out, " %.*s", (int)where.n, where.p);
+}
+
+int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_text where,
+			      struct cam_out *out)
 {
 	cam_out_printf(out, "%" PRIu64 " events match", r->events);
 	if (r->used < r->events)
@@ -62,8 +72,9 @@ int cam_text_recurrence_write(const struct cam_recurrence *r, struct cam_out *ou
 	for (size_t i = 0; i < r->n_rows; i++) {
 		cam_out_printf(out, "\n%zu. ", i + 1);
 		cam_text_recurrence_sentence(&r->rows[i], out);
-		cam_out_printf(out, "\n   most of all before:  perfcam why ev-%012" PRIx64 "\n",
-			       r->rows[i].event);
+		cam_out_str(out, "\n   most of all before:  ");
+		put_command(&r->rows[i], where, out);
+		cam_out_str(out, "\n");
 	}
 	cam_out_printf(out, "\n%" PRIu64 " processes by name were tried, over %s of history",
 		       r->tried, cam_figure_duration(r->history_s * CAM_NS_PER_SEC).s);
@@ -80,13 +91,24 @@ static void put_text(struct cam_json *j, const char *key, struct cam_text text)
 		cam_json_null(j, key);
 }
 
-static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i)
+/* What is written as for a terminal, as a text. */
+static void put_piece(struct cam_json *j, const char *key, struct cam_out *out, struct cam_buf *buf)
+{
+	int err = cam_out_finish(out);
+	if (err && !j->out->error)
+		j->out->error = err;
+	cam_json_text(j, key, (struct cam_text){(const char *)buf->data, buf->len});
+	cam_buf_free(buf);
+}
+
+static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i,
+		    struct cam_text where)
 {
 	static const struct cam_text kinds[] = {[CAM_BEFORE_PROCESS] = CAM_TEXT("process"),
 						[CAM_BEFORE_FUNCTION] = CAM_TEXT("function"),
 						[CAM_BEFORE_PATH] = CAM_TEXT("kernel path")};
 	const struct cam_recurrence_row *row = &r->rows[i];
-	struct cam_buf buf = CAM_BUF(MAX_SENTENCE);
+	struct cam_buf sentence = CAM_BUF(MAX_SENTENCE), command = CAM_BUF(MAX_SENTENCE);
 	struct cam_out out;
 	char id[32];
 	cam_json_open(j, NULL, '{');
@@ -108,17 +130,16 @@ static void put_row(struct cam_json *j, const struct cam_recurrence *r, size_t i
 	for (size_t k = 0; k < CAM_RECURRENCE_LENGTH; k++)
 		cam_json_double(j, NULL, row->profile[k]);
 	cam_json_close(j, ']');
-	cam_out_to_buf(&out, &buf);
+	cam_out_to_buf(&out, &sentence);
 	cam_text_recurrence_sentence(row, &out);
-	int err = cam_out_finish(&out);
-	if (err && !j->out->error)
-		j->out->error = err;
-	cam_json_text(j, "sentence", (struct cam_text){(const char *)buf.data, buf.len});
-	cam_buf_free(&buf);
+	put_piece(j, "sentence", &out, &sentence);
+	cam_out_to_buf(&out, &command);
+	put_command(row, where, &out);
+	put_piece(j, "command", &out, &command);
 	cam_json_close(j, '}');
 }
 
-void cam_json_recurrence(struct cam_json *j, const struct cam_recurrence *r)
+void cam_json_recurrence(struct cam_json *j, const struct cam_recurrence *r, struct cam_text where)
 {
 	cam_json_u64(j, "events", r->events);
 	cam_json_u64(j, "used", r->used);
@@ -129,7 +150,7 @@ void cam_json_recurrence(struct cam_json *j, const struct cam_recurrence *r)
 	cam_json_i64(j, "profile_from_s", -(int64_t)CAM_RECURRENCE_BEFORE_S);
 	cam_json_open(j, "precedes", '[');
 	for (size_t i = 0; i < r->n_rows; i++)
-		put_row(j, r, i);
+		put_row(j, r, i, where);
 	cam_json_close(j, ']');
 	cam_json_open(j, "seen", '{');
 	cam_json_seen(j, &r->seen);

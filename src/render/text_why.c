@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NAME_COLUMNS	 64u
 #define FUNCTION_COLUMNS 80u
@@ -213,26 +214,34 @@ void cam_text_why_sentence(const struct cam_why *w, const struct cam_why_finding
 	cam_out_str(out, ".");
 }
 
-/* A word for a shell, whatever it holds; nothing where it holds what cannot be typed. */
-static bool put_word(struct cam_out *out, const char *option, struct cam_text word,
-		     const char *tail)
+/* What stands for other bytes in a pattern (--comm, --cgroup), and in an expression (--match). */
+#define PATTERN	   "*?[\\"
+#define EXPRESSION "\\.[]()*+?{}|^$"
+
+/* A word for a shell, whatever it holds; nothing where it holds what cannot be typed. special: bytes that would stand for others,
+ * which an expression has behind a backslash, and a pattern not at all. */
+static void put_word(struct cam_out *out, const char *option, struct cam_text word,
+		     const char *special, const char *tail)
 {
-	bool plain = word.n > 0;
+	bool plain = word.n > 0, escapes = special[0] == '\\';
 	for (size_t i = 0; i < word.n; i++) {
 		unsigned char c = (unsigned char)word.p[i];
-		if (c < 0x20 || c >= 0x7f || c == '*' || c == '?' || c == '[' || c == '\\')
-			return false;
-		plain = plain && (isalnum(c) || c == '_' || c == '-' || c == '.' || c == ':');
+		bool other = strchr(special, c) != NULL;
+		if (c < 0x20 || c >= 0x7f || (other && !escapes))
+			return;
+		plain = plain && !other &&
+			(isalnum(c) || c == '_' || c == '-' || c == '.' || c == ':');
 	}
 	cam_out_printf(out, " %s %s", option, plain && !*tail ? "" : "'");
 	for (size_t i = 0; i < word.n; i++) {
+		if (escapes && strchr(special, word.p[i]))
+			cam_out_str(out, "\\");
 		if (word.p[i] == '\'')
 			cam_out_str(out, "'\\''");
 		else
 			cam_out_bytes(out, &word.p[i], 1);
 	}
 	cam_out_printf(out, "%s%s", tail, plain && !*tail ? "" : "'");
-	return true;
 }
 
 static void put_moment(struct cam_out *out, const char *option, int64_t wall_ns)
@@ -256,15 +265,15 @@ void cam_text_why_command(const struct cam_why_finding *f, const struct cam_text
 	put_moment(out, "--from", f->wall_ns - margin);
 	put_moment(out, "--to", f->wall_ns + (int64_t)f->span_ns + margin);
 	if (f->kind == CAM_WHY_MORE_CGROUP)
-		put_word(out, "--cgroup", f->cgroup, "");
+		put_word(out, "--cgroup", f->cgroup, PATTERN, "");
 	else if (f->kind == CAM_WHY_MORE_CORE)
 		cam_out_printf(out, " --cpu %u", f->cpu);
 	else if ((f->kind == CAM_WHY_MORE_FUNCTION || f->kind == CAM_WHY_MORE_PATH) && f->n_path)
-		put_word(out, "--match", f->path[0], "");
+		put_word(out, "--match", f->path[0], EXPRESSION, "");
 	else if (f->pid != CAM_PID_NONE)
 		cam_out_printf(out, " --pid %d", f->pid);
 	else if (f->process.n)
-		put_word(out, "--comm", f->process, "*");
+		put_word(out, "--comm", f->process, PATTERN, "*");
 }
 
 void cam_text_why_core(const struct cam_why_core *c, const struct cam_text_why_options *o,
@@ -282,6 +291,22 @@ void cam_text_why_core(const struct cam_why_core *c, const struct cam_text_why_o
 		put_name(out, c->function, FUNCTION_COLUMNS);
 	}
 	cam_out_str(out, ") while other CPUs were free");
+}
+
+void cam_text_why_scales(const struct cam_why *w, struct cam_out *out)
+{
+	bool stopped = false, place = false;
+	for (size_t i = 0; i < w->n_significant; i++) {
+		const struct cam_why_finding *f = &w->findings[i];
+		stopped = stopped || f->kind == CAM_WHY_STOPPED;
+		place = place || (f->kind != CAM_WHY_STOPPED && f->score <= w->threshold);
+	}
+	if (stopped)
+		cam_out_str(out, " What stopped is held against other pauses.");
+	if (place)
+		cam_out_str(
+			out,
+			" What is reported with less stands out among cores, or paths through the kernel.");
 }
 
 void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out)
@@ -396,6 +421,7 @@ int cam_text_why_write(const struct cam_why *w, const struct cam_text_why_option
 	cam_out_str(out, "\n");
 	cam_label_notes(out, "", w->notes);
 	cam_text_why_evidence(w, out);
+	cam_text_why_scales(w, out);
 	cam_out_str(out, "\n");
 	if (w->asked_unobserved_s && w->asked_unobserved_s < w->asked_s)
 		cam_out_printf(out,

@@ -18,6 +18,8 @@ void cam_text_why_command(const struct cam_why_finding *f, const struct cam_text
 			  struct cam_out *out);
 /* What the answer is against, and how sure it is. */
 void cam_text_why_evidence(const struct cam_why *w, struct cam_out *out);
+/* Behind that: of findings that score less, what they are held against instead. Of one moment, not of many. */
+void cam_text_why_scales(const struct cam_why *w, struct cam_out *out);
 /* A core that one process had to itself. */
 void cam_text_why_core(const struct cam_why_core *c, const struct cam_text_why_options *o,
 		       struct cam_out *out);

@@ -67,13 +67,19 @@ class Why(Case):
     def test_one_that_stopped(self):
         load = why_synth.Load(self.seed(), 420, cpus=16)
         load.silence(b"steady", 201.4, 2.5)
+        # It was started by another name, as services are that call themselves something.
+        renamed = why_synth.START_US + 20_000_000
+        load.samples = [(at, cpu, b"python3" if comm == b"steady" and at < renamed else comm, pid, text)
+                        for at, cpu, comm, pid, text in load.samples]
         out = self.why(self.store_of(load), 203)
         stopped = [f for f in out["findings"] if f["kind"] == "stopped"]
         self.assertEqual([f["process"] for f in stopped], ["steady"], f"seed {self.drawn}")
         first = stopped[0]
         self.assertGreater(first["expected"], 30)
         self.assertLess(first["samples"] * 4, first["expected"])
-        self.assertRegex(first["sentence"], r"^steady (did not run|all but stopped) for \d\.\d\d s from ")
+        self.assertRegex(first["sentence"], r"^steady (\(pid \d+\) )?(did not run|all but stopped) for \d\.\d\d s from ")
+        self.assertIn("What stopped is held against other pauses.", out["history"]["sentence"])
+        self.runs(first["command"])
 
     def test_one_that_stopped_for_less_than_two_seconds(self):
         """Each of its seconds has some of its work; its samples' times say it, and how long it pauses otherwise."""
@@ -158,6 +164,30 @@ class Why(Case):
         first = self.first_of(load, 151)
         self.assertEqual((first["kind"], first["process"]), ("function", None), f"seed {self.drawn}")
         self.assertIn(first["function"], ("shrink_lruvec", "try_to_free_pages", "__alloc_pages"))
+
+    def test_a_command_finds_names_with_any_bytes(self):
+        """A function's name is no expression: (, + and others stand for themselves. And a store may have blanks in its path."""
+        load = why_synth.Load(self.seed(), 420)
+        name = b"std::map<int, a's*>::operator[](int&&)+$0x7f^|{2}"
+        text = load.text(why_synth.frames_of((name,), b"/bin/e"))
+        for i in range(160):
+            comm, pid = load.rng.choice(((b"nginx", 1000), (b"postgres", 1100), (b"java", 1300), (b"node", 1400)))
+            load.burst(comm, pid, 150 + load.rng.random() * 1.5, 0.01, text)
+        store = self.store_of(load, "my store")
+        first = self.why(store, 151)["findings"][0]
+        self.assertEqual((first["kind"], first["function"]), ("function", name.decode()), f"seed {self.drawn}")
+        words = shlex.split(first["command"])
+        self.assertEqual(words[words.index("--store") + 1], store)
+        self.assertIn("--match", words)
+        self.runs(first["command"])
+        folded = self.good("export", "folded", *words[2:]).splitlines()
+        shown = sum(int(line.rsplit(b" ", 1)[1]) for line in folded)
+        self.assertTrue(0.9 * first["samples"] <= shown <= first["samples"], (shown, first))
+        # As they are printed, and of the other two that print some.
+        self.assertIn(first["command"], self.good("why", why_synth.boot(151), "--store", store).decode())
+        moments = json.loads(self.good("moments", "--store", store, "--json"))["moments"]
+        for m in moments[:3]:
+            self.runs(m["command"])
 
     def test_a_core_that_many_processes_are_busier_on(self):
         """None of them does much, or anything that it never does: the core says it. (Among moments: tests/unit/test_query_why_shared.c.)"""
@@ -438,6 +468,8 @@ class Why(Case):
         text = self.good("why", "--event-match", "Tx time", "--store", store).decode()
         self.assertRegex(text, r"Before (9|10) of 10 events the (function|kernel path) [a-z_]+.* was busier than it is in \d+ % of its time")
         self.assertRegex(text, r"\d+ functions and kernel paths, over ")
+        self.assertIn("most of all before:  " + rows[0]["command"] + "\n", text)
+        self.runs(rows[0]["command"])
 
     def test_a_damaged_moment_is_said(self):
         store = self.store_of(why_synth.Load(self.seed(), 230, cpus=8))
@@ -453,6 +485,12 @@ class Why(Case):
             codes.add(r.returncode)
             self.assertIn(json.loads(r.stdout)["answer"], ("unusual", "nothing_unusual", "not_observed"))
         self.assertEqual(codes, {0, 3})
+
+    def runs(self, command):
+        """As a shell reads it, it ends well."""
+        words = shlex.split(command)
+        self.assertEqual(words[0], "perfcam")
+        self.good(*words[1:], *(("--text",) if words[1] == "flame" else ()), timeout=120)
 
     def the_command_shows_it(self, command):
         words = shlex.split(command)

@@ -42,6 +42,8 @@ static int mark_store(struct cam_asking *a, int64_t at_ns, const char *text)
 	if (err == -ENOENT)
 		return cam_failed("store %s holds nothing of that time, and it is not of this boot",
 				  a->settings.store);
+	if (err == -ERANGE)
+		return cam_failed("that time has not come yet");
 	/* As a recorder would keep it. */
 	struct cam_buf kept = CAM_BUF(MARK_BYTES);
 	cam_redact(cam_text_of(text), &kept);

@@ -107,8 +107,10 @@ int cam_moment_find(struct cam_io *io, int64_t realtime_ns, struct cam_moment *o
 	int err = find_in_store(io, realtime_ns, out);
 	if (err != -ENOENT)
 		return err;
-	int64_t time_ns;
-	int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t time_ns, now_ns = clock_ns(CLOCK_REALTIME);
+	int64_t offset = now_ns - clock_ns(CLOCK_MONOTONIC);
+	if (realtime_ns > now_ns && (uint64_t)realtime_ns - (uint64_t)now_ns > CAM_NS_PER_SEC)
+		return -ERANGE;
 	if (__builtin_sub_overflow(realtime_ns, offset, &time_ns) || time_ns < 0)
 		return -ENOENT;
 	out->time_ns = (uint64_t)time_ns;

@@ -12,6 +12,6 @@ struct cam_moment {
 
 /*
  * By the anchors of the window that holds it, of whatever boot; else, for a time of this boot, by
- * today's clocks. -ENOENT: neither. -EIO, … : the store or the clocks cannot be read.
+ * today's clocks. -ENOENT: neither. -ERANGE: it has not come yet. -EIO, … : the store or the clocks cannot be read.
  */
 int cam_moment_find(struct cam_io *io, int64_t realtime_ns, struct cam_moment *out);

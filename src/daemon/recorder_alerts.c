@@ -37,6 +37,27 @@ static bool is_known(struct cam_recorder *r, uint64_t hash)
 	return false;
 }
 
+int cam_recorder_happened_then(struct cam_recorder *r, int64_t wall_ns, struct cam_happening *h,
+			       struct cam_buf *reply)
+{
+	struct cam_store *s = cam_keeper_store(r->keeper);
+	struct cam_moment m;
+	int err = s ? cam_moment_find(cam_keeper_io(r->keeper), wall_ns, &m) : -EROFS;
+	if (err == -ENOENT)
+		cam_buf_printf(reply, "that time is in no window, and not in this boot");
+	if (err == -ERANGE)
+		cam_buf_printf(reply, "that time has not come yet");
+	if (err)
+		return err;
+	h->time_ns = m.time_ns;
+	h->uncertainty_ns = m.uncertainty_ns;
+	err = cam_store_add_event(s, &m.boot_id, m.time_ns, m.uncertainty_ns,
+				  cam_recorder_judge(r, h), h->source, h->text);
+	if (!err && memcmp(&m.boot_id, &r->boot_id, sizeof(m.boot_id)) == 0)
+		cam_recorder_act(r, h);
+	return err;
+}
+
 static int keep(struct cam_recorder *r, const struct cam_control_request *q,
 		struct cam_happening *h, struct cam_buf *reply)
 {
@@ -49,20 +70,7 @@ static int keep(struct cam_recorder *r, const struct cam_control_request *q,
 		h->uncertainty_ns = at.uncertainty_ns;
 		return cam_recorder_happened(r, h);
 	}
-	struct cam_store *s = cam_keeper_store(r->keeper);
-	struct cam_moment m;
-	int err = s ? cam_moment_find(cam_keeper_io(r->keeper), q->from_ns, &m) : -EROFS;
-	if (err == -ENOENT)
-		cam_buf_printf(reply, "that time is in no window, and not in this boot");
-	if (err)
-		return err;
-	h->time_ns = m.time_ns;
-	h->uncertainty_ns = m.uncertainty_ns;
-	err = cam_store_add_event(s, &m.boot_id, m.time_ns, m.uncertainty_ns,
-				  cam_recorder_judge(r, h), h->source, h->text);
-	if (!err && memcmp(&m.boot_id, &r->boot_id, sizeof(m.boot_id)) == 0)
-		cam_recorder_act(r, h);
-	return err;
+	return cam_recorder_happened_then(r, q->from_ns, h, reply);
 }
 
 int cam_recorder_alert(struct cam_recorder *r, const struct cam_control_request *q,

@@ -21,28 +21,22 @@ static int no_store(struct cam_recorder *r, struct cam_buf *reply)
 	return s.error ? s.error : -EROFS;
 }
 
+/* What rules say of it holds, whenever it was. */
 static int keep_mark(struct cam_recorder *r, const struct cam_control_request *q,
 		     struct cam_text text, struct cam_buf *reply)
 {
-	const struct cam_happening now = {
+	struct cam_happening h = {
 		.time_ns = cam_clock_now(r->clock),
 		.severity = CAM_SEVERITY_NOTICE,
 		.source = CAM_TEXT("mark"),
 		.text = text,
 	};
 	if (q->from_ns == CAM_CONTROL_NOW)
-		return cam_recorder_happened(r, &now);
-	/* A mark in the past goes to the annex: its window may be sealed already. */
-	struct cam_store *s = cam_keeper_store(r->keeper);
-	if (!s)
+		return cam_recorder_happened(r, &h);
+	if (!cam_keeper_store(r->keeper))
 		return no_store(r, reply);
-	struct cam_moment m;
-	int err = cam_moment_find(cam_keeper_io(r->keeper), q->from_ns, &m);
-	if (err == -ENOENT)
-		cam_buf_printf(reply, "that time is in no window, and not in this boot");
-	return err ? err
-		   : cam_store_add_event(s, &m.boot_id, m.time_ns, m.uncertainty_ns,
-					 CAM_SEVERITY_NOTICE, CAM_TEXT("mark"), text);
+	/* A mark in the past goes to the annex: its window may be sealed already. */
+	return cam_recorder_happened_then(r, q->from_ns, &h, reply);
 }
 
 static int take_text(struct cam_recorder *r, const struct cam_control_request *q,

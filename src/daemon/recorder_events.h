@@ -115,6 +115,10 @@ void cam_recorder_poll_events(struct cam_recorder *r, uint64_t now_ns, bool last
 
 /* An event of now or of a moment ago: stored, and the rules about it are followed. -errno: it is not stored. */
 int cam_recorder_happened(struct cam_recorder *r, const struct cam_happening *h);
+/* The same of a wall-clock time that is over, whose window may be sealed: h gets its time. -ENOENT: of no window, nor of this boot;
+ * -ERANGE: of the future; -EROFS. What is wrong is said. */
+int cam_recorder_happened_then(struct cam_recorder *r, int64_t wall_ns, struct cam_happening *h,
+			       struct cam_buf *reply);
 
 /* recorder_alerts.c: whether one more mark or alert may come now; counted, and said in words, if not. */
 bool cam_recorder_may_tell(struct cam_recorder *r, struct cam_buf *reply);

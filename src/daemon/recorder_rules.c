@@ -206,9 +206,14 @@ static void run(struct cam_recorder *r, struct cam_acting_rule *a, const struct 
 	uint64_t doubt;
 	bool found = cam_text_equal(h->source, CAM_TEXT("finding"));
 	/* What is long over is nobody's alarm. */
-	if ((a->run_ns && now_ns - a->run_ns < CAM_RULE_RUN_NS) || r->rules.child ||
+	if ((a->run_ns && now_ns - a->run_ns < CAM_RULE_RUN_NS) ||
 	    now_ns - h->time_ns > (found ? RUN_FOUND_NS : RUN_OLD_NS))
 		return;
+	if (r->rules.child) {
+		cam_recorder_mishap(r, "%s: not started: another rule's program still runs",
+				    a->rule.argv[0]);
+		return;
+	}
 	a->run_ns = now_ns;
 	if (!cam_anchor_wall_of(x->anchors, x->n, h->time_ns, &wall, &doubt))
 		wall = 0;

@@ -200,6 +200,34 @@ class Events(support.Case):
         self.assertEqual(len(mine(events, f"a capsule was written: capsules/{os.listdir(made)[0]}")), 1)
         self.assertEqual(len(json.loads(perfcam("ls", "--pinned", "--json", "--store", self.store).stdout)), 1)
 
+    def test_rules_hold_for_marks_of_the_past(self):
+        """`mark --at`: of a window that is sealed, and of the open one; not of what has not been. A rule's program that could not be
+        started beside another's is told of."""
+        mark, conf = self.mark("past"), os.path.join(self.dir, "conf")
+        with open(conf, "w") as f:
+            f.write(f"on mark /{mark} deploy/ severity crit, pin 2s before 1s after\n"
+                    f"on mark /{mark} slow/ run /bin/sleep 20\non mark /{mark} beside/ run /bin/true\nallow-run = yes\n")
+        r = self.recorder("--config", conf).ready()
+        time.sleep(3)
+        control = ("--store", self.store, "--control", self.store + ".control")
+        then = time.time() - 1.5
+        self.assertEqual(perfcam("mark", f"{mark} deploy", "--at", f"@{then:.3f}", *control).returncode, 0)
+        [pin] = json.loads(perfcam("pin", "--json", *control).stdout)
+        self.assertLess(abs(pin["from_realtime_ns"] / 1e9 - then + 2), 0.5)
+        self.assertLess(abs(pin["to_realtime_ns"] / 1e9 - then - 1), 0.5)
+        refused = perfcam("mark", f"{mark} deploy tomorrow", "--at", "+24h", *control)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("has not come yet", refused.stderr)
+        for text in ("slow", "beside"):
+            self.assertEqual(perfcam("mark", f"{mark} {text}", *control).returncode, 0)
+        self.assertIn("/bin/true: not started", json.dumps(r.status()["errors"]))
+        self.assertEqual(r.stop(), 0)
+        # Nobody records: the same.
+        refused = perfcam("mark", f"{mark} deploy tomorrow", "--at", "+24h", "--store", self.store)
+        self.assertEqual((refused.returncode, "has not come yet" in refused.stderr), (1, True), refused.stderr)
+        [event] = mine(Store(self.store).events, f"{mark} deploy")
+        self.assertEqual((event["text"], event["severity"]), (f"{mark} deploy", 2))
+
     def test_a_pin_that_does_not_fit_is_refused_and_told(self):
         mark = self.mark("full")
         conf = os.path.join(self.dir, "conf")

@@ -137,6 +137,8 @@ static void test_no_window(void **state)
 	/* Before this boot. */
 	assert_int_equal(cam_moment_find(sim_io(d), wall - before - SEC, &m), -ENOENT);
 	assert_int_equal(cam_moment_find(sim_io(d), INT64_MIN, &m), -ENOENT);
+	assert_int_equal(cam_moment_find(sim_io(d), wall + 3600 * SEC, &m), -ERANGE);
+	assert_int_equal(cam_moment_find(sim_io(d), INT64_MAX, &m), -ERANGE);
 	sim_free(d);
 }
 

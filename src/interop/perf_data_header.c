@@ -89,14 +89,15 @@ static int read_piece(const struct cam_perf_file *f, uint64_t at, uint64_t n, ui
 	return 0;
 }
 
-/* The ids of one event, a list somewhere in the file. */
+/* The ids of one event, a list somewhere in the file. *left: of all events, since thousands may say that the same place is theirs. */
 static int read_ids(const struct cam_perf_header *h, const struct cam_perf_file *f, uint64_t at,
-		    uint64_t bytes, struct cam_perf_events *events, uint32_t number)
+		    uint64_t bytes, struct cam_perf_events *events, uint32_t number, uint64_t *left)
 {
 	uint8_t *p;
-	int err = read_piece(f, at, bytes, CAM_PERF_MAX_IDS * 8ul, &p);
+	int err = read_piece(f, at, bytes, *left * 8, &p);
 	if (err)
 		return err == -EBADMSG ? 0 : err;
+	*left -= bytes / 8;
 	for (uint64_t i = 0; i + 8 <= bytes && !err; i += 8)
 		err = cam_perf_events_add_id(events, number, cam_perf_load_u64(p + i, h->swap));
 	free(p);
@@ -107,6 +108,7 @@ int cam_perf_header_events(const struct cam_perf_header *h, const struct cam_per
 			   struct cam_perf_events *events)
 {
 	uint8_t *p;
+	uint64_t left = CAM_PERF_MAX_IDS;
 	if (h->attr_bytes < 16 + 48 || h->attr_bytes > 4096)
 		return -EBADMSG;
 	int err = read_piece(f, h->attrs_at, h->attrs_bytes, MAX_ATTRS_BYTES, &p);
@@ -121,7 +123,7 @@ int cam_perf_header_events(const struct cam_perf_header *h, const struct cam_per
 		err = cam_perf_events_add(events, &a, &number);
 		if (!err)
 			err = read_ids(h, f, cam_perf_load_u64(ids, h->swap),
-				       cam_perf_load_u64(ids + 8, h->swap), events, number);
+				       cam_perf_load_u64(ids + 8, h->swap), events, number, &left);
 	}
 	free(p);
 	if (err == -E2BIG)
@@ -257,8 +259,11 @@ static bool is_wanted(void *arg, uint64_t id)
 static int take_formats(const struct cam_perf_features *to, const void *p, size_t bytes)
 {
 	struct cam_perf_events *events = to->events;
+	/* There is one list of them in a file: another is not read. */
+	if (to->meta->formats.n)
+		return 0;
 	int err = cam_trace_formats_read(&to->meta->formats, p, bytes, is_wanted, events);
-	for (size_t i = 0; i < events->n && !err; i++) {
+	for (size_t i = 0; i < events->n && !err && to->meta->formats.n; i++) {
 		struct cam_perf_event *e = &events->rows[i];
 		const struct cam_trace_format *f =
 			cam_trace_formats_find(&to->meta->formats, e->attr.config);

@@ -173,12 +173,15 @@ static uint64_t peek_id(struct cam_text text)
 
 static int take_format(struct cam_trace_formats *f, struct cam_text system, struct cam_text text)
 {
+	/* Where the largest has no room left, none is taken. */
+	if (f->n_nodes > CAM_TRACE_MAX_ALL_NODES - CAM_TRACE_MAX_NODES)
+		return 0;
 	int err = cam_vec_reserve(&f->rows, &f->cap, f->n + 1, sizeof(*f->rows),
 				  CAM_TRACE_MAX_FORMATS);
 	if (!err)
 		err = cam_trace_format_parse(system, text, &f->rows[f->n]);
 	if (!err)
-		f->n++;
+		f->n_nodes += f->rows[f->n++].cap_nodes;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -196,6 +199,9 @@ static int take_system(struct cam_trace_formats *f, struct cam_perf_bytes *b,
 	uint32_t n = cam_perf_bytes_u32(b);
 	int err = 0;
 	for (uint32_t i = 0; i < n && !b->bad && !err; i++) {
+		if (f->n_seen == CAM_TRACE_MAX_SEEN)
+			return -E2BIG;
+		f->n_seen++;
 		uint64_t bytes = cam_perf_bytes_u64(b);
 		const char *p = (const char *)cam_perf_bytes_take(b, bytes);
 		struct cam_text text = {p, p ? (size_t)bytes : 0};
@@ -230,5 +236,5 @@ int cam_trace_formats_read(struct cam_trace_formats *f, const void *p, size_t by
 	uint32_t n = cam_perf_bytes_u32(&b);
 	for (uint32_t i = 0; i < n && i < MAX_SYSTEMS && !b.bad && !err; i++)
 		err = take_system(f, &b, wanted, arg);
-	return err;
+	return err == -E2BIG ? 0 : err;
 }

@@ -7,17 +7,20 @@
  * understood makes the whole event "failed", and its fields are printed one by one, as perf does then.
  *
  * Bounded: CAM_TRACE_MAX_FORMATS formats, each of 64 KiB of text, CAM_TRACE_MAX_NODES nodes and a depth of
- * CAM_TRACE_MAX_DEPTH. Only formats that are asked for are kept.
+ * CAM_TRACE_MAX_DEPTH; CAM_TRACE_MAX_ALL_NODES nodes of all. Only formats that are asked for are kept, of the first
+ * CAM_TRACE_MAX_SEEN.
  */
 #pragma once
 #include "base/text.h"
 #include "base/vec.h"
 
-#define CAM_TRACE_MAX_FORMATS 4096u
-#define CAM_TRACE_MAX_FIELDS  256u
-#define CAM_TRACE_MAX_NODES   16384u
-#define CAM_TRACE_MAX_DEPTH   128u
-#define CAM_TRACE_NONE	      UINT16_MAX
+#define CAM_TRACE_MAX_FORMATS	4096u
+#define CAM_TRACE_MAX_FIELDS	256u
+#define CAM_TRACE_MAX_NODES	16384u
+#define CAM_TRACE_MAX_ALL_NODES (1u << 20)
+#define CAM_TRACE_MAX_SEEN	(1u << 16) /* a kernel has some 3,000 */
+#define CAM_TRACE_MAX_DEPTH	128u
+#define CAM_TRACE_NONE		UINT16_MAX
 
 struct cam_trace_field {
 	struct cam_text name;
@@ -74,7 +77,9 @@ struct cam_trace_format {
 struct cam_trace_formats {
 	struct cam_trace_format *rows;
 	size_t n, cap;
-	bool swap; /* of the recorded machine's numbers */
+	size_t n_nodes;	 /* of all of them; at most CAM_TRACE_MAX_ALL_NODES */
+	uint32_t n_seen; /* kept or not; at most CAM_TRACE_MAX_SEEN are looked at */
+	bool swap;	 /* of the recorded machine's numbers */
 };
 
 /*

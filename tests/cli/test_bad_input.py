@@ -298,6 +298,39 @@ def one_line(head, letter, mib, tail=b""):
     yield tail
 
 
+LARGEST = b"print fmt: \"%d\", " + b"+".join([b"1"] * 8100)  # an expression of nearly as many parts as one may have
+
+
+def attr(config, kind=2):
+    """Of a tracepoint, with nothing but its address, task, time and id."""
+    return struct.pack("<IIQQQQQ", kind, 112, config, 1000, 1 | 2 | 4 | 1 << 16, 4, 1 << 18) + bytes(64)
+
+
+def record(kind, body):
+    return struct.pack("<IHH", kind, 0, 8 + len(body)) + body
+
+
+def ids_of_all(events, ids):
+    """A perf.data without samples in which each event has the same ids: those of all of them."""
+    at = 104 + events * 128
+    head = b"PERFILE2" + struct.pack("<8Q", 104, 128, 104, events * 128, at + 8 * ids, 8, 0, 0) + bytes(32)
+    attrs = b"".join(attr(i + 1) + struct.pack("<QQ", at, 8 * ids) for i in range(events))
+    return head + attrs + struct.pack(f"<{ids}Q", *range(1, ids + 1)) + record(68, b"")
+
+
+def formats(n, behind=b""):
+    return [b"name: x\nID: %d\nformat:\n\n%s\n" % (i + 1, behind) for i in range(n)]
+
+
+def pipe(events, texts):
+    """A perf.data as perf writes it to a pipe: tracepoints, and these formats."""
+    tracing = b"\x17\x08\x44tracing0.6\0\0\x08" + struct.pack("<I", 4096) + b"header_page\0" + bytes(8) + b"header_event\0" + bytes(8)
+    tracing += struct.pack("<II", 0, 1) + b"system\0" + struct.pack("<I", len(texts)) + b"".join(struct.pack("<Q", len(t)) + t for t in texts)
+    tracing += bytes(-len(tracing) % 8)
+    head = b"PERFILE2" + struct.pack("<Q", 16) + b"".join(record(64, attr(i + 1)) for i in range(events))
+    return head + record(66, struct.pack("<II", len(tracing), 0)) + tracing
+
+
 class Bombs(Bad):
     def bomb(self, unit, mib, wrap):
         """gzip: one deflate stream whose blocks repeat, so that it is made quickly."""
@@ -336,6 +369,17 @@ class Bombs(Bad):
             r = self.outcome("export", "folded", "-i", self.path("bomb.data", data))
             self.assertEqual(r.code, 1, r.err)
             self.assertIn(b"bomb", r.err)
+
+    def test_heads_of_perf_data_that_multiply(self):
+        """A few MB whose events all claim the same million ids; formats of tracepoints that are asked for again and again, that
+        nobody asks for, or that are as large as they may be, thousands of them: what is read of a head is bounded in all."""
+        for name, data in (("ids", ids_of_all(4096, MIB)), ("again", pipe(4096, formats(4096)) + record(80, struct.pack("<Q", 1)) * 20000),
+                           ("many", pipe(4096, (b"\nID: 0",) * (2 * MIB))), ("large", pipe(4096, formats(1000, LARGEST)))):
+            with self.subTest(name):
+                r = self.outcome("ls", "-i", self.path("heads.data", data))
+                self.assertEqual(r.code, 1, r.err)
+                self.assertIn(b"no samples", r.err)
+                self.assertLess(r.cpu, 2 * (10 if support.SANITIZED else 1))
 
     def test_bomb_of_nothing_is_refused(self):
         """1000:1, 1 GiB of zeros: refused, with a reason, long before its end."""

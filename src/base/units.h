@@ -17,6 +17,12 @@ static inline int64_t cam_time_add(int64_t at_ns, __int128 by_ns)
 	return sum > INT64_MAX ? INT64_MAX : sum <= INT64_MIN ? INT64_MIN + 1 : (int64_t)sum;
 }
 
+/* A time that a file system says of a file, which may be any: one that does not fit into 64 bits still tells two from each other. */
+static inline int64_t cam_file_time(int64_t seconds, int64_t ns)
+{
+	return (int64_t)((uint64_t)seconds * CAM_NS_PER_SEC + (uint64_t)ns);
+}
+
 /* "250ms", "90s", "2m", "1.5h", "12h", "7d" → nanoseconds; a bare number is seconds. -EINVAL. */
 int cam_duration_parse(struct cam_text s, uint64_t *ns);
 /* "64K", "2G", "1.5T", "4096" → bytes (powers of 1024). -EINVAL, -ERANGE. */

@@ -111,7 +111,7 @@ uint64_t cam_served_stamp(void *self)
 	struct stat st;
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (stat(s->path, &st) || st.st_mtim.tv_sec + 1 >= now.tv_sec)
+	if (stat(s->path, &st) || st.st_mtim.tv_sec >= now.tv_sec - 1)
 		return 0;
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec +
 	       (uint64_t)st.st_ino;

@@ -135,8 +135,7 @@ static void tell_written(struct cam_crew *c, uint32_t file, const struct cam_hol
 			 const struct stat *now)
 {
 	struct cam_tidings t = {.type = CAM_ERRAND_FILE, .file = file, .held.key = h->key};
-	int64_t changed =
-		(int64_t)now->st_ctim.tv_sec * (int64_t)CAM_NS_PER_SEC + now->st_ctim.tv_nsec;
+	int64_t changed = cam_file_time(now->st_ctim.tv_sec, now->st_ctim.tv_nsec);
 	t.held.key.ctime_ns = changed != h->key.ctime_ns ? changed : changed + 1;
 	t.held.key.bytes = (uint64_t)now->st_size;
 	c->stats.written_files++;

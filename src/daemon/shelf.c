@@ -121,7 +121,7 @@ int cam_shelf_open(const char *path, struct cam_file_key *key)
 		.major = major(s.st_dev),
 		.minor = minor(s.st_dev),
 		.inode = s.st_ino,
-		.ctime_ns = (int64_t)s.st_ctim.tv_sec * (int64_t)CAM_NS_PER_SEC + s.st_ctim.tv_nsec,
+		.ctime_ns = cam_file_time(s.st_ctim.tv_sec, s.st_ctim.tv_nsec),
 		.bytes = (uint64_t)s.st_size,
 	};
 	return fd;

@@ -241,11 +241,12 @@ static uint64_t written_ns(const struct timespec *t)
 	clock_gettime(CLOCK_MONOTONIC, &boot);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	/* In seconds first: times of files are anything. */
-	if (t->tv_sec > wall.tv_sec || wall.tv_sec - t->tv_sec > boot.tv_sec)
+	int64_t ago_s;
+	if (__builtin_sub_overflow((int64_t)wall.tv_sec, (int64_t)t->tv_sec, &ago_s) || ago_s < 0 ||
+	    ago_s > boot.tv_sec)
 		return 0;
 	int64_t now = (int64_t)boot.tv_sec * (int64_t)CAM_NS_PER_SEC + boot.tv_nsec;
-	int64_t ago = (int64_t)(wall.tv_sec - t->tv_sec) * (int64_t)CAM_NS_PER_SEC + wall.tv_nsec -
-		      t->tv_nsec;
+	int64_t ago = ago_s * (int64_t)CAM_NS_PER_SEC + wall.tv_nsec - t->tv_nsec;
 	return ago >= 0 && ago < now ? (uint64_t)(now - ago) : 0;
 }
 
@@ -273,8 +274,7 @@ int cam_file_hold(int32_t pid, const struct cam_mapping *m, atomic_int *stage,
 		.minor = minor(h.stat.st_dev),
 		.inode = h.stat.st_ino,
 		.generation = h.has_generation ? h.generation : 0,
-		.ctime_ns = (int64_t)h.stat.st_ctim.tv_sec * (int64_t)CAM_NS_PER_SEC +
-			    h.stat.st_ctim.tv_nsec,
+		.ctime_ns = cam_file_time(h.stat.st_ctim.tv_sec, h.stat.st_ctim.tv_nsec),
 		.bytes = (uint64_t)h.stat.st_size,
 	};
 	*fd = h.fd;

@@ -158,6 +158,24 @@ static void it_is_said_when_it_was_last_written_to(void **state)
 	test_rmdir(p.dir);
 }
 
+/* Anybody may give a file of theirs any time, where the file system keeps it. */
+static void a_file_of_either_end_of_time_was_written_before(void **state)
+{
+	(void)state;
+	static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX};
+	char name[64];
+	snprintf(name, sizeof(name), "/dev/shm/perfcam-test-%d", getpid());
+	test_file(name, "mine");
+	struct mapped child = mapped_start(name, NULL, NULL, NULL);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const struct timespec end[2] = {{ends[i], 0}, {ends[i], 0}};
+		assert_int_equal(utimensat(AT_FDCWD, name, end, 0), 0);
+		assert_int_equal(written_ns(&child), 0);
+	}
+	mapped_end(&child);
+	unlink(name);
+}
+
 static void a_replaced_file_is_never_taken_for_the_old_one(void **state)
 {
 	(void)state;
@@ -423,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_live_process_has_its_file_held),
 		cmocka_unit_test(a_deleted_file_is_held_while_it_is_mapped),
 		cmocka_unit_test(it_is_said_when_it_was_last_written_to),
+		cmocka_unit_test(a_file_of_either_end_of_time_was_written_before),
 		cmocka_unit_test(a_replaced_file_is_never_taken_for_the_old_one),
 		cmocka_unit_test(a_reused_inode_is_another_file),
 		cmocka_unit_test(a_chroot_has_its_own_file_at_the_same_path),

@@ -24,6 +24,9 @@
 #define CAM_DWARF_MAX_UNITS	   (1u << 17)
 #define CAM_DWARF_MAX_CODE	   (1u << 20) /* ranges of all units, 16 bytes each */
 #define CAM_DWARF_LOADED_UNITS	   64u
+/* Where opening, or one unit, takes more than that, it is too large: else each errand would be used up by it again. */
+#define CAM_DWARF_ENOUGH_WORK (192u << 20)
+#define CAM_DWARF_MAX_SPENT   8u /* units of that kind; then the file is one */
 
 struct cam_dwarf;
 

@@ -211,6 +211,63 @@ static void the_worst_is_paid_for(void **state)
 	}
 }
 
+/* Units whose ranges say nothing (each the same list of 65,537), or functions of them: so much that no errand can pay for it. What
+ * took all of one is not begun again by the next. */
+static void what_nobody_can_pay_for_is_tried_once(void **state)
+{
+	(void)state;
+	/* 1: a unit with ranges; 2: one of [0x1000, 0x2000), with children; 3: a function with ranges. */
+	static const uint8_t rows[] = {1,    0x11, 0,	 0x55, 0x17, 0,	   0, 2,
+				       0x11, 1,	   0x11, 0x01, 0x12, 0x01, 0, 0,
+				       3,    0x2e, 0,	 0x55, 0x17, 0,	   0, 0};
+	for (int inside = 0; inside < 2; inside++) {
+		struct cam_buf info = CAM_BUF(1u << 20), abbrev = CAM_BUF(4096),
+			       ranges = CAM_BUF(4u << 20);
+		cam_buf_put(&abbrev, rows, sizeof(rows));
+		for (unsigned i = 0; i < 65537; i++) {
+			cam_buf_put_u64(&ranges, 5);
+			cam_buf_put_u64(&ranges, 5);
+		}
+		for (unsigned i = 0; i < (inside ? 1 : 300); i++) {
+			cam_buf_put_u32(&info, 7 + (inside ? 17 + 300 * 5 : 5));
+			cam_buf_put_u16(&info, 4);
+			cam_buf_put_u32(&info, 0);
+			cam_buf_put_u8(&info, 8);
+			cam_buf_put_u8(&info, inside ? 2 : 1);
+			if (inside) {
+				cam_buf_put_u64(&info, 0x1000);
+				cam_buf_put_u64(&info, 0x2000);
+			} else {
+				cam_buf_put_u32(&info, 0);
+			}
+			for (unsigned k = 0; inside && k < 300; k++) {
+				cam_buf_put_u8(&info, 3);
+				cam_buf_put_u32(&info, 0);
+			}
+		}
+		struct cam_buf file = wrap(&info, &abbrev, &ranges);
+		struct cam_bytes b = cam_bytes_of_memory(file.data, file.len);
+		struct cam_elf_file f;
+		struct cam_dwarf *d = NULL;
+		uint64_t work = 256u << 20;
+		assert_int_equal(cam_elf_file_read_debug(&f, &b), 0);
+		assert_int_equal(cam_dwarf_open(&f, &b, &work, &d), inside ? 0 : -E2BIG);
+		if (inside) {
+			work = 256u << 20;
+			assert_int_equal(cam_dwarf_find(d, &b, 0x1234, &work, &hit), -E2BIG);
+			assert_int_equal(work, 0);
+			work = 256u << 20;
+			assert_int_equal(cam_dwarf_find(d, &b, 0x1235, &work, &hit), -E2BIG);
+			assert_true(work > 255u << 20);
+		}
+		cam_dwarf_free(d);
+		cam_buf_free(&info);
+		cam_buf_free(&abbrev);
+		cam_buf_free(&ranges);
+		cam_buf_free(&file);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +275,7 @@ int main(void)
 		cmocka_unit_test(each_length_does_no_harm),
 		cmocka_unit_test(programs_shot_at_do_no_harm),
 		cmocka_unit_test(the_worst_is_paid_for),
+		cmocka_unit_test(what_nobody_can_pay_for_is_tried_once),
 	};
 	srandom(7);
 	return cmocka_run_group_tests(tests, NULL, oracle_clean);

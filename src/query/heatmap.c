@@ -106,19 +106,29 @@ static bool asked_range(const struct axis *a, const struct cam_selection *s, int
 	       !__builtin_add_overflow(*to, shift, to);
 }
 
-static int find_axis(struct build *b, struct cam_source *source)
+/* Windows that may have some of it; with `placed` only such as know their wall time. */
+static void see_windows(struct build *b, struct cam_source *source, bool placed)
 {
-	struct axis *a = &b->axis;
 	size_t n = source->ops->count(source);
 	for (size_t i = 0; i < n; i++) {
 		const struct cam_window_info *info, *next = NULL;
-		if (source->ops->info(source, i, &info))
+		if (source->ops->info(source, i, &info) ||
+		    (placed && info->realtime_ns == INT64_MIN))
 			continue;
 		if (i + 1 < n && source->ops->info(source, i + 1, &next))
 			next = NULL;
 		if (cam_selection_may_touch(b->s, info, next))
-			see_info(a, info);
+			see_info(&b->axis, info);
 	}
+}
+
+static int find_axis(struct build *b, struct cam_source *source)
+{
+	struct axis *a = &b->axis;
+	/* Asked for by wall time, what has none (an import) is no reason to have no clock in common with the rest. */
+	see_windows(b, source, b->s->clock == CAM_SELECT_WALL);
+	if (!a->any)
+		see_windows(b, source, false);
 	if (!a->timed)
 		return a->any ? -EDOM : -ENODATA;
 	a->wall = a->wall_known && (a->exact || !a->one_clock);

@@ -5,8 +5,10 @@ import gzip
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
+import tempfile
 import xml.etree.ElementTree as ElementTree
 import zlib
 
@@ -194,6 +196,15 @@ class Heatmap(support.Case):
         self.good("import", "--store", self.store, path)
         of_file, of_store = (self.heatmap(*args) for args in (("-i", path), ("--store", self.store)))
         self.assertEqual(of_file["samples"], of_store["samples"])
+
+    def test_an_import_without_a_wall_time_is_no_hindrance(self):
+        """Asked for by the time of day: what was recorded beside it."""
+        golden = os.path.join(os.path.dirname(support.DATA), "golden", "store-1")
+        with tempfile.TemporaryDirectory() as place:
+            store = shutil.copytree(golden, os.path.join(place, "store"))
+            for mode in ("subsecond", "cores"):
+                told = self.heatmap("--store", store, "--mode", mode, "--from", "@1794813687.3", "--to", "@1794813696")
+                self.assertEqual(told["total"], 41 + 44 + 12)
 
     def test_perf_data_with_and_without_names(self):
         """Of perf's own file: the cells do not depend on whether user code got its names."""

@@ -19,7 +19,7 @@ from served import Server, let_everyone_read  # noqa: E402
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 PARTS = {"anchors", "counters", "counts", "detail", "events", "facts", "functions", "leaf", "leaves", "ledger", "lines", "locations",
-         "modules", "place", "places", "processes", "rank", "seconds", "strings", "task", "tasks", "time", "tree", "weight"}
+         "modules", "place", "places", "processes", "rank", "seconds", "slots", "strings", "task", "tasks", "time", "tree", "weight"}
 
 
 def samples(dump):
@@ -30,16 +30,25 @@ def chosen(rows, *keys):
     return sorted([row[key] for key in keys] for row in rows)
 
 
-def counters(store):
-    """Of each series what is not none, over all its time."""
-    span = [t for w in Store(store, samples=False).windows if w["start"] > 3600 * support.SECOND
+def asked(store, path):
+    """The columns that a server on it answers, of all its time; but for what was imported, which begins 100 s after some boot."""
+    span = [t for w in Store(store, samples=False).windows if w["start"] > 1000 * support.SECOND
             for t in (w["realtime"], w["realtime"] + w["end"] - w["start"])]
     server = Server(store)
     try:
-        _, columns = server.columns(f"/api/counters?from=@{min(span) / 1e9:.3f}&to=@{max(span) / 1e9:.3f}&bins=20")
-        return sorted([name, [f"{v:.6g}" for v in values]] for name, values in columns.items())
+        return server.columns(f"{path}&from=@{min(span) / 1e9:.3f}&to=@{max(span) / 1e9:.3f}")[1]
     finally:
         server.stop()
+
+
+def counters(store):
+    """Of each series what is not none."""
+    return sorted([name, [f"{v:.6g}" for v in values]] for name, values in asked(store, "/api/counters?bins=20").items())
+
+
+def slots(store):
+    """[which, samples] of each 20 ms that has any."""
+    return [[i, int(n)] for i, n in enumerate(asked(store, "/api/heatmap?rows=50")["samples"]) if n]
 
 
 def lines(store):
@@ -61,6 +70,7 @@ def say(store):
         "facts": sorted(dump.facts.items()),
         "pins": json.loads(support.perfcam("pin", "--json", "--store", store).stdout),
         "counters": counters(store),
+        "slots": slots(store),
         "lines": lines(store),
     }
 

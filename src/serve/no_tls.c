@@ -5,13 +5,16 @@
  * verb, sealer and helper, and were most of what their start took.
  *
  * The library begins and ends TLS as a whole whenever it is loaded; all else belongs to connections with TLS, of which there
- * are none, and ends the process. Where the shared library is linked (meson.build) this file is not.
+ * are none: it fails. Where the shared library is linked (meson.build) this file is not.
  */
 #include <stdlib.h>
 
+#define UNIMPLEMENTED (-1250) /* as GnuTLS has it */
+
 int gnutls_global_init(void);
 void gnutls_global_deinit(void);
-_Noreturn void cam_no_tls(void);
+int cam_no_tls(void);
+const void *cam_no_tls_text(void);
 
 int gnutls_global_init(void)
 {
@@ -22,18 +25,26 @@ void gnutls_global_deinit(void)
 {
 }
 
-_Noreturn void cam_no_tls(void)
+int cam_no_tls(void)
 {
-	abort();
+	return UNIMPLEMENTED;
+}
+
+const void *cam_no_tls_text(void)
+{
+	return "";
 }
 
 /* A variable there: the function that allocates. */
 extern void *(*gnutls_malloc)(size_t bytes);
 void *(*gnutls_malloc)(size_t bytes) = malloc;
 
-#define ABSENT(name)     \
-	void name(void); \
-	void name(void) __attribute__((alias("cam_no_tls")))
+#define ABSENT(name)    \
+	int name(void); \
+	int name(void) __attribute__((alias("cam_no_tls")))
+#define ABSENT_TEXT(name)       \
+	const void *name(void); \
+	const void *name(void) __attribute__((alias("cam_no_tls_text")))
 ABSENT(gnutls_alpn_set_protocols);
 ABSENT(gnutls_bye);
 ABSENT(gnutls_certificate_allocate_credentials);
@@ -64,7 +75,7 @@ ABSENT(gnutls_record_check_pending);
 ABSENT(gnutls_record_get_direction);
 ABSENT(gnutls_record_recv);
 ABSENT(gnutls_record_send);
-ABSENT(gnutls_session_get_ptr);
+ABSENT_TEXT(gnutls_session_get_ptr);
 ABSENT(gnutls_session_set_ptr);
-ABSENT(gnutls_strerror);
+ABSENT_TEXT(gnutls_strerror);
 ABSENT(gnutls_transport_set_int2);

@@ -64,6 +64,11 @@ class Why(Case):
         self.assertEqual(out["answer"], "unusual", f"seed {self.drawn}: {out['closest'][:1]}")
         return out["findings"][0]
 
+    def check_stopped(self, stopped):
+        """steady did, more unusually than anybody. By chance another may pause as nobody did in these few minutes: seen in one load of eight."""
+        self.assertEqual([f["process"] for f in stopped[:1]], ["steady"], f"seed {self.drawn}")
+        self.assertLessEqual(len(stopped), 2, f"seed {self.drawn}")
+
     def test_one_that_stopped(self):
         load = why_synth.Load(self.seed(), 420, cpus=16)
         load.silence(b"steady", 201.4, 2.5)
@@ -73,7 +78,7 @@ class Why(Case):
                         for at, cpu, comm, pid, text in load.samples]
         out = self.why(self.store_of(load), 203)
         stopped = [f for f in out["findings"] if f["kind"] == "stopped"]
-        self.assertEqual([f["process"] for f in stopped], ["steady"], f"seed {self.drawn}")
+        self.check_stopped(stopped)
         first = stopped[0]
         self.assertGreater(first["expected"], 30)
         self.assertLess(first["samples"] * 4, first["expected"])
@@ -89,9 +94,9 @@ class Why(Case):
             out = self.why(self.store_of(load, name), 203)
             return [f for f in out["findings"] if f["kind"] == "stopped"]
 
-        # By chance others pause as unusually somewhere in these few minutes: seen in one load of eight.
+        # By chance others pause as unusually at another time, and it is not: seen in one load of eight.
         stopped = ask("s") or ask("t")
-        self.assertEqual([f["process"] for f in stopped], ["steady"], f"seed {self.drawn}")
+        self.check_stopped(stopped)
         first = stopped[0]
         self.assertEqual(first["samples"], 0)
         self.assertLess(abs(first["length_ns"] / 1e9 - 1.0), 0.2)
@@ -285,7 +290,8 @@ class Why(Case):
         self.assertLessEqual(alarms, 4, f"seed {self.drawn}")
 
     def test_a_baseline_is_what_it_is_compared_with(self):
-        load = why_synth.Load(self.seed(), 420, cpus=16)
+        # Without compilers that come and go: three minutes are not enough to know how often they do.
+        load = why_synth.Load(self.seed(), 420, cpus=16, jobs=False)
         load.burst(b"kubelet", 1500, 100, 100, load.text(why_synth.frames_of(PATH)), cpu=2)
         store = self.store_of(load)
         self.assertEqual(self.why(store, 150, "--baseline", "auto"), self.why(store, 150))
@@ -370,7 +376,9 @@ class Why(Case):
         for at, cpu in zip(times[:11], cpus):
             load.burst(b"kubelet", 1500, at - 2.5, 1.2, load.text(why_synth.frames_of(PATH)), cpu=cpu)
         for _ in range(11):
-            load.burst(b"lookalike", 1700, load.rng.uniform(20, 7180), 1.2, load.text(why_synth.frames_of(PATH)), cpu=3)
+            # At a time of its own: where it coincides with a reset it is as unusual as kubelet.
+            other = next(at for at in iter(lambda: load.rng.uniform(20, 7180), None) if all(abs(at - reset) > 10 for reset in times))
+            load.burst(b"lookalike", 1700, other, 1.2, load.text(why_synth.frames_of(PATH)), cpu=3)
         # What everybody looks at: it does not stand out.
         self.assertLess(sum(s[2] == b"kubelet" for s in load.samples), 0.03 * len(load.samples))
         store = self.store_of(load)
@@ -419,7 +427,7 @@ class Why(Case):
 
     def all_lines_say_who(self, store, begin, times):
         out = json.loads(self.good("why", "--event-match", "ena.*reset", "--store", store, "--json", timeout=120))
-        self.assertEqual((out["events"], out["used"]), (12, 12))
+        self.assertEqual((out["events"], out["used"]), (12, 12), f"seed {self.drawn}")
         first = out["precedes"][0]
         self.assertEqual(first["process"], "kubelet", f"seed {self.drawn}")
         self.assertNotIn("lookalike", [r["process"] for r in out["precedes"] if r["p"] < 0.001], f"seed {self.drawn}")

@@ -52,11 +52,11 @@ class Counting(unittest.TestCase):
 
     def test_what_is_live_is_tried_again_and_that_is_said(self):
         bad, good = "1..1\nnot ok 1 - a\n", {"name": "second", "stdout": "1..1\nok 1 - a\n", "result": "OK"}
-        for suite in ("system", "alone", "unit+live", "cli", "browser"):
+        for suite in ("system", "alone", "unit+live", "cli", "browser", "packaging"):
             counts, asked, said = self.judge(f"perfcam:{suite} / system_x.py", bad, [good])
             self.assertEqual((counts, asked), ((1, 0, 0), ["system_x.py"]))
             self.assertIn("tried again, alone, since it failed: a", said)
-        for name in ("perfcam:unit / test_x", "perfcam:fuzz / fuzz_x", "perfcam:packaging / x.py", "perfcam:lint / check-x"):
+        for name in ("perfcam:unit / test_x", "perfcam:fuzz / fuzz_x", "perfcam:lint / check-x"):
             counts, asked, said = self.judge(name, bad, [good])
             self.assertEqual((counts, asked), ((0, 1, 1), []))
             self.assertEqual(said.splitlines()[-2:], [f"failed: {name.split()[-1]}: a", "0 passed, 1 failed"])

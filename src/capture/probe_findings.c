@@ -168,8 +168,9 @@ static void judge_names(struct cam_probe *p)
 		     "CAP_CHECKPOINT_RESTORE is missing.");
 	if (!has(p, CAM_PROBE_DAC_READ_SEARCH))
 		find(p,
-		     "Files that others may not read, as in many containers, cannot be opened: "
-		     "their functions have no names.",
+		     "Files that others may not read, as in many containers, and other users' files that "
+		     "were deleted or replaced while mapped cannot be opened: their functions have no "
+		     "names.",
 		     "Run as root, or with CAP_DAC_READ_SEARCH.",
 		     "CAP_DAC_READ_SEARCH is missing.");
 }

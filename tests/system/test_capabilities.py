@@ -3,6 +3,7 @@
 """As nobody, with six capabilities, with five of them, with none: what is lost is said once at the
 start, and the rest works. And in a time or pid namespace of its own."""
 import os
+import shutil
 import subprocess
 import time
 
@@ -71,13 +72,17 @@ class Capabilities(support.Case):
                 self.assertEqual(r.stop(), 0, r.said())
 
     def test_each_that_is_missing_is_said_and_the_rest_works(self):
-        """Six recorders at once, each without one of them."""
+        """Six recorders at once, each without one of them, beside a program and one whose file is gone."""
         self.load("spin31", share=80)
+        copy = shutil.copy(support.workload("spin31"), os.path.join(self.dir, "gone"))
+        gone = self.start(copy, "60")
+        support.wait_until(lambda: os.readlink(f"/proc/{gone.pid}/exe") == os.path.realpath(copy))
+        os.unlink(copy)
         recorders = {missing: self.recorder("-F", "199", "--window", "1m", store=os.path.join(self.place, missing),
                                             wrap=nobody([c for c in ALL if c != missing])) for missing in ALL}
         for r in recorders.values():
             r.ready()
-        time.sleep(1.5)
+        time.sleep(2)
         for missing, r in recorders.items():
             with self.subTest(missing=missing):
                 self.assertEqual(r.stop(), 0, r.said())
@@ -87,8 +92,15 @@ class Capabilities(support.Case):
                     (line for line in said.splitlines() if "CAP_" in line), "nothing said"))
                 self.assertEqual(said.count(f"CAP_{missing.upper()} is missing"), 1, said)
                 self.assertEqual(said.count(" is missing"), 1, said)
-                if missing in ("bpf", "syslog", "dac_read_search"):
-                    self.assertGreater(self.named(samples), 20, said)
+                there = [s for s in samples if s.pid != gone.pid]
+                if missing not in ("perfmon", "sys_ptrace"):
+                    self.assertGreater(self.named(there), 20, said)
+                # Where the names of what is gone are missing that was said, and nowhere else are they.
+                if "deleted or replaced" in said:
+                    self.assertIn(missing, ("checkpoint_restore", "dac_read_search"))
+                    self.assertEqual(self.named([s for s in samples if s.pid == gone.pid]), 0, said)
+                elif missing in ("bpf", "syslog"):
+                    self.assertGreater(self.named([s for s in samples if s.pid == gone.pid]), 5, said)
                 if missing == "bpf":
                     self.assertIn("source perf", said)
 
@@ -131,11 +143,10 @@ class Capabilities(support.Case):
 
     def test_with_none_of_them_a_tree_has_the_children_that_were_there(self):
         """Events are of single threads then: who was forked before inherits none. And each is counted once."""
-        family = self.start(*nobody(()), support.workload("family"), "1.5", stdin=subprocess.PIPE,
+        family = self.start(*nobody(()), support.workload("family"), "1", stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True)
-        elder = family.stdout.readline().split()[1]
-        r = self.recorder("-F", "199", "-p", f"{family.pid},{family.pid},{elder}", "--tree",
-                          wrap=nobody(())).ready()
+        family.stdout.readline()
+        r = self.recorder("-F", "199", "-p", f"{family.pid},{family.pid}", "--tree", wrap=nobody(())).ready()
         family.stdin.write("\n")
         family.stdin.flush()
         family.wait(support.PATIENCE)
@@ -143,8 +154,8 @@ class Capabilities(support.Case):
         store = Store(self.store)
         for name in ("parent_work", "elder_work", "younger_work", "grand_work"):
             self.assertGreater(len(store.with_frame(name)), 20, f"{name} {r.said()}")
-            # 1.5 s of CPU time each, at 199 Hz.
-            self.assertLess(len(store.with_frame(name)), 1.5 * 199 * 1.2, name)
+            # A second of CPU time each.
+            self.assertLess(len(store.with_frame(name)), 199 * 1.2, name)
 
     def test_in_a_pid_namespace_nobody_outside_is_idle(self):
         """A load outside keeps a CPU busy: by its samples, which have no pid here, it was not idle."""

@@ -28,6 +28,7 @@
 #include "model/unwind_pack.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -569,16 +570,16 @@ static size_t map_bytes(int fd)
 
 static int open_maps(struct unwinder *u, const struct cam_bpf *b)
 {
-	static const char *const fixed[] = {"cam_processes", "cam_execs", "cam_files",
-					    "cam_used",	     "cam_slabs", "cam_scratch"};
+	const struct bpf_map *map;
 	u->processes_fd = cam_bpf_map_fd(b, "cam_processes");
 	u->files_fd = cam_bpf_map_fd(b, "cam_files");
 	u->used_fd = cam_bpf_map_fd(b, "cam_used");
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
-		int fd = cam_bpf_map_fd(b, fixed[i]);
-		if (fd < 0)
-			return fd;
-		u->fixed_bytes += map_bytes(fd);
+	if (u->processes_fd < 0 || u->files_fd < 0 || u->used_fd < 0)
+		return -ENOENT;
+	/* Also those that are not the unwinder's: the budget is of all maps but the rings, which have one of their own. */
+	bpf_object__for_each_map(map, b->object)
+	{
+		u->fixed_bytes += map_bytes(bpf_map__fd(map));
 	}
 	return 0;
 }

@@ -10,13 +10,16 @@
 #define FIRST_SLOTS 64u
 #define MAX_SLOTS   (1u << 30)
 
-uint64_t cam_hash_seed;
+uint64_t cam_hash_seed = 0x9e3779b97f4a7c15u, cam_hash_secret = 0xd6e8feb86659fd93u;
 
 __attribute__((constructor)) static void seed_hash(void)
 {
-	/* Without entropy the seed is a constant: slower under attack, never wrong. */
-	if (getrandom(&cam_hash_seed, sizeof(cam_hash_seed), GRND_NONBLOCK) < 0)
-		cam_hash_seed = 0x9e3779b97f4a7c15u;
+	uint64_t seeds[2];
+	/* Without entropy they are constants: slower under attack, never wrong. */
+	if (getrandom(seeds, sizeof(seeds), GRND_NONBLOCK) != (ssize_t)sizeof(seeds))
+		return;
+	cam_hash_seed = seeds[0];
+	cam_hash_secret = seeds[1];
 }
 
 uint64_t cam_hash(const void *bytes, size_t n)

@@ -42,12 +42,13 @@ struct cam_hash_128 {
 };
 struct cam_hash_128 cam_hash_128(const void *bytes, size_t n, uint64_t with);
 
-extern uint64_t cam_hash_seed; /* set before main() */
+extern uint64_t cam_hash_seed, cam_hash_secret; /* set before main() */
 
-/* For rows of two or three integers: two rounds of multiply-and-fold. */
+/* For rows of two or three integers: two rounds of multiply-and-fold. Neither factor is known outside: one that is 0 would
+ * give all others the same hash. */
 static inline uint64_t cam_hash_u64(uint64_t a, uint64_t b)
 {
-	__uint128_t m = (__uint128_t)(a ^ cam_hash_seed) * (b ^ 0xd6e8feb86659fd93u);
+	__uint128_t m = (__uint128_t)(a ^ cam_hash_seed) * (b ^ cam_hash_secret);
 	uint64_t h = (uint64_t)m ^ (uint64_t)(m >> 64);
 	m = (__uint128_t)(h ^ 0xa0761d6478bd642fu) * 0xe7037ed1a0b428dbu;
 	return (uint64_t)m ^ (uint64_t)(m >> 64);

@@ -143,8 +143,9 @@ static bool same_function(const void *rows, uint32_t id, const void *key)
 
 static uint64_t location_hash(const struct cam_location *l)
 {
-	uint64_t name = l->late ? 1 : (uint64_t)l->func.v << 16 ^ l->func_offset;
-	return cam_hash_u64(l->address, (uint64_t)l->module.v << 40 ^ name);
+	/* What is put together could be chosen so that it is the same for many: not with factors that nobody knows. */
+	uint64_t name = l->late ? 1 : l->func.v * cam_hash_seed + l->func_offset;
+	return cam_hash_u64(l->address + l->module.v * cam_hash_secret, name);
 }
 
 static bool same_location(const void *rows, uint32_t id, const void *key)
@@ -159,7 +160,7 @@ static uint64_t task_hash(const struct cam_task *k)
 {
 	uint64_t strings = cam_hash_u64((uint64_t)k->comm.v << 32 | k->exe.v, k->cgroup.v);
 	return cam_hash_u64((uint64_t)(uint32_t)k->pid << 32 | (uint32_t)k->tid,
-			    strings ^ k->start_ns ^ (uint64_t)k->uid << 32);
+			    strings ^ k->start_ns ^ k->uid * cam_hash_seed);
 }
 
 static bool same_task(const void *rows, uint32_t id, const void *key)

@@ -331,6 +331,12 @@ def pipe(events, texts):
     return head + record(66, struct.pack("<II", len(tracing), 0)) + tracing
 
 
+def kernel(i, offset):
+    """A mapping of the kernel of a guest."""
+    path = b"[guest.kernel.kallsyms.%d]_text\0" % i
+    return struct.pack("<IHH", 1, 1, 80 + len(path) + -len(path) % 8) + struct.pack("<iIQQQ", -1, 0, 1 << 63, 4096, offset) + path + bytes(-len(path) % 8 + 40)
+
+
 class Bombs(Bad):
     def bomb(self, unit, mib, wrap):
         """gzip: one deflate stream whose blocks repeat, so that it is made quickly."""
@@ -372,9 +378,11 @@ class Bombs(Bad):
 
     def test_heads_of_perf_data_that_multiply(self):
         """A few MB whose events all claim the same million ids; formats of tracepoints that are asked for again and again, that
-        nobody asks for, or that are as large as they may be, thousands of them: what is read of a head is bounded in all."""
+        nobody asks for, or that are as large as they may be, thousands of them: what is read of a head is bounded in all. And kernels
+        that all have the offset that was a factor of a hash."""
         for name, data in (("ids", ids_of_all(4096, MIB)), ("again", pipe(4096, formats(4096)) + record(80, struct.pack("<Q", 1)) * 20000),
-                           ("many", pipe(4096, (b"\nID: 0",) * (2 * MIB))), ("large", pipe(4096, formats(1000, LARGEST)))):
+                           ("many", pipe(4096, (b"\nID: 0",) * (2 * MIB))), ("large", pipe(4096, formats(1000, LARGEST))),
+                           ("alike", pipe(1, ()) + b"".join(kernel(i, 0xd6e8feb86659fd93) for i in range(100000)))):
             with self.subTest(name):
                 r = self.outcome("ls", "-i", self.path("heads.data", data))
                 self.assertEqual(r.code, 1, r.err)

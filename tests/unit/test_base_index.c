@@ -41,9 +41,29 @@ static void the_same_content_with_another_number_has_another_hash(void **state)
 	}
 }
 
+/* A file says what is hashed, and whoever made it can read this program: no constant of it gives all others one hash. */
+static void no_number_makes_all_others_alike(void **state)
+{
+	(void)state;
+	static const uint64_t known[] = {0,
+					 1,
+					 UINT64_MAX,
+					 0xd6e8feb86659fd93u,
+					 0xa0761d6478bd642fu,
+					 0xe7037ed1a0b428dbu,
+					 0x9e3779b97f4a7c15u};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		for (uint64_t other = 1; other <= 1000; other++) {
+			assert_true(cam_hash_u64(other, known[i]) != cam_hash_u64(0, known[i]));
+			assert_true(cam_hash_u64(known[i], other) != cam_hash_u64(known[i], 0));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_number_makes_all_others_alike),
 		cmocka_unit_test(short_contents_with_two_numbers_have_two_hashes),
 		cmocka_unit_test(the_same_content_with_another_number_has_another_hash),
 	};

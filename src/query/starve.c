@@ -66,16 +66,18 @@ struct finder {
 	uint32_t example; /* a stack that has the function */
 };
 
-/* Frames of every system call, interrupt, thread and idle CPU. */
+/* Frames of every program, system call, interrupt, thread and idle CPU. */
 static bool tells(struct finder *f, uint32_t function)
 {
-	static const char *const starts[] = {"entry_",	     "do_syscall_64",	"x64_sys_call",
-					     "asm_",	     "sysvec_",		"ret_from_",
-					     "__x64_sys_",   "__arm64_sys_",	"invoke_syscall",
-					     "el0",	     "do_el0_svc",	"do_idle",
-					     "cpu_startup_", "start_secondary", "secondary_startup",
-					     "rest_init",    "start_kernel",	"cpuidle_",
-					     "kthread",	     "common_interrupt"};
+	static const char *const starts[] = {
+		"entry_",	"do_syscall_64",    "x64_sys_call",
+		"asm_",		"sysvec_",	    "ret_from_",
+		"__x64_sys_",	"__arm64_sys_",	    "invoke_syscall",
+		"el0",		"do_el0_svc",	    "do_idle",
+		"cpu_startup_", "start_secondary",  "secondary_startup",
+		"rest_init",	"start_kernel",	    "cpuidle_",
+		"kthread",	"common_interrupt", "_start",
+		"__libc_start", "start_thread",	    "clone3"};
 	if (function >= f->n_telling)
 		return false;
 	if (!f->telling[function]) {

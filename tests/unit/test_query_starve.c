@@ -85,6 +85,22 @@ static void a_core_that_a_task_keeps_is_found(void **state)
 	fake_window_free(s.f);
 }
 
+/* Of a program without symbols only what every program begins with has a name: that is no place. */
+static void what_every_program_begins_with_is_not_told(void **state)
+{
+	(void)state;
+	struct scene s = begin();
+	for (unsigned i = 0; i < 100; i++)
+		run(&s, 10 * NS + i * PERIOD, 1, 1, s.spin,
+		    i % 2 ? "_start;__libc_start_main;__libc_start_call_main;one"
+			  : "_start;__libc_start_main;__libc_start_call_main;two");
+	struct cam_starving out = find(&s);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.v[0].task.v, s.spin.v);
+	assert_int_equal(out.v[0].n_path, 0);
+	fake_window_free(s.f);
+}
+
 static void what_is_short_shared_or_has_holes_is_not(void **state)
 {
 	(void)state;
@@ -210,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_core_that_a_task_keeps_is_found),
+		cmocka_unit_test(what_every_program_begins_with_is_not_told),
 		cmocka_unit_test(what_is_short_shared_or_has_holes_is_not),
 		cmocka_unit_test(a_machine_without_room_starves_nobody),
 		cmocka_unit_test(a_path_of_the_kernel_that_many_tasks_take_is_found),

@@ -406,11 +406,49 @@ static struct cam_text take_priority(struct cam_text line, struct cam_log_stamp 
 	return (struct cam_text){line.p + i, line.n - i};
 }
 
+static size_t letters(struct cam_text s, size_t from)
+{
+	size_t n = 0;
+	while (from + n < s.n && islower((unsigned char)s.p[from + n]))
+		n++;
+	return n;
+}
+
+static size_t blanks(struct cam_text s, size_t from)
+{
+	size_t n = 0;
+	while (from + n < s.n && s.p[from + n] == ' ')
+		n++;
+	return n;
+}
+
+/* "kern  :info  : ", as dmesg -x has it before the stamp. */
+static struct cam_text take_decoded(struct cam_text line, struct cam_log_stamp *out)
+{
+	size_t facility = letters(line, 0), level = 0;
+	enum cam_severity severity;
+	struct cam_text rest = line;
+	if (!facility)
+		return line;
+	size_t at = facility + blanks(line, facility);
+	if (at < line.n && line.p[at] == ':')
+		level = letters(line, ++at);
+	size_t end = at + level;
+	end += blanks(line, end);
+	if (!level || line.n - end < 3 || memcmp(line.p + end, ": [", 3) != 0 ||
+	    !cam_severity_parse((struct cam_text){line.p + at, level}, &severity))
+		return line;
+	out->severity = severity;
+	rest.p += end + 2;
+	rest.n -= end + 2;
+	return rest;
+}
+
 void cam_log_stamp_read(struct cam_text line, enum cam_log_format format,
 			const struct cam_log_world *w, struct cam_log_stamp *out)
 {
 	*out = (struct cam_log_stamp){.severity = CAM_SEVERITY_MAX, .text = line};
-	struct cam_text rest = take_priority(line, out);
+	struct cam_text rest = take_decoded(take_priority(line, out), out);
 	bool found = false;
 	if (format == CAM_LOG_AUTO) {
 		for (unsigned f = CAM_LOG_ISO; f < CAM_LOG_FORMATS && !found; f++)

@@ -9,7 +9,7 @@
  *	epoch	1776222847, 1776222847.25, 1776222847250 (ms; 16 digits: µs, 19: ns)
  *	nginx	2026/04/15 03:14:07 [error] …, and … [15/Apr/2026:03:14:07 +0200] … of access logs
  *	klog	E0415 03:14:07.250123 12345 file.go:7] …
- *	dmesg	[12345.678901] …: a stamp of the kernel's clock, not a wall time
+ *	dmesg	[12345.678901] …: a stamp of the kernel's clock, not a wall time; dmesg -x has kern:info: before it
  *	An iso or epoch behind a key, time, ts or timestamp, may be anywhere in the first bytes: time="…", {"ts":1776222847.25,…
  *
  * A date without a year is of the last twelve months, one without a zone is local. Severities are also read where a

@@ -87,6 +87,11 @@ class Events(Case):
         # A dmesg by when its boot began: 123 s later is 03:11:00.
         self.assertEqual(json.loads(self.good("import", "--events", log, "--at", "2026-04-15T03:08:57Z", "--store",
                                               self.store, "--json"))["added"], 1)
+        # The same line as dmesg -x and dmesg -T have it, the latter by when it thinks that the boot was.
+        for again in b"kern  :info  : [  123.456789] of another boot's clock\n", b"[Wed Apr 15 03:10:58 2026] of another boot's clock\n":
+            other = json.loads(self.good("import", "--events", self.path("dmesg.txt", again), "--at", "2026-04-15T03:08:57Z", "--store",
+                                         self.store, "--json"))
+            self.assertEqual((other["added"], other["known"]), (0, 1), again)
         self.check_terminal(self.good("events", "--store", self.store))
         self.good("verify", "--store", self.store)
         for args in (("--events", log, "--boot", "12345678"), ("--events", log + ".absent")):

@@ -17,6 +17,8 @@ static int pin_store(struct cam_asking *a, const struct cam_pin *p)
 				  cam_settings_text(&a->settings, CAM_SET_MAX_PINNED));
 	if (!err)
 		err = cam_store_pin(a->store, p);
+	if (!err && most && !cam_store_pinned_bytes(a->io, &pinned) && pinned > most)
+		cam_note(CAM_PIN_PARTLY, cam_settings_text(&a->settings, CAM_SET_MAX_PINNED));
 	return err ? cam_failed("store %s: %s", a->settings.store, cam_errno_words(err))
 		   : CAM_EXIT_OK;
 }
@@ -30,8 +32,12 @@ int cam_pinning_change(struct cam_asking *a, enum cam_control_verb verb, const s
 	};
 	/* Whoever has the lock already knows that nobody else does. */
 	int status = a->store ? CAM_EXIT_FAILED : cam_asking_ask(a, verb, &r);
-	if (!a->store && !a->nobody)
+	if (!a->store && !a->nobody) {
+		/* What the recorder has to say of one that it has taken. */
+		if (!status && a->reply.data[0])
+			cam_note("%s", (const char *)a->reply.data);
 		return status;
+	}
 	status = cam_asking_lock(a);
 	if (status)
 		return status;

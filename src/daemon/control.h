@@ -48,6 +48,11 @@ struct cam_control_ticket {
 /* A handler's answer when the reply will come by cam_control_answer(). */
 #define CAM_CONTROL_LATER 1
 
+/* Of a pin that was taken; with what max-pinned is. */
+#define CAM_PIN_PARTLY                                                                        \
+	"not all of it is kept for ever: all pins together are larger than max-pinned (%s); " \
+	"what does not fit goes as windows without a pin do"
+
 struct cam_control_request {
 	struct cam_control_peer peer;
 	struct cam_control_ticket ticket;

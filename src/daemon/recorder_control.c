@@ -77,7 +77,13 @@ static int take_pin(void *self, const struct cam_control_request *q, struct cam_
 		return -EDQUOT;
 	}
 	snprintf(pin.note, sizeof(pin.note), "%.*s", (int)q->text.n, q->text.p);
-	return err ? err : cam_store_pin(s, &pin);
+	if (!err)
+		err = cam_store_pin(s, &pin);
+	if (!err && !cam_store_pinned_bytes(cam_keeper_io(r->keeper), &pinned) &&
+	    r->settings->max_pinned_bytes && pinned > r->settings->max_pinned_bytes)
+		cam_buf_printf(reply, CAM_PIN_PARTLY,
+			       cam_settings_text(r->settings, CAM_SET_MAX_PINNED));
+	return err;
 }
 
 static int take_unpin(void *self, const struct cam_control_request *q, struct cam_buf *reply)

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "interop/frame.h"
 #include "interop/perf_data_reader.h"
+#include "interop/perf_script_text.h"
 #include "interop/trace_print.h"
 
 #include <errno.h>
@@ -71,9 +72,26 @@ static int report_malformed(struct cam_perf_reader *r)
 	return cam_perf_reader_refused(err) ? 0 : err;
 }
 
+/* perf aligns the names of events to the longest, whether that one has samples or not. */
+static int say_longest_event(struct cam_perf_reader *r)
+{
+	const struct cam_perf_event *longest = NULL;
+	for (size_t i = 0; i < r->events.n; i++) {
+		const struct cam_perf_event *e = &r->events.rows[i];
+		longest = longest && longest->name_n >= e->name_n ? longest : e;
+	}
+	if (r->events.n < 2)
+		return 0;
+	int err = cam_sink_fact(r->sink, CAM_TEXT(CAM_FACT_LONGEST_EVENT),
+				(struct cam_text){longest->name, longest->name_n});
+	return err == -E2BIG ? 0 : err;
+}
+
 int cam_perf_reader_begin(struct cam_perf_reader *r, uint64_t time_ns)
 {
-	int err = cam_sink_begin(r->sink, time_ns);
+	int err = r->begun ? 0 : say_longest_event(r);
+	if (!err)
+		err = cam_sink_begin(r->sink, time_ns);
 	if (err)
 		return err;
 	r->begun = true;

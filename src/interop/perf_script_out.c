@@ -270,6 +270,18 @@ static int put_row(struct cam_exporter *x, const struct cam_export_row *r)
 	return err ? err : put_record(s, r, &h);
 }
 
+/* Of a perf.data: an event without samples may have the longest name. */
+static int widen(void *arg, const struct cam_fact *fact)
+{
+	struct script *s = arg;
+	const struct cam_tables *t = s->base.t;
+	size_t n = cam_string(t, fact->value).n;
+	if (cam_text_equal(cam_string(t, fact->key), CAM_TEXT(CAM_FACT_LONGEST_EVENT)) &&
+	    n > s->event_width && n < 256)
+		s->event_width = (unsigned)n;
+	return 0;
+}
+
 static int begin_window(struct cam_exporter *x)
 {
 	struct script *s = (struct script *)x;
@@ -285,6 +297,9 @@ static int begin_window(struct cam_exporter *x)
 	}
 	if (!s->lines)
 		return -ENOMEM;
+	int err = x->w->ops->facts(x->w, widen, s);
+	if (err)
+		return err;
 	return (s->o.fields | s->o.trace_fields) & CAM_PERF_SRCLINE
 		       ? cam_source_lines_load(&s->sources, x->w)
 		       : 0;

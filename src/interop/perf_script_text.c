@@ -188,7 +188,8 @@ static int on_fact(void *arg, const struct cam_fact *fact)
 		if (cam_text_equal(key, cam_text_of(words[i][0])))
 			put_fact(h, words[i][1], value);
 	}
-	if (!h->imported || cam_text_equal(key, CAM_TEXT("format")))
+	if (!h->imported || cam_text_equal(key, CAM_TEXT("format")) ||
+	    cam_text_equal(key, CAM_TEXT(CAM_FACT_LONGEST_EVENT)))
 		return 0;
 	cam_buf_printf(h->out, "# ");
 	cam_perf_put_text(h->out, key);

@@ -4,6 +4,9 @@
 #include "base/out.h"
 #include "model/cursor.h"
 
+/* A fact of windows that were a perf.data of several events: the name of one, which may have no samples. */
+#define CAM_FACT_LONGEST_EVENT "longest event"
+
 /* What is printed, as perf's -F names it. */
 enum cam_perf_field {
 	CAM_PERF_COMM = 1 << 0,

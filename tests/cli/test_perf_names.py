@@ -79,6 +79,18 @@ class Beside(Case):
                 self.good("import", "--store", store, path)
                 self.assertEqual(self.layout(self.good("script", "--store", store)), want)
 
+    def test_names_are_aligned_to_events_without_samples(self):
+        for options in (["-F", "997", "-g", "-e", "cpu-clock", "-e", "alignment-faults"],
+                        ["-e", "sched:sched_process_exec,syscalls:sys_enter_sched_rr_get_interval"]):
+            path = self.record("wide.data", *options)
+            want = [line for line in self.layout(perf("script", "-i", path).stdout) if line[:1] not in b"\t"]
+            self.assertRegex(want[0], rb" {4,}(cpu-clock|sched:sched_process_exec):")
+            self.good("import", "--store", self.path("wide-" + options[0][1]), path)
+            for given in ("-i", path), ("--store", self.path("wide-" + options[0][1])):
+                got = [line for line in self.layout(self.good("script", *given)) if line[:1] not in b"\t"]
+                self.assertEqual(got, want)
+            self.assertNotIn(b"longest", self.good("script", "--header", "-i", path))
+
     def test_without_chains_a_report_is_its_entries(self):
         path = self.record("table.data", "-F", "997", "-e", "cpu-clock")
         rows = re.compile(rb"^ +([\d.]+)%  (\S.*?) +\[([.k])\] (\S.*?) *$", re.M)

@@ -122,7 +122,7 @@ int cam_cmd_import(const struct cam_verb *verb, int argc, char **argv)
 		{"at", 0, CAM_OPTION_TEXT, &at, "T",
 		 "files without a wall clock: when the first sample was taken; a dmesg: when that boot began"},
 		{"tz", 0, CAM_OPTION_TEXT, &told.zone, "ZONE",
-		 "the zone of the time in a file's name: Europe/Berlin, +02:00, UTC (default: this one)"},
+		 "the zone of times in files' names and of \"captured on\": Europe/Berlin, +02:00 (default: this one)"},
 		{"json", 0, CAM_OPTION_FLAG, &json, NULL, "say what was imported as JSON"},
 		{0},
 	};

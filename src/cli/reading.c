@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "cli/perf_name.h"
 #include "cli/perf_reading.h"
 #include "cli/place.h"
 #include "cli/say.h"
@@ -161,6 +162,11 @@ int cam_reading_list(const char *folder, char ***names, size_t *n)
 	return status;
 }
 
+static bool wall_in_zone(void *zone, const struct cam_utc *local, int64_t *realtime_ns)
+{
+	return cam_perf_name_realtime(local, zone, realtime_ns);
+}
+
 /* The part after the format is known: the file into the sink, and what there is to say. */
 static int import_text(const struct cam_opened *from, enum cam_format format,
 		       struct cam_collect *collect, const struct cam_wanted *want,
@@ -175,6 +181,8 @@ static int import_text(const struct cam_opened *from, enum cam_format format,
 	else {
 		o.began_ns = told->began_ns;
 		o.began_uncertain_ns = CAM_NS_PER_SEC;
+		o.wall_of = told->zone ? wall_in_zone : NULL;
+		o.wall_arg = (void *)told->zone;
 		err = reader_of(format)(from->in, sink, &o, &st);
 	}
 	if (!err)

@@ -15,6 +15,7 @@
  */
 #pragma once
 #include "base/text.h"
+#include "base/units.h"
 #include "interop/input.h"
 #include "model/sink.h"
 
@@ -35,6 +36,9 @@ struct cam_import_options {
 	 * it may be 14 hours off.
 	 */
 	bool local_zone;
+	/* Or whoever knows its zone says when that was; false: there was no such time. NULL: nobody. */
+	bool (*wall_of)(void *arg, const struct cam_utc *local, int64_t *realtime_ns);
+	void *wall_arg;
 	/*
 	 * The text of tracepoints differs from sample to sample, so keeping it makes memory follow
 	 * the number of samples. With this set each such text becomes CAM_IMPORT_TEXT_DROPPED, but

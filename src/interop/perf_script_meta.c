@@ -222,9 +222,11 @@ bool cam_perf_meta_anchor(const struct cam_perf_meta *m, const struct cam_import
 	int64_t local_ns;
 	if (cam_utc_to_ns(&m->captured, &local_ns))
 		return false;
-	bool zone = o && o->local_zone;
+	bool told = o && o->wall_of && o->wall_of(o->wall_arg, &m->captured, &out->realtime_ns);
+	bool zone = told || (o && o->local_zone);
 	out->time_ns = m->last_ns;
-	out->realtime_ns = zone ? as_local_time(&m->captured, local_ns) : local_ns;
+	if (!told)
+		out->realtime_ns = zone ? as_local_time(&m->captured, local_ns) : local_ns;
 	out->uncertainty_ns = CAPTURE_UNCERTAIN + (zone ? 0 : ZONE_UNCERTAIN);
 	return true;
 }

@@ -71,6 +71,18 @@ class At(Case):
             # A time that the clock itself was read at is better than what anybody says, a date of a file is not.
             self.assertEqual(self.ls("--store", store)[0]["realtime_ns"] // 10**9, want, name)
 
+    def test_captured_on_is_of_a_zone(self):
+        """The zone of this process, unless another is said."""
+        data = b"# captured on    : Sun Nov 15 02:46:11 2026\n# time of last sample : 101.000000\n#\n" + TEXT
+        starts = []
+        for i, zone in enumerate(("UTC", "Europe/Berlin", "-0530", None)):
+            store = self.path(str(i))
+            self.good("import", "--store", store, *(("--tz", zone) if zone else ()), self.path("x.txt", data),
+                      env={"TZ": "America/New_York"})
+            starts.append(self.ls("--store", store)[0]["realtime_ns"])
+        hours = [(t - starts[0]) / 3600e9 for t in starts]
+        self.assertEqual(hours, [0, -1, 5.5, 5])
+
 
 class CpuProfile(Rows):
     def expected(self, p):

@@ -211,6 +211,16 @@ static int check_output(const struct flame_arguments *a, struct cam_flame_show *
 	return CAM_EXIT_OK;
 }
 
+/* perl takes the beginning of an option's name for it, and people write --color=java. */
+static void find_palette(struct flame_arguments *a)
+{
+	enum cam_theme theme;
+	if (!a->color || a->look.colors || !cam_theme_find(cam_text_of(a->color), &theme))
+		return;
+	a->look.colors = a->color;
+	a->color = NULL;
+}
+
 static int check(const struct flame_arguments *a, struct work *w)
 {
 	int status = cam_reshaping_resolve(&a->shape, &w->shape, &w->build);
@@ -228,6 +238,7 @@ static int check(const struct flame_arguments *a, struct work *w)
 static int flame(struct flame_arguments *a)
 {
 	struct work w = {.a = a};
+	find_palette(a);
 	int status = check(a, &w), read_status = CAM_EXIT_OK;
 	cam_selection_init(&w.selection);
 	if (!status)
@@ -275,7 +286,8 @@ int cam_cmd_flame(const struct cam_verb *verb, int argc, char **argv)
 		 "one picture for each such stretch: X-TIME.svg, …"},
 		{"text", 0, CAM_OPTION_FLAG, &a.text, NULL,
 		 "with characters (without -o the default in a terminal)"},
-		{"color", 0, CAM_OPTION_TEXT, &a.color, "auto|always|never", "of that text"},
+		{"color", 0, CAM_OPTION_TEXT, &a.color, "auto|always|never",
+		 "of that text; a PALETTE is --colors"},
 		{"top", 0, CAM_OPTION_COUNT, &a.top, "N", "print the N heaviest functions, too"},
 		{"json", 0, CAM_OPTION_FLAG, &a.json, NULL,
 		 "the tree and the heaviest functions as JSON"},

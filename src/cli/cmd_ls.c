@@ -277,8 +277,12 @@ int cam_cmd_ls(const struct cam_verb *verb, int argc, char **argv)
 	status = cam_options_parse(verb, options, argc, argv, &n_rest, &done);
 	if (done)
 		return status;
-	if (n_rest)
-		return cam_usage("ls takes no argument '%s'; for a file use -i", argv[0]);
+	if (n_rest > 1)
+		return cam_usage("ls takes one time or window, not also '%s'; for a file use -i",
+				 argv[1]);
+	status = cam_picking_argument(n_rest ? argv[0] : NULL, &range, NULL);
+	if (status)
+		return status;
 	if (capsules && (l.pinned || l.names || from.file))
 		return cam_usage("--capsules lists files of a store, not windows: it goes without "
 				 "--pinned, --names and -i");

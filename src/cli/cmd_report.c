@@ -21,7 +21,7 @@ struct report_arguments {
 	struct cam_sorting sorting;
 	const char *graph, *limit;
 	unsigned max_stack;
-	bool samples, children, no_children;
+	bool samples, children, no_children, stdio;
 	struct cam_report_options report;
 };
 
@@ -188,6 +188,7 @@ int cam_cmd_report(const struct cam_verb *verb, int argc, char **argv)
 		CAM_SORTING_PARENT(a.sorting),
 		{"show-nr-samples", 'n', CAM_OPTION_FLAG, &a.samples, NULL,
 		 "with the number of samples"},
+		{"stdio", 0, CAM_OPTION_FLAG, &a.stdio, NULL, "as it is printed anyway"},
 		{"children", 0, CAM_OPTION_FLAG, &a.children, NULL,
 		 "with what entries called, and by that (the default where stacks were sampled)"},
 		{"no-children", 0, CAM_OPTION_FLAG, &a.no_children, NULL,

@@ -18,7 +18,7 @@ static const struct cam_verb verbs[] = {
 	 "Adds files of perf and other profilers to a store; or lines of a saved log, as events.",
 	 cam_cmd_import},
 	{"ls",
-	 "[--store DIR | -i FILE] [--last 1h | --from T | --at T] [--pinned | --capsules] [--names] [--json]",
+	 "[T] [--store DIR | -i FILE] [--last 1h | --from T | --at T] [--pinned | --capsules] [--names] [--json]",
 	 "Lists windows: when, how long, how busy, what was lost and why, size, pins, events.",
 	 cam_cmd_ls},
 	{"at", "TIME [--around 5s] [-i FILE | --store DIR] [--pid PID …] [--json]",

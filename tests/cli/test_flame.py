@@ -327,6 +327,8 @@ class Look(Case):
                              ("orange", "rgb(229,129,0)"), ("mem", "rgb(0,220,128)")):
             self.assertEqual(self.fills(self.root(b"a;b 5\n", "--colors", colors, "--hash"))["a"], want)
         self.assertEqual(self.fills(self.root(b"a;b 5\n", "--hash"))["a"], "rgb(235,140,33)") # hot is the default
+        # As flamegraph.pl takes it.
+        self.assertEqual(self.fills(self.root(b"a;b 5\n", "--color=blue", "--hash"))["a"], "rgb(116,116,235)")
         one, two = (self.fills(self.root(SMALL, "--random")) for _ in range(2))
         self.assertNotEqual(one, two)
         self.assertEqual(*(self.fills(self.root(SMALL, "--colors", "java")) for _ in range(2)))

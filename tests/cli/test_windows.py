@@ -141,6 +141,17 @@ class Cutting(Case):
         """perf script merges CPUs almost, not quite, in order."""
         self.assertGreaterEqual(len(self.cut(synth.recording(35, 400, 50, jitter_us=200_000))), 3)
 
+    def test_a_time_a_window_and_a_selection_say_which(self):
+        text = synth.text_of([synth.Sample(b"a", 1, 0, (1_776_222_840 + i) * 10**6, [b"f"]) for i in range(600)])
+        self.good("import", "--store", self.store, "-", stdin=text)
+        every = self.ls("--store", self.store)
+        self.assertEqual(len(every), 5)
+        names = [w["name"] for w in every]
+        for words, want in (("@1776222970", names[1:2]), (names[3], names[3:4]), ("from=@1776222970 to=@1776223090", names[1:3])):
+            self.assertEqual([w["name"] for w in self.ls(words, "--store", self.store)], want, words)
+        self.bad("ls", "@1776222970", names[1], "--store", self.store, code=2, names=names[1])
+        self.bad("ls", "comm=a", "--store", self.store, code=2, names="comm")
+
     def test_silence_makes_no_windows(self):
         samples = synth.recording(36, 10, 50)
         samples += synth.recording(37, 10, 50, start_us=samples[-1].time_us + 3_600_000_000)

@@ -81,7 +81,7 @@ static int find_keys(struct report_arguments *a)
 	}
 	a->report.n_keys = t.n_keys;
 	a->report.parent = t.parent;
-	a->v.from.want.addresses = cam_sorting_needs_lines(t.keys, t.n_keys);
+	cam_sorting_want_lines(t.keys, t.n_keys, &a->v.from);
 	return status;
 }
 

@@ -112,6 +112,8 @@ int cam_cmd_script(const struct cam_verb *verb, int argc, char **argv)
 		status = parse_fields(&a, &o);
 	if (status)
 		return status;
+	/* perf.data has no lines: they come from debug information. */
+	a.what.from.told.inlines |= ((o.fields | o.trace_fields) & CAM_PERF_SRCLINE) != 0;
 	struct cam_exporting x;
 	const char *events = a.what.filters.event_type.n ? NULL : "*";
 	status = cam_exporting_open(&a.what, events,

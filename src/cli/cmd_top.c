@@ -63,7 +63,7 @@ static int find_keys(struct top_arguments *a)
 	int status = cam_sorting_resolve(&a->sorting, sort, &a->table);
 	if (status)
 		return status;
-	a->v.from.want.addresses = cam_sorting_needs_lines(a->table.keys, a->table.n_keys);
+	cam_sorting_want_lines(a->table.keys, a->table.n_keys, &a->v.from);
 	if (a->quantum &&
 	    (cam_duration_parse(cam_text_of(a->quantum), &a->table.quantum_ns) ||
 	     a->table.quantum_ns < CAM_NS_PER_US || a->table.quantum_ns > 86400 * CAM_NS_PER_SEC))

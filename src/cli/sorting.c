@@ -50,6 +50,12 @@ bool cam_sorting_needs_lines(const enum cam_key *keys, size_t n)
 	return false;
 }
 
+void cam_sorting_want_lines(const enum cam_key *keys, size_t n, struct cam_reading_options *from)
+{
+	from->want.addresses = cam_sorting_needs_lines(keys, n);
+	from->told.inlines |= from->want.addresses;
+}
+
 void cam_sorting_free(struct cam_sorting *s)
 {
 	cam_select_expressions_free(&s->match);

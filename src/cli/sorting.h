@@ -2,6 +2,7 @@
 /* The keys of tables and reports, as --sort and --parent say them. */
 #pragma once
 #include "cli/options.h"
+#include "cli/reading.h"
 #include "query/table.h"
 
 struct cam_sorting {
@@ -22,4 +23,6 @@ struct cam_sorting {
 int cam_sorting_resolve(struct cam_sorting *s, const char *usual, struct cam_table_options *t);
 /* Whether a key is of source lines, which are known by address. */
 bool cam_sorting_needs_lines(const enum cam_key *keys, size_t n);
+/* Has a file read so that they are known: with addresses and, of perf.data, debug information. */
+void cam_sorting_want_lines(const enum cam_key *keys, size_t n, struct cam_reading_options *from);
 void cam_sorting_free(struct cam_sorting *s);

@@ -29,7 +29,7 @@
 
 static const char *const heads[CAM_KEY_MAX] = {
 	[CAM_KEY_COMM] = "Command",
-	[CAM_KEY_PROCESS] = "Pid:Command",
+	[CAM_KEY_PROCESS] = "    Pid:Command",
 	[CAM_KEY_PID] = "Pid",
 	[CAM_KEY_TID] = "Tid",
 	[CAM_KEY_USER] = "Uid",

@@ -324,10 +324,13 @@ class Beside(Case):
         self.assertNotIn(b"(inlined)", self.good("script", *fields))
         # Source lines: the table that perf makes of the same samples.
         options = ("-i", path, "--no-children", "-g", "none", "-s", "srcline")
-        outs = perf("report", "--stdio", *options).stdout, self.good("report", "--inline", *options)
+        outs = perf("report", "--stdio", *options).stdout, self.good("report", *options)
         tables = [dict(reversed(pair) for pair in re.findall(rb"(?m)^ +([\d.]+)% +(inlines\.c:\d+)", out)) for out in outs]
         self.assertGreater(len(tables[0]), 2)
         self.assertEqual(tables[1], tables[0])
+        # Whoever asks for lines gets them.
+        for words in (("top", "-s", "srcline"), ("script", "-F", "+srcline")):
+            self.assertRegex(self.good(*words, "-i", path), rb"inlines\.c:\d+")
 
 
 if __name__ == "__main__":

@@ -161,6 +161,10 @@ class Report(Case):
         self.assertEqual(report["total"], sum(v[0] for v in want.values()), options)
         self.assertEqual(top["total"], report["total"], options)
 
+    def test_the_head_of_pid_is_perfs(self):
+        out = self.good("report", "--no-children", "-g", "none", "-s", "pid,comm", "-i", support.fixture_path("tmpl"))
+        self.assertRegex(out, rb"(?m)^# Overhead      Pid:Command +Command *\n# \.{8}  \.{15,}  \.{7} *$")
+
     def test_frames_that_are_left_out(self):
         path = os.path.join(support.DATA, "gcc-compile.stacks.gz")
         cases = ((("--hide", "^(do_|__)"), lambda name, kernel: not re.match("do_|__", name), False),

@@ -74,12 +74,28 @@ static void identify_kernel(struct finder *f, const struct cam_import_clue *clue
 	m->build_id = (struct cam_text){(const char *)f->room, n};
 }
 
+/* The vdso is the kernel's: where that runs here, and is where it was, this process has the same image. */
+static void identify_vdso(const struct cam_import_clue *clue, struct cam_namer_module *m)
+{
+	struct utsname here;
+	uint8_t id[CAM_ERRAND_MAX_BUILD_ID];
+	if (clue->inode || !clue->landmark.n || uname(&here) ||
+	    !cam_text_equal(m->path, CAM_TEXT("[vdso]")) ||
+	    !cam_text_equal(clue->release, cam_text_of(here.release)) ||
+	    !cam_librarian_this_kernel(clue->landmark, clue->landmark_address, id))
+		return;
+	m->landmark = clue->landmark;
+	m->landmark_address = clue->landmark_address;
+}
+
 static void identify(void *arg, const struct cam_import_clue *clue, struct cam_namer_module *m)
 {
 	if (m->kind == CAM_MODULE_FILE)
 		identify_file(arg, clue, m);
 	else if (m->kind == CAM_MODULE_KERNEL)
 		identify_kernel(arg, clue, m);
+	else if (m->kind == CAM_MODULE_VDSO)
+		identify_vdso(clue, m);
 }
 
 /* One file that is read, and who is told where. */

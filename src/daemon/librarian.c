@@ -309,8 +309,11 @@ static int find_vdso(struct cam_librarian *l, struct cam_book *b)
 {
 	struct cam_book_outline o;
 	struct cam_shelf_place p = {.path = "[vdso]"};
+	/* Without a build-id: the caller knows that the kernel is this one. */
+	bool known = !b->module.build_id.n && b->module.landmark.n;
 	int err = cam_librarian_outline(l, CAM_FILE_VDSO, -1, &o);
-	if (err || !o.id_bytes || !same_bytes(b->module.build_id, o.build_id, o.id_bytes))
+	if (err || !o.id_bytes ||
+	    (!known && !same_bytes(b->module.build_id, o.build_id, o.id_bytes)))
 		return 0;
 	return add_copy(b, &p, &(struct cam_file_key){0}, CAM_FORMAT_ELF);
 }

@@ -27,6 +27,9 @@ struct cam_import_clue {
 	uint32_t major, minor;	 /* of its device … */
 	uint64_t inode;		 /* … 0: not known */
 	struct cam_text release; /* of the kernel, as uname -r has it; empty: not known */
+	/* Of the vdso: a symbol of the kernel that it came with, and where that was; empty: not known. */
+	struct cam_text landmark;
+	uint64_t landmark_address;
 };
 
 struct cam_import_options {

@@ -402,6 +402,14 @@ static bool is_anonymous(struct cam_text path)
 	return false;
 }
 
+static uint64_t map_end(const struct cam_perf_mapping *m)
+{
+	uint64_t end;
+	if (m->bytes && __builtin_add_overflow(m->start, m->bytes, &end))
+		return UINT64_MAX;
+	return m->bytes ? end : m->start;
+}
+
 static int describe_user(struct cam_perf_spaces *s, const struct cam_perf_mapping *m,
 			 struct cam_perf_object *o)
 {
@@ -426,17 +434,18 @@ static int describe_user(struct cam_perf_spaces *s, const struct cam_perf_mappin
 		o->major = m->major;
 		o->minor = m->minor;
 		o->inode = m->inode;
+		/* The vdso is of no file, and a 32-bit program's is another one. */
+		if (o->kind == CAM_MODULE_VDSO)
+			o->inode = map_end(m) <= UINT32_MAX;
 	}
 	return err;
 }
 
 int cam_perf_spaces_map(struct cam_perf_spaces *s, const struct cam_perf_mapping *m)
 {
-	struct cam_perf_map map = {.start = m->start, .offset = m->offset};
+	struct cam_perf_map map = {.start = m->start, .end = map_end(m), .offset = m->offset};
 	struct cam_perf_object o;
 	struct cam_perf_space *space = &s->kernel;
-	if (!m->bytes || __builtin_add_overflow(m->start, m->bytes, &map.end))
-		map.end = m->bytes ? UINT64_MAX : m->start;
 	if (map.end <= map.start)
 		return 0;
 	int err = m->kernel ? describe_kernel(s, m, &o) : describe_user(s, m, &o);

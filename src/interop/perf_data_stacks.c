@@ -219,6 +219,17 @@ static int take_name(void *arg, size_t i, const struct cam_name *name)
 	return k->options->inlines ? take_inlined(k, q->rows[i], name) : 0;
 }
 
+/* The kernel that was recorded, by what its mapping says; NULL: that is not known. */
+static const struct cam_perf_object *kernel_of(const struct cam_perf_spaces *s)
+{
+	for (size_t i = 0; i < s->n_objects; i++) {
+		const struct cam_perf_object *o = &s->objects[i];
+		if (o->kind == CAM_MODULE_KERNEL && o->landmark.v && o->landmark_address)
+			return o;
+	}
+	return NULL;
+}
+
 static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
 {
 	struct cam_namer *namer = k->options->namer;
@@ -230,7 +241,14 @@ static int ask_module(struct cam_perf_stacks *k, struct cam_perf_object *o)
 		.landmark = cam_string(t, o->landmark),
 		.landmark_address = o->landmark_address,
 	};
-	const struct cam_import_clue clue = {o->major, o->minor, o->inode, cam_text_of(k->release)};
+	struct cam_import_clue clue = {o->major,     o->minor, o->inode, cam_text_of(k->release),
+				       CAM_TEXT(""), 0};
+	const struct cam_perf_object *kernel =
+		o->kind == CAM_MODULE_VDSO ? kernel_of(k->spaces) : NULL;
+	if (kernel) {
+		clue.landmark = cam_string(t, kernel->landmark);
+		clue.landmark_address = kernel->landmark_address;
+	}
 	if (!m.build_id.n && k->options->identify)
 		k->options->identify(k->options->identify_arg, &clue, &m);
 	uint32_t file;

@@ -32,7 +32,7 @@ struct cam_namer_module {
 	/*
 	 * KERNEL: a symbol and where it was ("_stext", from perf.data's record of the kernel's mapping):
 	 * by it addresses of another boot are moved to where this machine's symbols say it is. Empty: the
-	 * addresses are taken as they are.
+	 * addresses are taken as they are. VDSO: there if it came with the kernel that runs here, and has no build-id.
 	 */
 	struct cam_text landmark;
 	uint64_t landmark_address;

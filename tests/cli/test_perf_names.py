@@ -225,6 +225,22 @@ class Beside(Case):
             f.write(b"\x7f")
         self.assertFalse(named())
 
+    def test_the_vdso_without_a_build_id(self):
+        """It is that of this kernel where the recording was made on it; of another kernel's nothing is known."""
+        work = "python3 -c 'import time; e = time.time() + 0.5\nwhile time.time() < e: time.monotonic()'"
+        path = self.record("a", "-z", "-F", "1999", "-g", work=work)
+        want = {f for s in self.script(path) for f in s[1] if f[2] == "[vdso]"}
+        self.assertTrue(any("vdso" in name for _, name, _ in want), want)
+        out = self.good("script", "-F", "+symoff", "-i", path)
+        got = {f for s in perf_text.samples(out, frames=plain) for f in s[1] if f[2] == "[vdso]"}
+        self.assertEqual(got, want)
+        with open(path, "rb") as f:
+            data = f.read()
+        release = os.uname().release.encode()
+        self.assertIn(release, data)
+        other = self.path("other", data.replace(release, release[:-1] + b"~"))
+        self.assertNotIn(b"__vdso", self.good("script", "-i", other))
+
     def test_folded_stacks_are_those_of_the_text(self):
         """perf.data directly, and through perf script: the same lines, but for the names above."""
         path = self.record("a", "-F", "1999", "-g")

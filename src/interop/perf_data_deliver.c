@@ -75,13 +75,13 @@ static int report_malformed(struct cam_perf_reader *r)
 /* perf aligns the names of events to the longest, whether that one has samples or not. */
 static int say_longest_event(struct cam_perf_reader *r)
 {
-	const struct cam_perf_event *longest = NULL;
-	for (size_t i = 0; i < r->events.n; i++) {
-		const struct cam_perf_event *e = &r->events.rows[i];
-		longest = longest && longest->name_n >= e->name_n ? longest : e;
-	}
 	if (r->events.n < 2)
 		return 0;
+	const struct cam_perf_event *longest = r->events.rows;
+	for (size_t i = 1; i < r->events.n; i++) {
+		if (r->events.rows[i].name_n > longest->name_n)
+			longest = &r->events.rows[i];
+	}
 	int err = cam_sink_fact(r->sink, CAM_TEXT(CAM_FACT_LONGEST_EVENT),
 				(struct cam_text){longest->name, longest->name_n});
 	return err == -E2BIG ? 0 : err;

@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 #include "interop/csv_out.h"
 #include "interop/firefox_out.h"
+#include "interop/folded_diff.h"
 #include "interop/folded_out.h"
 #include "interop/json_out.h"
 #include "interop/perf_data_out.h"
@@ -75,7 +76,7 @@ static int add_folded(void *to, struct cam_window *w, const struct cam_row_filte
 static int report_folded(const struct cam_folded_stats *st, const struct export_arguments *a)
 {
 	bool one_event = a->what.filters.event_type.n;
-	if (!one_event && st->other.n && st->filtered)
+	if (!one_event && st->other.n && st->filtered && !st->two_columns)
 		cam_note("only event %.*s; %llu samples of others (%.*s …) left out: --event-type",
 			 (int)st->event.n, st->event.p, (unsigned long long)st->filtered,
 			 (int)st->other.n, st->other.p);
@@ -100,6 +101,34 @@ static int report_folded(const struct cam_folded_stats *st, const struct export_
 	return CAM_EXIT_OK;
 }
 
+/* Folded stacks that came in two columns: the second pass is of the other one. */
+static int write_two_columns(struct cam_exporting *x, const struct cam_folded_options *o,
+			     struct cam_folded *before)
+{
+	struct cam_buf text[2] = {CAM_BUF(SIZE_MAX / 4), CAM_BUF(SIZE_MAX / 4)};
+	struct cam_folded_options other = *o;
+	struct cam_folded *after = NULL;
+	other.event_type = CAM_TEXT("after");
+	int err = cam_folded_new(&other, &after);
+	if (!err && cam_exporting_each(x, add_folded, after) == CAM_EXIT_FAILED)
+		err = -EIO;
+	for (int i = 0; i < 2 && !err; i++) {
+		struct cam_out out;
+		cam_out_to_buf(&out, &text[i]);
+		err = cam_folded_write(i ? after : before, &out);
+		err = err ? err : cam_out_finish(&out);
+	}
+	if (!err)
+		err = cam_folded_diff_write(
+			(struct cam_text){(const char *)text[0].data, text[0].len},
+			(struct cam_text){(const char *)text[1].data, text[1].len},
+			&(struct cam_folded_diff_options){0}, cam_output_stream(x->output));
+	cam_folded_free(after);
+	cam_buf_free(&text[0]);
+	cam_buf_free(&text[1]);
+	return err;
+}
+
 static int write_folded(const struct export_arguments *a, struct cam_exporting *x,
 			const struct cam_folded_options *o)
 {
@@ -109,8 +138,10 @@ static int write_folded(const struct export_arguments *a, struct cam_exporting *
 		return cam_failed("%s", cam_errno_words(err));
 	int worst = cam_exporting_each(x, add_folded, folded);
 	if (worst != CAM_EXIT_FAILED) {
-		err = cam_folded_write(folded, cam_output_stream(x->output));
 		struct cam_folded_stats st = cam_folded_stats(folded);
+		st.two_columns &= !a->what.filters.event_type.n;
+		err = st.two_columns ? write_two_columns(x, o, folded)
+				     : cam_folded_write(folded, cam_output_stream(x->output));
 		int reported = worst ? CAM_EXIT_OK : report_folded(&st, a);
 		worst = worst ? worst : reported ? reported : cam_exporting_damage(&st.damage);
 		if (err)

@@ -117,6 +117,8 @@ struct cam_folded_stats cam_folded_stats(const struct cam_folded *f)
 		st.event = cam_string(&f->lines.names, f->event);
 	if (f->have_other)
 		st.other = cam_string(&f->lines.names, f->other);
+	st.two_columns = f->verbatim && cam_text_equal(st.event, CAM_TEXT("before")) &&
+			 cam_text_equal(st.other, CAM_TEXT("after"));
 	return st;
 }
 

@@ -38,8 +38,9 @@ struct cam_folded_stats {
 	uint64_t entry_addresses;  /* frames for which only the function's start could be printed */
 	uint64_t left_out_frames;  /* distinct ones that stackcollapse does not read as frames */
 	uint64_t left_out_samples; /* of exiting threads, ":-1", likewise */
-	struct cam_text event;	  /* the type counted; empty: none was named. Lives as long as f. */
-	struct cam_text other;	  /* the first other type met, empty: there was none. Likewise. */
+	struct cam_text event; /* the type counted; empty: none was named. Lives as long as f. */
+	struct cam_text other; /* the first other type met, empty: there was none. Likewise. */
+	bool two_columns; /* folded stacks that had two: what is counted is "before", "after" is the other */
 	struct cam_damage damage; /* of the windows, as each said after it was read */
 };
 

@@ -152,6 +152,14 @@ class Folded(Case):
         shown = support.texts_of(self.svg("--store", self.store, "--weight", "period"))
         self.assertRegex(shown.lower(), "differential")
 
+    def test_two_columns_come_out_as_two(self):
+        text = b"a;b;fast 100 10\na;b;gone 5 0\na;b;new 0 7\na;b;slow 10 200\n"
+        self.assertEqual(self.good("export", "folded", "-i", "-", stdin=text), text)
+        self.good("import", "--store", self.store, self.path("diff.folded", text))
+        self.assertEqual(self.good("export", "folded", "--store", self.store), text)
+        one = self.good("export", "folded", "--event-type", "after", "--store", self.store)
+        self.assertEqual(one, b"a;b;fast 10\na;b;new 7\na;b;slow 200\n")
+
 
 class Compressed(Case):
     def test_output_is_compressed_by_its_name(self):

@@ -19,6 +19,7 @@
 
 #define WINDOW_NS  (120 * CAM_NS_PER_SEC)
 #define COPY_BYTES (1u << 20)
+#define WRITTEN_NS (10 * CAM_NS_PER_SEC) /* how far off the time of a file may be, at least */
 
 static void worse(int *status, int other)
 {
@@ -70,21 +71,22 @@ static int copy_window(const char *store, const char *path)
 	return err ? cam_failed("%s: %s", path, cam_errno_words(err)) : CAM_EXIT_OK;
 }
 
-static int import_file(struct cam_store *store, const char *path, const char *where_names_are)
+static int import_file(struct cam_store *store, const char *path, const struct cam_told *told,
+		       struct cam_imported *done)
 {
 	const struct cam_wanted all = {.details = true, .addresses = true};
-	const struct cam_told told = {.where_names_are = where_names_are};
-	struct cam_imported done = {0};
 	unsigned sealed = 0;
-	int status = cam_reading_import(path, cam_store_journal(store, 0), WINDOW_NS, &all, &told,
-					&done);
+	*done = (struct cam_imported){0};
+	int status =
+		cam_reading_import(path, cam_store_journal(store, 0), WINDOW_NS, &all, told, done);
 	int err = cam_store_seal_pending(store, &sealed);
-	if (err && sealed < done.windows)
+	if (err && sealed < done->windows)
 		worse(&status, cam_failed("%s: %s", path, cam_errno_words(err)));
 	return status;
 }
 
-static int import_into(const char *path, const char *file, const char *where_names_are)
+static int import_into(const char *path, const char *file, const struct cam_told *told,
+		       struct cam_imported *done)
 {
 	struct cam_io *io;
 	struct cam_store *store;
@@ -94,12 +96,54 @@ static int import_into(const char *path, const char *file, const char *where_nam
 		return cam_failed("%s: %s", path, cam_errno_words(err));
 	err = cam_store_open_write(io, &store, &holder);
 	if (!err) {
-		status = import_file(store, file, where_names_are);
+		status = import_file(store, file, told, done);
 		cam_store_close(store);
 	} else {
 		status = cam_failed("%s: %s", path, cam_errno_words(err));
 	}
 	cam_io_posix_close(io);
+	return status;
+}
+
+static void remove_files(const char *path)
+{
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+/* When what ended as the file was written began. false: nobody says when that was. */
+static bool guess_start(const char *file, uint64_t length_ns, int64_t *ns)
+{
+	struct stat st;
+	return !stat(file, &st) && S_ISREG(st.st_mode) && st.st_mtim.tv_sec > 0 &&
+	       !__builtin_mul_overflow(st.st_mtim.tv_sec, (int64_t)CAM_NS_PER_SEC, ns) &&
+	       !__builtin_sub_overflow(*ns, length_ns, ns) && *ns > 0;
+}
+
+/*
+ * Views of a server are by the wall clock. A text of perf has another one, and mostly nothing that ties the two: how long it
+ * lasts is known when all of it was read, so it is read once more.
+ */
+static int import_placed(const char *path, const char *file, const char *where_names_are)
+{
+	struct cam_told told = {.where_names_are = where_names_are};
+	struct cam_imported done = {0};
+	int status = import_into(path, file, &told, &done);
+	if ((status != CAM_EXIT_OK && status != CAM_EXIT_INCOMPLETE) || !done.unplaced_ns ||
+	    !guess_start(file, done.unplaced_ns, &told.began_ns))
+		return status;
+	told.began_uncertain_ns = WRITTEN_NS;
+	told.again = true;
+	remove_files(path);
+	worse(&status, import_into(path, file, &told, &done));
+	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
+		cam_note("%s: it does not say when it was recorded: shown as if it had ended when "
+			 "the file was written",
+			 file);
 	return status;
 }
 
@@ -110,7 +154,8 @@ int cam_file_store_make(const char *path, gid_t group, const char *file,
 	if (mkdir(path, 0750) ||
 	    (group != (gid_t)-1 && !chown(path, (uid_t)-1, group) && chmod(path, 02750)))
 		return cam_failed("%s: %s", path, strerror(errno));
-	return is_window(file) ? copy_window(path, file) : import_into(path, file, where_names_are);
+	return is_window(file) ? copy_window(path, file)
+			       : import_placed(path, file, where_names_are);
 }
 
 int cam_file_stores_new(struct cam_file_stores *s)
@@ -133,12 +178,7 @@ void cam_file_stores_place(const struct cam_file_stores *s, unsigned number, cha
 
 void cam_file_store_remove(const char *path)
 {
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
+	remove_files(path);
 	rmdir(path);
 }
 

@@ -180,7 +180,8 @@ static int import_text(const struct cam_opened *from, enum cam_format format,
 		err = cam_perf_reading_import(from, told, sink, &o, &st);
 	else {
 		o.began_ns = told->began_ns;
-		o.began_uncertain_ns = CAM_NS_PER_SEC;
+		o.began_uncertain_ns =
+			told->began_uncertain_ns ? told->began_uncertain_ns : CAM_NS_PER_SEC;
 		o.wall_of = told->zone ? wall_in_zone : NULL;
 		o.wall_arg = (void *)told->zone;
 		err = reader_of(format)(from->in, sink, &o, &st);
@@ -195,6 +196,8 @@ static int import_text(const struct cam_opened *from, enum cam_format format,
 		return cam_failed("%s: %s%s%s", path, why, *why ? "; " : "", cam_errno_words(err));
 	if (!st.samples)
 		return cam_failed("%s: no samples in it%s%s", path, *why ? ": " : "", why);
+	if (told->again)
+		return CAM_EXIT_OK;
 	if (st.files_not_here && told->where_names_are)
 		cam_note("%s: functions of %llu of its %llu files have no names: %s", path,
 			 (unsigned long long)st.files_not_here, (unsigned long long)st.files,
@@ -228,6 +231,7 @@ static int import_input(const struct cam_opened *from, struct cam_journal *to, u
 	struct cam_collect_stats st = cam_collect_stats(collect);
 	done->samples = st.samples;
 	done->windows = st.windows;
+	done->unplaced_ns = st.unplaced_ns;
 	cam_collect_free(collect);
 	return status;
 }

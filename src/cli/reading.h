@@ -24,7 +24,9 @@ struct cam_told {
 	const char *zone; /* of the host, for the time in the file's name; NULL: this one's */
 	bool inlines;	  /* read debug information, too */
 	int64_t began_ns; /* when its first sample was taken; 0: not said */
+	uint64_t began_uncertain_ns; /* how far off that may be; 0: a second */
 	const char *where_names_are; /* said where files are not here; NULL: nothing is said */
+	bool again; /* it is read once more: what there is to say of it has been said */
 };
 
 struct cam_reading_options {
@@ -79,6 +81,8 @@ int cam_reading_list(const char *folder, char ***names, size_t *n);
 struct cam_imported {
 	uint64_t samples;
 	uint32_t windows;
+	uint64_t
+		unplaced_ns; /* how long it lasts, where nothing says when that was; 0: something does, or it has no times */
 };
 
 /*

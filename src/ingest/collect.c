@@ -41,6 +41,7 @@ struct cam_collect {
 
 	/* The open window. */
 	uint64_t start_ns, last_ns;
+	uint64_t first_ns; /* of all samples; UINT64_MAX: none has a time */
 	uint64_t window_samples;
 	uint64_t bound_drops; /* not yet in the ledger */
 	uint64_t block_start_ns;
@@ -291,6 +292,8 @@ static int collect_sample(struct cam_sink *s, const struct cam_sink_sample *in)
 	c->stats.samples++;
 	if (timed && in->time_ns > c->last_ns)
 		c->last_ns = in->time_ns;
+	if (timed && in->time_ns < c->first_ns)
+		c->first_ns = in->time_ns;
 	return 0;
 }
 
@@ -347,6 +350,7 @@ int cam_collect_new(struct cam_journal *to, const struct cam_collect_options *o,
 		return err;
 	}
 	c->options = *o;
+	c->first_ns = UINT64_MAX;
 	c->sink = (struct cam_sink){
 		.self = c,
 		.begin = collect_begin,
@@ -384,5 +388,8 @@ struct cam_sink *cam_collect_sink(struct cam_collect *c)
 
 struct cam_collect_stats cam_collect_stats(const struct cam_collect *c)
 {
-	return c->stats;
+	struct cam_collect_stats st = c->stats;
+	if (!c->n_anchors && c->first_ns < c->last_ns)
+		st.unplaced_ns = c->last_ns - c->first_ns;
+	return st;
 }

@@ -25,6 +25,8 @@ struct cam_collect_stats {
 	uint64_t samples;
 	uint64_t dropped; /* all causes; by cause in the ledgers */
 	uint32_t windows;
+	/* From the first sample to the last, of a clock that nothing ties to the wall's; 0: something does, or there are no times. */
+	uint64_t unplaced_ns;
 };
 
 /* `to` is borrowed until cam_collect_free(). */

@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -199,6 +200,30 @@ class Opened(unittest.TestCase):
             about, _ = self.server.columns("/api/heatmap?mode=cores&idle=1&source=" + body["id"])
             if want:
                 self.assertEqual(about["nodes"], [(want + [-1] * 99)[c] for c in about["cpus"]], lists)
+
+    def test_a_text_and_its_time(self):
+        """perf script without --header: seconds of another clock. It ended when it was written, if anybody says when that was; and that this is a guess is said."""
+        plain = re.sub(rb"^#.*\n", b"", text, flags=re.M).lstrip(b"\n")
+        self.assertRegex(plain[:200], rb"^\S+ \d+/\d+ \[")
+        for data, name in ((plain, "plain"), (gzip.compress(plain), "plain.gz")):
+            status, _, body = self.server.ask(f"/api/open?name={name}&modified=1500000000", method="POST", body=data, Content_Type="application/octet-stream")
+            body = json.loads(body)
+            self.assertEqual((status, body.get("samples")), (200, self.server.json("/api/store")["samples"]), body)
+            self.assertAlmostEqual(float(body["to"]), 1500000000, delta=0.01)
+            (note,) = body["notes"]
+            self.assertIn("does not say when", note)
+            about, columns = self.server.columns(f"/api/heatmap?source={body['id']}")
+            self.assertEqual(sum(columns["samples"]), body["samples"])
+            self.assertAlmostEqual(float(about["from"]) + about["columns_n"], 1500000000, delta=2)
+            got, body = self.open(data, name)
+            self.assertEqual((got, body.get("from"), body.get("notes")), (200, None, []), body)
+        file = os.path.join(self.place, "plain")
+        with open(file, "wb") as f:
+            f.write(plain)
+        os.utime(file, (1500000000, 1500000000))
+        own = served.Server(None, file)
+        self.addCleanup(own.stop)
+        self.assertAlmostEqual(float(own.json("/api/store")["to"]), 1500000000, delta=0.01)
 
     def test_a_host_of_four_billion_cpus(self):
         data = bytearray(subprocess.run(["zstd", "-dc", os.path.join(tap.DATA, "nginx-997.perf.data.zst")], check=True, stdout=subprocess.PIPE).stdout)

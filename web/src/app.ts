@@ -547,6 +547,8 @@ export class App implements AroundHost {
 		this.asked.timeline = key;
 		await this.answering("timeline", async () => {
 			const data = await this.server.timeline(store.from, store.to, this.timeline.bins());
+			if (!store.cpus) /* of how many it was busy nobody knows */
+				[data.unseen.fill(0), data.busy.fill(NaN), data.peak.fill(NaN)];
 			this.timeline.show(data, store.from, store.to, store.recording);
 			this.funnels.draw();
 		});

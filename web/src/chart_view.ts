@@ -2,7 +2,7 @@
 /* By time: the frames of one core, one behind the other. Shows what a sum hides: who ran when, and what did not run meanwhile. */
 import { boxAt, boxesOf, coresOf, type Boxes, type Chart } from "./chart";
 import { el, fill, type Theme, type Tip } from "./dom";
-import { clock, count, duration, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { clock, count, cpuName, duration, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
 import { FrameCanvas, SIDE, type FrameHost, type Way } from "./frame_canvas";
 import { frameFill, KIND_WORDS, ROW } from "./frames";
 import type { Colour } from "./state";
@@ -50,7 +50,7 @@ export class ChartView extends FrameCanvas {
 			this.scroll = 0;
 			this.hovered = this.walkedTo = -1;
 			const listed = cores.some(([cpu]) => cpu === core) || core < 0 ? cores : [...cores, [core, 0] as [number, number]].sort((p, q) => p[0] - q[0]);
-			fill(this.select, ...listed.map(([cpu, n]) => el("option", { value: cpu }, `CPU ${cpu} (${count(n)})`)));
+			fill(this.select, ...listed.map(([cpu, n]) => el("option", { value: cpu }, `${cpuName(cpu)} (${count(n)})`)));
 		}
 		this.select.value = String(core);
 		this.picker.hidden = cores.length === 0 && core < 0;
@@ -75,7 +75,7 @@ export class ChartView extends FrameCanvas {
 
 	words(): string {
 		const b = this.boxes, n = b?.byDepth[0] ? [...b.byDepth[0]].reduce((sum, i) => sum + b.samples[i], 0) : 0;
-		return `CPU ${this.core}, ${count(n)} samples in order of time. Empty: idle, or not selected. Click or wheel: zoom, double click: all`;
+		return `${cpuName(this.core)}, ${count(n)} samples in order of time. Empty: idle, or not selected. Click or wheel: zoom, double click: all`;
 	}
 
 	protected rows(): number {
@@ -179,7 +179,7 @@ export class ChartView extends FrameCanvas {
 	protected describe(box: number): string[] {
 		const b = this.boxes!, c = this.chart!, t = c.tree, node = b.node[box], zone = this.host.zone();
 		const module = t.modules[t.module[node]] ?? "", kind = KIND_WORDS[t.kind[t.frame[node]]];
-		return [`${clock(c.from + b.start[box], zone, 3)} – ${clock(c.from + b.end[box], zone, 3)} ${zoneName(c.from, zone)}, CPU ${this.core}`,
+		return [`${clock(c.from + b.start[box], zone, 3)} – ${clock(c.from + b.end[box], zone, 3)} ${zoneName(c.from, zone)}, ${cpuName(this.core)}`,
 			`${duration(b.end[box] - b.start[box])} without a break · ${count(b.samples[box])} ${b.samples[box] === 1 ? "sample" : "samples"}`,
 			module ? `${kind} · ${module}` : kind];
 	}

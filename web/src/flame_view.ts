@@ -271,7 +271,7 @@ export class FlameView extends FrameCanvas {
 		const { each, machine, of } = this.host.cpuSeconds();
 		const s = t.total[0] * each;
 		return `${t.kind[t.frame[0]] === KIND.root ? "all" : nameOf(t, 0)}   ${count(t.total[0])} ${t.unit}` + (s ? ` · ${cpuTime(s)}` : "") +
-			(machine ? ` · ${percent(s / machine)} of ${of}` : "");
+			(machine && each ? ` · ${percent(s / machine)} of ${of}` : "");
 	}
 
 	protected at(x: number, y: number): number {

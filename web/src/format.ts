@@ -167,6 +167,16 @@ export function tickLabel(ms: number, step: number, zone: Zone): string {
 	return step < 60e3 ? clock(ms, zone) : clockShort(ms, zone);
 }
 
+const NO_CPU = 0xffffffff; /* as answers have it: the file does not say which */
+
+export function cpuName(cpu: number): string {
+	return cpu === NO_CPU ? "CPU ?" : `CPU ${cpu}`;
+}
+
+export function isCpu(cpu: number): boolean {
+	return cpu !== NO_CPU;
+}
+
 /* 0–3,8 → "CPUs 0–3, 8"; [17] → "CPU 17". */
 export function cpuNames(cpus: number[]): string {
 	const runs = cpuRuns(cpus).map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`));

@@ -17,6 +17,12 @@ export function frameFill(t: Tree, node: number, by: Colour, th: Theme): string 
 	return tint(th.color(KIND_COLOURS[kind] ?? "mark"), kind === KIND.root || kind === KIND.process ? 1 : nameTint(hashOf(t, frame)));
 }
 
+/* What a name says behind its packages; all of it where that would be a piece from within brackets: "[kernel.kallsyms]", "set<ns::T>". */
+export function lastWord(name: string): string {
+	const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
+	return ["<>", "()", "[]"].every(([open, close]) => short.split(open).length === short.split(close).length) ? short : name;
+}
+
 export class Labels {
 	private widths = new Map<string, number>();
 
@@ -24,7 +30,7 @@ export class Labels {
 	fit(g: CanvasRenderingContext2D, font: string, name: string, room: number): string {
 		if (this.measure(g, font, name) <= room)
 			return name;
-		const short = name.replace(/^.*(?:::|[/.])(?=[A-Za-z_$<~][^/.:]*$)/, "");
+		const short = lastWord(name);
 		if (short !== name && short.length > 2 && this.measure(g, font, short) <= room)
 			return short;
 		let n = Math.min(name.length, Math.floor(room / 5));

@@ -11,8 +11,8 @@ import { LEAST_SEEN, type Heat } from "./api";
 import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
 import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
-import { clock, clocks, count, cpuNames, duration, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
-import { moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
+import { clock, clocks, count, cpuName, cpuNames, duration, isCpu, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { known, moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
 import { drawLegend } from "./heat_legend";
 import { drawStrip, hasStrip, STRIP, stripWords } from "./heat_strip";
 import type { Part } from "./state";
@@ -375,7 +375,7 @@ export class HeatView {
 		}
 		const every = Math.max(1, Math.ceil(14 / this.cellHeight() / (d.rows > 8 ? 4 : 1)) * (d.rows > 8 ? 4 : 1));
 		for (let r = 0; r < d.rows; r += every)
-			g.fillText(r ? String(d.cpus[r]) : `CPU ${d.cpus[r]}`, GUTTER - 8, this.top() + (r + 0.5) * this.cellHeight());
+			g.fillText(r && isCpu(d.cpus[r]) ? String(d.cpus[r]) : cpuName(d.cpus[r]), GUTTER - 8, this.top() + (r + 0.5) * this.cellHeight());
 	}
 
 	/* Each node by its name, and below it as many CPUs as there is room for. */
@@ -492,7 +492,7 @@ export class HeatView {
 		if (d.mode === "cores") {
 			const c0 = Math.min(p.c, q.c), c1 = Math.max(p.c, q.c), r0 = Math.min(p.r, q.r), r1 = Math.max(p.r, q.r);
 			const all = allCpus || (r0 === 0 && r1 === d.rows - 1);
-			return { from: d.from + c0 * d.step, to: d.from + (c1 + 1) * d.step, cpus: all ? null : d.cpus.slice(r0, r1 + 1).sort((a, b) => a - b) };
+			return { from: d.from + c0 * d.step, to: d.from + (c1 + 1) * d.step, cpus: all ? null : known(d.cpus.slice(r0, r1 + 1)) };
 		}
 		/* A column of several seconds shows one of them: all of them are meant. */
 		if (d.merged > 1)
@@ -549,10 +549,10 @@ export class HeatView {
 	}
 
 	/* The CPU whose label it is; with Shift, or on a node's name, all of its NUMA node. */
-	private ofLabel(d: Heat, row: number, y: number, shift: boolean): number[] {
+	private ofLabel(d: Heat, row: number, y: number, shift: boolean): number[] | null {
 		const node = nodesOf(d).find((n) => row >= n.row && row < n.row + n.rows);
 		const onName = node && y - this.top() - node.row * this.cellHeight() < 14;
-		return node && (shift || onName) ? d.cpus.slice(node.row, node.row + node.rows).sort((p, q) => p - q) : [d.cpus[row]];
+		return node && (shift || onName) ? known(d.cpus.slice(node.row, node.row + node.rows)) : known([d.cpus[row]]);
 	}
 
 	private finish(end: Cell): void {
@@ -651,7 +651,7 @@ export class HeatView {
 		const lines = this.describe(cell), part = this.between(cell, cell, false);
 		this.tip.show(e.clientX, e.clientY, ...lines);
 		if (!this.start && d.cells[cell.r * d.columns + cell.c] > 0)
-			this.askWho(e.clientX, e.clientY, lines, d.mode === "cores" ? { ...part, cpus: [d.cpus[cell.r]] } : part);
+			this.askWho(e.clientX, e.clientY, lines, d.mode === "cores" ? { ...part, cpus: known([d.cpus[cell.r]]) } : part);
 	}
 
 	/* A cell in words: when, which CPU, how busy, and what is being selected. */
@@ -668,7 +668,7 @@ export class HeatView {
 		else if (lost > 250)
 			lines.push("not observed: this is not idle time");
 		else if (d.mode === "cores")
-			lines.push(`CPU ${d.cpus[cell.r]}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy, ` : ""}${samples}` +
+			lines.push(`${cpuName(d.cpus[cell.r])}${d.nodes ? `, node ${d.nodes[cell.r]}` : ""}: ${d.full ? `${percent(v)} busy, ` : ""}${samples}` +
 				(d.merged > 1 ? ` in the busiest ${duration(d.fine)} of it` : ""));
 		else
 			lines.push(`${samples}${d.merged > 1 ? " in the busiest of its seconds" : ` in ${duration(1000 / d.rows)}`}`);

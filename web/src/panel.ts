@@ -195,7 +195,7 @@ export class Panel {
 			el("div", { class: "quiet cut", title: name }, name),
 			el("p", { class: "headline" }, ...(!t.before && answer ? answer : this.headline(t, each, machine))),
 			el("div", { class: "soft" }, `${count(t.total[0])} ${t.unit}` + (used ? `, ${cpuTime(used)}` : "") +
-				(machine ? `, ${percent(used / machine)} of ${of}` : "")),
+				(machine && each ? `, ${percent(used / machine)} of ${of}` : "")),
 			...this.whyLines(why, why && this.usual && !t.before ? asUsual(this.usual, why, share) : ""));
 	}
 

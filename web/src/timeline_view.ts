@@ -344,7 +344,7 @@ export class TimelineView {
 		const zone = this.host.zone();
 		const seen = 1 - d.unseen[i];
 		this.tip.show(e.clientX, e.clientY, `${day(t, zone)} ${clock(t, zone)} ${zoneName(t, zone)}`,
-			seen > 0.001 ? `${percent(d.busy[i])} of the machine busy, at most ${percent(d.peak[i])} in a second`
+			!isFinite(d.busy[i]) ? null : seen > 0.001 ? `${percent(d.busy[i])} of the machine busy, at most ${percent(d.peak[i])} in a second`
 				: "not observed: this is not idle time",
 			seen > 0.001 && seen < 0.98 ? `${percent(seen)} observed` : null);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lastWord } from "../src/frames";
 import { compileSearch, findPath, functions, matchTree, nameOf, nameSign, nodeAt, parentOf, pathOf, processes, readTree, sandwich, visible, type Tree } from "../src/tree";
 
 interface Node {
@@ -104,6 +105,12 @@ test("tree: what is drawn is what is found under the pointer, at any zoom", () =
 		assert.equal(findPath(t, pathOf(t, zoom).map((i) => nameSign(nameOf(t, i)))), zoom);
 	}
 	assert.equal(nodeAt(t, 0, 0.5, t.maxDepth + 1), -1);
+});
+
+test("frames: a label loses its packages, not its beginning", () => {
+	for (const [name, short] of [["java/lang/Thread.run", "run"], ["fs.(*MemoryGroup).GetStats", "GetStats"], ["Envoy::Http::onData", "onData"], ["[kernel.kallsyms]", "[kernel.kallsyms]"],
+		["std::set<ns::T>", "std::set<ns::T>"], ["std::set<T>::insert", "insert"], ["main", "main"]])
+		assert.equal(lastWord(name), short);
 });
 
 test("tree: a sandwich has the function's total on both sides, and each stack once", () => {

@@ -190,6 +190,49 @@ class Keys(unittest.TestCase):
             v.page.hover(*v.heat_point(scene.START + 60.5, 10, 50))
             self.assertRegex(v.page.evaluate("document.querySelector('.tip').innerText"), r"^Wed 15 Apr 03:13:57\.2")
 
+    def test_what_is_said_above_the_page_has_the_keys(self):
+        """A file that cannot be read: Tab does not lead behind what says so, no key acts there, Escape closes it and nothing else; the focus is back where it was."""
+        a = f"{scene.START + 60}~{scene.START + 70}"
+        v = self.view(WHOLE + f"&a={a}")
+        v.page.evaluate("document.querySelector('[aria-label=Baseline]').focus()")
+        bad = os.path.join(folder, "notes.txt")
+        with open(bad, "wb") as f:
+            f.write(b"\x00\x01 nothing\n" * 40)
+        for kind in ("dragEnter", "dragOver", "drop"):
+            v.page.call("Input.dispatchDragEvent", type=kind, x=600, y=500, data={"items": [], "files": [bad], "dragOperationsMask": 1})
+        v.settle(lambda: "could not be opened" in v.page.evaluate("document.querySelector('.overlay').innerText"))
+        behind = "document.querySelector('.app').contains(document.activeElement)"
+        for _ in range(5):
+            v.page.key("Tab")
+            self.assertFalse(v.page.evaluate(behind))
+            v.key("m")
+            self.assertNotIn("mode", v.query())
+        v.page.key("Escape")
+        self.assertTrue(v.page.evaluate("document.querySelector('.overlay').hidden"))
+        self.assertEqual((v.query()["a"], v.page.evaluate(FOCUSED)), ([a], "Baseline"))
+
+    def test_keys_that_have_nothing_to_act_on_say_so(self):
+        v = self.view(WHOLE + "&base=b")
+        before = v.query()
+        for key, said in (("c", "no baseline"), ("x", "nothing is compared"), ("h", "nothing is searched for")):
+            v.key(key)
+            self.assertIn(said, v.page.evaluate(STATUS))
+            self.assertEqual(v.query(), before)
+
+    def test_only_one_and_all_but_one(self):
+        """Of each kind that who ran is listed by: what a click leaves, and one with Alt; the text says which there are."""
+        click = "(alt => (r => (r.dispatchEvent(new MouseEvent('click', { bubbles: true, altKey: alt })), [r.dataset.name, r.title]))(document.querySelector('.side .rows:not(.events) .row[data-name]')))"
+        for by, only, but in (("comm", {"comm": ["zstd"]}, {"exclude": ["^zstd$"]}), ("process", {"pid": ["4410"]}, None), ("thread", {"tid": ["4410"]}, None), ("cgroup", {"zoom": ["[unknown]"]}, None),
+                              ("container", {"zoom": ["[host]"]}, None), ("user", {"zoom": ["[unknown]"]}, None), ("cpu", {"a": [f"{scene.START}~{scene.START + 120}~7"]}, {"a": [f"{scene.START}~{scene.START + 120}~0-6,8-15"]})):
+            for alt, want in ((False, only), (True, but or only)):
+                v = self.view(WHOLE + f"&by={by}")
+                before = v.samples()
+                name, title = v.page.evaluate(f"{click}({str(alt).lower()})")
+                v.settle(lambda v=v, want=want: want.items() <= v.query().items())
+                self.assertEqual("Alt" in title, but is not None, by)
+                self.assertGreater(v.samples(), 0, (by, name))
+                self.assertEqual(v.samples() < before, "zoom" not in want, (by, name))
+
     def test_a_deep_zoom_is_in_the_link(self):
         """A hundred frames with names of templates: a server reads no link that has them all."""
         names = [f"ns{i % 7}::Handler<std::basic_string<char, std::char_traits<char>>, {i}>::operator()" for i in range(100)]

@@ -16,8 +16,9 @@ function keyActs(app: App, e: KeyboardEvent): Record<string, () => void> {
 		"1": () => app.change({ tab: "flame" }, true), "2": () => app.change({ tab: "table" }, true),
 		"3": () => app.change({ tab: "sandwich" }, true), "4": () => app.change({ tab: "time" }, true),
 		",": () => app.byTime.view.step(-1), ".": () => app.byTime.view.step(1),
-		c: () => app.change({ compare: !s.compare, zoom: [] }, true), x: () => app.change({ flip: !s.flip, zoom: [] }, true),
-		b: () => app.setDrags(!app.dragsBaseline), h: () => app.change({ paint: !s.paint }, false),
+		c: () => s.base === "b" && !s.b ? app.say("there is no baseline yet: b, then drag") : app.change({ compare: !s.compare, zoom: [] }, true),
+		x: () => app.comparing() ? app.change({ flip: !s.flip, zoom: [] }, true) : app.say("nothing is compared: c"),
+		b: () => app.setDrags(!app.dragsBaseline), h: () => s.search || s.paint ? app.change({ paint: !s.paint }, false) : app.say("nothing is searched for: /"),
 		z: () => app.change({ utc: !s.utc }, false), d: () => app.toggleTheme(), w: () => app.panel.focusWhy(), "?": () => app.help.showModal(),
 		Backspace: () => history.back(),
 	};
@@ -43,6 +44,11 @@ function stepBack(app: App): void {
 }
 
 export function onKey(app: App, e: KeyboardEvent): void {
+	if (app.opening.covers()) {
+		if (e.key === "Escape")
+			app.opening.close();
+		return;
+	}
 	const typing = e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement;
 	if (e.key === "Escape") {
 		if (typing)

@@ -42,7 +42,7 @@ export class Opening {
 		this.input.value = "";
 	} });
 	private box = el("div", { class: "opening" });
-	readonly overlay = el("div", { class: "overlay", role: "dialog", "aria-label": "Open a file", hidden: true }, this.box, this.input);
+	readonly overlay = el("div", { class: "overlay", role: "dialog", "aria-modal": "true", "aria-label": "Open a file", hidden: true }, this.box, this.input);
 	private stop: (() => void) | null = null;
 	private invites = false; /* the overlay says that a file may be dropped, and nothing else */
 	private silence = 0; /* a timer */
@@ -130,8 +130,26 @@ export class Opening {
 
 	private endInvitation(): void {
 		if (this.invites)
-			this.overlay.hidden = true;
+			this.cover(false);
 		this.setInvites(false);
+	}
+
+	/* Something is said there, or asked: the page behind it has neither pointer nor keys, and the focus again when that is over. */
+	private cover(on: boolean): void {
+		const page = document.querySelector<HTMLElement>(".app")!;
+		if (on && !page.inert)
+			this.before = document.activeElement;
+		this.overlay.hidden = !on;
+		page.inert = on;
+		if (!on && this.before instanceof HTMLElement)
+			this.before.focus({ preventScroll: true });
+		if (!on)
+			this.before = null;
+	}
+	private before: Element | null = null;
+
+	covers(): boolean {
+		return !this.overlay.hidden && !this.invites;
 	}
 
 	/* It does not come between the pointer and the page meanwhile. */
@@ -171,7 +189,7 @@ export class Opening {
 				break;
 			last = got;
 			notes.push(...(got.notes ?? []));
-			this.overlay.hidden = true;
+			this.cover(false);
 		}
 		if (!last)
 			return;
@@ -192,14 +210,14 @@ export class Opening {
 		});
 		const cancel = el("button", { type: "button", class: "framed", onclick: () => this.close() }, "Cancel");
 		this.stop = stop;
-		this.overlay.hidden = false;
+		this.cover(true);
 		fill(this.box, el("h3", { class: "cut" }, file.name), progress, words, cancel);
 		cancel.focus();
 		try {
 			return await answer;
 		} catch (e) {
 			if (isAbort(e))
-				this.overlay.hidden = true;
+				this.cover(false);
 			else
 				this.refuse(`${file.name} could not be opened`, e instanceof Refusal ? (e.message || `The server said ${e.status}.`) : "The server does not answer, or a folder was dropped.");
 			return null;
@@ -210,7 +228,7 @@ export class Opening {
 
 	private refuse(what: string, why: string): void {
 		const close = el("button", { type: "button", class: "framed", onclick: () => this.close() }, "Close");
-		this.overlay.hidden = false;
+		this.cover(true);
 		fill(this.box, el("h3", { class: "bad", title: what }, what), el("p", { role: "alert" }, why),
 			el("div", { class: "head" }, this.sources?.open ? el("button", { type: "button", class: "primary", onclick: () => {
 				this.close();
@@ -229,6 +247,6 @@ export class Opening {
 	close(): void {
 		this.stop?.();
 		this.stop = null;
-		this.overlay.hidden = true;
+		this.cover(false);
 	}
 }

@@ -31,6 +31,8 @@ export interface PanelHost {
 	setGroup(by: Group): void;
 	group(): Group;
 	selectCores(cpus: number[]): void;
+	withoutCore(cpu: number): void;
+	zoomTo(name: string): void; /* at the first level of the graph */
 	takesAll(): boolean; /* no filter hides what else ran on the CPUs */
 	capsule(): string; /* where it comes from as one file; empty: not of this */
 }
@@ -52,6 +54,9 @@ interface Seen {
 function pair(name: string, value: string, title?: string): HTMLElement {
 	return el("div", { title }, el("dt", {}, name), el("dd", {}, value));
 }
+
+/* Whether a selection can be of all but one of them. */
+const canLeaveOut = (by: Group) => by === "comm" || by === "cpu";
 
 /* Three bars: weak, fair, strong. */
 function bars(strength: Strength): HTMLElement {
@@ -248,7 +253,7 @@ export class Panel {
 			meter.style.width = (100 * p.total) / all[0].total + "%";
 			tick.style.left = Math.min(100, (100 * (than?.before ?? 0)) / all[0].total) + "%";
 			list.append(el("li", {},
-				el("button", { class: "row", type: "button", "data-name": p.name, title: "Only this; with Alt: all but it", onclick: (e) => this.only(by, p.name, e instanceof MouseEvent && e.altKey) },
+				el("button", { class: "row", type: "button", "data-name": p.name, title: canLeaveOut(by) ? "Only this; with Alt: all but it" : "Only this", onclick: (e) => this.only(by, p.name, e instanceof MouseEvent && e.altKey) },
 					el("span", { class: "cut", title: p.name }, p.name), el("span", { class: "num" }, percent(share(p.total))),
 					than ? el("span", { class: "ratio " + (than.change === 2 ? "less" : than.change || (beside && isFound(why, p.name)) ? "more" : "") }, ratio(...(t!.before ? nowAndThen(t!, than) : [than.total, than.before] as const))) : null),
 				el("div", { class: "track" }, meter, than && than.before ? tick : null)));
@@ -260,11 +265,15 @@ export class Panel {
 		beside ? el("div", { class: "quiet hint" }, "tick and ratio: the minute before") : null);
 	}
 
-	/* Only what has that name at the first level of the graph, or all but it. */
+	/* Only what has that name at the first level of the graph, or all but it: what a selection can say. What has no name can be looked at. */
 	private only(by: Group, name: string, not: boolean): void {
 		const number = /(\d+)\)?$/.exec(name)?.[1] ?? "";
-		if (not)
+		if (not && by === "cpu")
+			this.host.withoutCore(Number(number));
+		else if (not && canLeaveOut(by))
 			this.host.addFilter("exclude", `^${escapeExpression(name)}$`);
+		else if (by !== "comm" && /^\[.*\]$/.test(name))
+			this.host.zoomTo(name);
 		else if (by === "cpu")
 			this.host.selectCores([Number(number)]);
 		else if (by === "process" || by === "thread")
@@ -293,7 +302,7 @@ export class Panel {
 				pair("Observed", t ? percent(observed) : "–"), pair("Stacks", q && q.user ? percent(q.complete / q.user) : "–", "User stacks that reach their beginning"),
 				pair("Names", frames ? percent(1 - unnamed / frames) : "–", "Frames that have a name"),
 				pair("Idle", this.host.takesAll() ? idlePart(t, machine && each && t ? (t.total[0] * each) / machine : NaN) : "–", "Of the CPUs' time that was observed")),
-			more.length ? el("dl", { class: "facts" }, ...more.map(([k, v]) => pair(k, v))) : null,
+			more.length ? el("dl", { class: "facts loose" }, ...more.map(([k, v]) => pair(k, v))) : null,
 			...this.qualityLines(q),
 			...((t?.meta.notes ?? []) as string[]).map((n) => el("p", { class: "soft note" }, n)),
 			seen?.unreadable ? el("p", { class: "soft" }, `${seen.unreadable === 1 ? "1 window" : `${count(seen.unreadable)} windows`} could not be read`) : null,

@@ -233,6 +233,24 @@ class Keys(unittest.TestCase):
                 self.assertGreater(v.samples(), 0, (by, name))
                 self.assertEqual(v.samples() < before, "zoom" not in want, (by, name))
 
+    def test_a_file_is_shown_whole(self):
+        """Ten minutes that nobody records any more: all of them, and what was chosen of them is in the link."""
+        store = tempfile.mkdtemp(prefix="whole-", dir=folder)
+        os.chmod(store, 0o755)
+        for k in range(5):
+            half_busy(store, k)
+        own = served.Server(store)
+        self.addCleanup(own.stop)
+        v = viewed.View(browser, own.url, "tz=utc")
+        pressed = "document.querySelector('[aria-label=Span] [aria-checked=true]').innerText"
+        self.assertEqual(v.page.evaluate(pressed), "all")
+        self.assertIn("03:12:57 – 03:22:57", v.page.evaluate("document.querySelector('.stage').innerText"))
+        v.page.evaluate("[...document.querySelectorAll('[aria-label=Span] [role=radio]')].find(b => b.innerText === '2 m').click()")
+        v.settle(lambda: v.page.evaluate(pressed) == "2 m")
+        self.assertIn("03:20:57 – 03:22:57", v.page.evaluate("document.querySelector('.stage').innerText"))
+        v.page.reload()
+        v.settle(lambda: v.page.evaluate(pressed) == "2 m")
+
     def test_a_deep_zoom_is_in_the_link(self):
         """A hundred frames with names of templates: a server reads no link that has them all."""
         names = [f"ns{i % 7}::Handler<std::basic_string<char, std::char_traits<char>>, {i}>::operator()" for i in range(100)]

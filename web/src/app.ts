@@ -37,7 +37,7 @@ type Kind = "heat" | "flame" | "timeline" | "chart" | AroundKind;
 
 const LIVE_MS = 2000, TOLD_MS = 200, RETRY_MS = 5000;
 const LEDGER_MS = 3000; /* what was observed is known that long after */
-const HELD_MS = 5000, DEGREE_MS = 1000;
+const HELD_MS = 5000, DEGREE_MS = 1000, WHOLE_MS = 3600e3;
 const PRESETS: [string, number][] = [["2 m", 120e3], ["10 m", 600e3], ["1 h", 3600e3], ["12 h", 43200e3]];
 const NOTHING_ASKED = { heat: "", flame: "", timeline: "", events: "", tracks: "", host: "", why: "", moments: "", quality: "", usual: "", chart: "" };
 export class App implements AroundHost {
@@ -243,7 +243,7 @@ export class App implements AroundHost {
 		return { utc, dated: s !== null && isFinite(s.from) && day(s.from, { utc }) !== day(s.to, { utc }) };
 	}
 
-	/* What is shown: the span of the link, or the newest. */
+	/* What is shown: the span of the link, or the newest; of a file, which does not grow, all. */
 	span(): { from: number; to: number } {
 		if (this.store && !isFinite(this.store.from))
 			return { from: NaN, to: NaN };
@@ -251,7 +251,7 @@ export class App implements AroundHost {
 			return this.state.span;
 		const to = this.store && isFinite(this.store.to) ? this.store.to : Date.now();
 		const from = this.store && isFinite(this.store.from) ? this.store.from : to - this.state.last;
-		return { from: Math.max(from, to - this.state.last), to };
+		return { from: this.whole && this.state.last === DEFAULTS.last ? from : Math.max(from, to - this.state.last), to };
 	}
 
 	/* Files may hold no times, or none that can be told from the wall clock's. */
@@ -330,7 +330,7 @@ export class App implements AroundHost {
 			return;
 		}
 		const ms = Number(v), { to } = this.span();
-		const at = this.state.span ? Math.min(this.store.to, Math.max(to, this.store.from + ms)) : null;
+		const at = this.state.span || this.whole ? Math.min(this.store.to, Math.max(to, this.store.from + ms)) : null;
 		this.change(at === null ? { last: ms } : { span: { from: Math.max(this.store.from, at - ms), to: at } }, true);
 	}
 
@@ -597,6 +597,7 @@ export class App implements AroundHost {
 
 	/* Pictures are older than the store. Those on their way come first: each question ends the one before it, and none would have an answer. */
 	private behind = false;
+	private whole = false; /* it is a file by the look of it: see span() */
 
 	/* The store grows while it is looked at. */
 	private async poll(): Promise<void> {
@@ -604,9 +605,9 @@ export class App implements AroundHost {
 		this.waiting = 0;
 		this.busy.show(1);
 		try {
-			const first = !this.store, empty = !this.store?.windows;
-			const before = this.store?.to;
+			const first = !this.store, empty = !this.store?.windows, before = this.store?.to;
 			this.store = await this.server.store();
+			this.whole = first ? !this.store.recording && this.store.to - this.store.from <= WHOLE_MS : this.whole;
 			const again = this.problems.mayRetry();
 			this.problems.note("store");
 			this.showStore();

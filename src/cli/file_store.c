@@ -105,14 +105,18 @@ static int import_into(const char *path, const char *file, const struct cam_told
 	return status;
 }
 
-static void remove_files(const char *path)
+/* The first that could not be removed: -errno. */
+static int remove_files(const char *path)
 {
 	DIR *d = opendir(path);
+	int err = d ? 0 : -errno;
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlinkat(dirfd(d), e->d_name, 0);
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    unlinkat(dirfd(d), e->d_name, 0) && !err)
+			err = -errno;
 	if (d)
 		closedir(d);
+	return err;
 }
 
 /* When what ended as the file was written began. false: nobody says when that was. */
@@ -138,7 +142,10 @@ static int import_placed(const char *path, const char *file, const char *where_n
 		return status;
 	told.began_uncertain_ns = WRITTEN_NS;
 	told.again = true;
-	remove_files(path);
+	/* What were left of the first time would be there twice. */
+	int err = remove_files(path);
+	if (err)
+		return cam_failed("%s: %s", path, cam_errno_words(err));
 	worse(&status, import_into(path, file, &told, &done));
 	if (status == CAM_EXIT_OK || status == CAM_EXIT_INCOMPLETE)
 		cam_note("%s: it does not say when it was recorded: shown as if it had ended when "

@@ -2,7 +2,7 @@
 /* By time: the frames of one core, one behind the other. Shows what a sum hides: who ran when, and what did not run meanwhile. */
 import { boxAt, boxesOf, coresOf, type Boxes, type Chart } from "./chart";
 import { el, fill, type Theme, type Tip } from "./dom";
-import { clock, count, cpuName, duration, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { clock, count, cpuName, duration, tickLabel, ticks, tickStep, zoneName, zoneShort, type Zone } from "./format";
 import { FrameCanvas, SIDE, type FrameHost, type Way } from "./frame_canvas";
 import { frameFill, KIND_WORDS, ROW } from "./frames";
 import type { Colour } from "./state";
@@ -148,7 +148,7 @@ export class ChartView extends FrameCanvas {
 		g.textBaseline = "middle";
 		g.fillStyle = th.color("tx3");
 		g.textAlign = "left";
-		g.fillText(zoneName(from, zone), SIDE, y + AXIS / 2);
+		g.fillText(zoneShort(from, zone), SIDE, y + AXIS / 2);
 		g.textAlign = "center";
 		const step = tickStep(((to - from) / this.plotWidth()) * 90);
 		for (const t of ticks(from, to, step, zone)) {

@@ -119,6 +119,12 @@ export function zoneName(ms: number, zone: Zone): string {
 	return `UTC${minutes < 0 ? "−" : "+"}${Math.floor(m / 60)}${m % 60 ? ":" + two(m % 60) : ""}`;
 }
 
+/* Beside an axis, where there is little room: a zone that is no whole hour needs more than that. */
+export function zoneShort(ms: number, zone: Zone): string {
+	const name = zoneName(ms, zone);
+	return name.includes(":") ? name.slice(3) : name;
+}
+
 /*
  * A clock, with or without a date, as somebody types it who reads this page: in its zone, where the server would take its own. Without a date
  * it is the latest such moment that `newest` is not before. What has a zone, or is no clock, is the server's to read.

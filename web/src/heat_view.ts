@@ -11,7 +11,7 @@ import { LEAST_SEEN, type Heat } from "./api";
 import { HEAT_STEPS, heatScale, heatTable, type HeatScale } from "./colour";
 import { el, hatch, Layers, type Theme, type Tip } from "./dom";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, shortText, type Happening } from "./happening";
-import { clock, clocks, count, cpuName, cpuNames, duration, isCpu, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { clock, clocks, count, cpuName, cpuNames, duration, isCpu, percent, tickLabel, ticks, tickStep, zoneName, zoneShort, type Zone } from "./format";
 import { known, moved, nodesOf, type Cell, type NodeRows } from "./heat_cells";
 import { drawLegend } from "./heat_legend";
 import { drawStrip, hasStrip, STRIP, stripWords } from "./heat_strip";
@@ -416,7 +416,7 @@ export class HeatView {
 		g.textBaseline = "top";
 		g.textAlign = "right";
 		g.fillStyle = th.color("tx3");
-		g.fillText(zoneName(d.from, zone), GUTTER - 8, y);
+		g.fillText(zoneShort(d.from, zone), GUTTER - 8, y);
 		g.textAlign = "center";
 		for (const t of ticks(d.from, to, step, zone)) {
 			const x = GUTTER + ((t - d.from) / (to - d.from)) * this.plotWidth();

@@ -7,7 +7,7 @@
 import type { Timeline } from "./api";
 import { bySeverity, drawGlyph, nearest, rank, SEVERITY, type Happening } from "./happening";
 import { hatch, Layers, type Theme, type Tip } from "./dom";
-import { clock, day, percent, tickLabel, ticks, tickStep, zoneName, type Zone } from "./format";
+import { clock, day, percent, tickLabel, ticks, tickStep, zoneName, zoneShort, type Zone } from "./format";
 
 export const GUTTER = 56;
 const TOP = 16, AXIS = 20;
@@ -195,7 +195,7 @@ export class TimelineView {
 		g.textBaseline = "top";
 		g.fillStyle = th.color("tx3");
 		g.textAlign = "right";
-		g.fillText(zoneName(this.from, zone), GUTTER - 8, bottom + 6);
+		g.fillText(zoneShort(this.from, zone), GUTTER - 8, bottom + 6);
 		g.textAlign = "center";
 		for (const t of ticks(this.from, this.to, step, zone)) {
 			const x = this.x(t), label = tickLabel(t, step, zone);

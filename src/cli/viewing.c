@@ -27,6 +27,7 @@ bool cam_viewing_parse(struct cam_viewing *v, const struct cam_verb *verb,
 
 int cam_viewing_open(struct cam_viewing *v)
 {
+	v->json |= v->out && cam_text_ends(cam_text_of(v->out), CAM_TEXT(".json"));
 	if (v->weight && strcmp(v->weight, "samples") != 0 && strcmp(v->weight, "period") != 0)
 		return cam_usage("--weight takes samples or period, not '%s'", v->weight);
 	int status = cam_picking_select(&v->range, &v->filters, &v->selection);

@@ -33,6 +33,10 @@ static const char *const chart_own[] = {"by",	 "hide",      "focus", "frames",
 static const char *const diff_own[] = {"by",	     "hide",	  "focus",	 "frames",
 				       "group",	     "recursion", "before-from", "before-to",
 				       "before-cpu", "show",	  NULL};
+static const char *const diff_picture_own[] = {"by",	      "hide",	   "focus",
+					       "frames",      "group",	   "recursion",
+					       "before-from", "before-to", "before-cpu",
+					       "show",	      "format",	   NULL};
 
 struct shape {
 	struct cam_reshape reshape;
@@ -188,17 +192,12 @@ void cam_answer_chart(const struct cam_server_doors *doors, const struct cam_req
 	cam_chart_free(&chart);
 }
 
-void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_request *q,
-			struct cam_answer *a)
+static void send_picture(const struct cam_flame *f, struct cam_text title, struct cam_answer *a)
 {
-	struct cam_flame f;
 	struct cam_out out;
-	if (!build_asked(doors, q, picture_own, a, NULL, &f))
-		return;
 	cam_out_to_buf(&out, &a->body);
-	int err = cam_svg_flame_write(&f, &(struct cam_svg_flame_options){0}, &out);
+	int err = cam_svg_flame_write(f, &(struct cam_svg_flame_options){.title = title}, &out);
 	int finished = cam_out_finish(&out);
-	cam_flame_free(&f);
 	a->type = "image/svg+xml";
 	a->status = 200;
 	if (err || finished)
@@ -260,6 +259,8 @@ struct comparison {
 	struct cam_selection before, after;
 	struct shape *shape;
 	const struct cam_progress *progress;
+	const char *const *own;
+	bool picture; /* is asked for, not the tree */
 };
 
 static int compare(const struct comparison *k, struct cam_diff *d, struct cam_flame *out)
@@ -300,17 +301,25 @@ static void send_comparison(struct comparison *k, struct cam_answer *a)
 		cam_asked_failed(a, err);
 		return;
 	}
-	cam_send_tree(&f, &d, a);
+	if (k->picture)
+		send_picture(&f,
+			     k->shape->show == CAM_PAIR_ELIDED
+				     ? CAM_TEXT("Only in the other time")
+				     : CAM_TEXT("By its change against the other time"),
+			     a);
+	else
+		cam_send_tree(&f, &d, a);
 	cam_flame_free(&f);
 	cam_diff_free(&d);
 }
 
-void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
-		     struct cam_answer *a)
+static void answer_comparison(const struct cam_server_doors *doors, const struct cam_request *q,
+			      bool picture, struct cam_answer *a)
 {
 	struct cam_request earlier;
 	struct shape shape;
-	struct comparison k = {.shape = &shape};
+	struct comparison k = {
+		.shape = &shape, .own = picture ? diff_picture_own : diff_own, .picture = picture};
 	if (!cam_request_value(q, "before-from") || !cam_request_value(q, "before-to")) {
 		cam_answer_error(a, 400, "before-from and before-to say what to compare with");
 		return;
@@ -322,8 +331,8 @@ void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_requ
 		cam_reshape_free(&shape.reshape);
 		return;
 	}
-	if (cam_asked_selection(doors, k.source, q, diff_own, a, &k.after)) {
-		if (cam_asked_selection(doors, k.source, &earlier, diff_own, a, &k.before)) {
+	if (cam_asked_selection(doors, k.source, q, k.own, a, &k.after)) {
+		if (cam_asked_selection(doors, k.source, &earlier, k.own, a, &k.before)) {
 			const struct cam_selection *both[] = {&k.before, &k.after};
 			if (!cam_asked_before(k.source, q, both, 2, a))
 				send_comparison(&k, a);
@@ -333,4 +342,22 @@ void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_requ
 	}
 	cam_reshape_free(&shape.reshape);
 	doors->release(doors->self, k.source);
+}
+
+void cam_answer_diff(const struct cam_server_doors *doors, const struct cam_request *q,
+		     struct cam_answer *a)
+{
+	answer_comparison(doors, q, false, a);
+}
+
+void cam_answer_picture(const struct cam_server_doors *doors, const struct cam_request *q,
+			struct cam_answer *a)
+{
+	struct cam_flame f;
+	if (cam_request_value(q, "before-from")) {
+		answer_comparison(doors, q, true, a);
+	} else if (build_asked(doors, q, picture_own, a, NULL, &f)) {
+		send_picture(&f, CAM_TEXT(""), a);
+		cam_flame_free(&f);
+	}
 }

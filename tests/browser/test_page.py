@@ -404,6 +404,7 @@ class Page(unittest.TestCase):
             self.assertEqual([float(t[1:]) for t in v.page.evaluate(asked)], [low, high], base)
             words = time.strftime("%H:%M:%S", time.gmtime(low)) + " – " + time.strftime("%H:%M:%S", time.gmtime(high))
             self.assertIn(words, v.page.evaluate("document.querySelector('.selection').innerText"), base)
+        self.assertRegex(v.page.evaluate("document.querySelector('[title^=\"The selection as a file\"]').click(), document.querySelector('.menu a[href*=\"format=svg\"]').href"), rf"[?&]before-from=%40{a[0] - 3600}(\.0+)?&")
         # Of an hour ago nothing is kept: that is said, in place of a graph of something else; also where the link comes with it.
         said = "[document.querySelector('.headline').innerText, document.querySelector('#flame .empty h3').innerText, document.querySelector('#flame .skeleton').hidden]"
         for page in (v, View(v.page.evaluate("location.search")[1:])):

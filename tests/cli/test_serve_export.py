@@ -78,6 +78,23 @@ class Export(unittest.TestCase):
         self.assertTrue(any(n and n.startswith("PostgresMain\n") for n in names), names)
         self.assertFalse(any(n and n.startswith("ZSTD") for n in names))
 
+    def test_a_picture_of_a_comparison(self):
+        """What perfcam diff draws of the same two times, but for its title."""
+        a, b, c = scene.START, scene.START + 8, scene.START + 16
+        path = os.path.join(folder, "diff.svg")
+        for show, option in (("differential", ()), ("elided", ("--elided",))):
+            status, headers, body = server.ask(f"/api/export?format=svg&from=@{b}&to=@{c}&before-from=@{a}&before-to=@{b}&show={show}")
+            self.assertEqual((status, headers["content-type"]), (200, "image/svg+xml"), body[:200])
+            r = tap.perfcam("diff", f"from=@{a} to=@{b}", f"from=@{b} to=@{c}", "--store", store, "-o", path, *option)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            with open(path, "rb") as f:
+                want = f.read()
+            drawn = [sorted((g.findtext("{*}title") or "", tuple(sorted(rect.items()))) for g in ElementTree.fromstring(x).iter("{http://www.w3.org/2000/svg}g")
+                            for rect in (r.attrib for r in g.findall("{*}rect"))) for x in (body, want)]
+            self.assertGreater(len(drawn[0]), 10 if show == "differential" else 0)
+            self.assertEqual(*drawn)
+        self.assertEqual(server.ask(f"/api/export?format=svg&from=@{b}&to=@{c}&before-from=@{a}")[0], 400)
+
     def test_what_is_wrong_is_said(self):
         for query, status, words in (("", 400, "format"), ("format=xls", 400, "pprof"), ("format=csv&pid=x", 400, "pid"), ("format=csv&by=comm", 400, "by"),
                                      ("format=svg&by=nothing", 400, "by"), ("format=pprof&comm=nobody", 404, "nothing was recorded"),

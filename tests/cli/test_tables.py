@@ -312,6 +312,15 @@ class Tables(Case):
                 self.assertEqual(size, whole)
         self.assertGreater(killed, 0)
 
+    def test_a_name_that_ends_in_json_is_json(self):
+        self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(61, 2, 100)))
+        last = ("--last", "200000h")
+        for verb, more in (("flame", last), ("heatmap", ()), ("report", last), ("top", last), ("search", (".", *last)), ("at", ("-1s",)), ("moments", ())):
+            path = self.path(verb + ".json")
+            self.good(verb, *more, "--store", self.store, "-o", path)
+            with open(path, "rb") as f:
+                self.assertEqual(json.loads(f.read()), json.loads(self.good(verb, *more, "--store", self.store, "--json")), verb)
+
     def test_every_verb_with_an_output_leaves_all_or_nothing(self):
         self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(61, 10, 1000)))
         last = ("--last", "200000h")

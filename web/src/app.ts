@@ -698,7 +698,7 @@ export class App implements AroundHost {
 	}
 
 	/* What is asked for, and what it is compared with. */
-	private sides(): [Part, Part | null] {
+	sides(): [Part, Part | null] {
 		const part = this.part(), before = this.comparing() ? baseline(this.state, part) : null;
 		return before && this.state.flip ? [before, part] : [part, before];
 	}

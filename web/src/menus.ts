@@ -21,6 +21,7 @@ export interface MenuHost {
 	readonly tree: Tree | null;
 	readonly flame: FlameView;
 	part(): Part;
+	sides(): [Part, Part | null];
 	change(by: Partial<State>, step: boolean): void;
 	setSearch(text: string): void;
 	addFilter(name: Filter, value: string): void;
@@ -29,7 +30,7 @@ export interface MenuHost {
 
 /* What is selected, under the same filters, for other programs. */
 export function exportMenu(app: MenuHost, at: HTMLElement): void {
-	const box = at.getBoundingClientRect(), tree = treeQuery(app.state, app.part(), null), plain = selectionQuery(app.state, app.part());
+	const box = at.getBoundingClientRect(), tree = treeQuery(app.state, ...app.sides()), plain = selectionQuery(app.state, app.part());
 	const href = (format: string) => {
 		const q = new URLSearchParams(format === "svg" ? tree : plain);
 		q.set("format", format);

@@ -49,7 +49,7 @@ function makeHeat(columns: number, rows: number): Heat {
 }
 
 const tip = new Tip(), theme = readTheme(), dark = { ...theme, color: (name: string) => theme.color(name) || "#445566" };
-const flame = new FlameView({ theme: () => dark, icicle: () => false, colour: () => "kind", zoomed: () => undefined, walked: () => undefined,
+const flame = new FlameView({ theme: () => dark, icicle: () => false, colour: () => "kind", zoomed: () => undefined, follows: () => false, walked: () => undefined,
 	cpuSeconds: () => ({ each: 0.01, machine: 1e6, of: "the machine" }), menu: () => undefined }, tip);
 const heat = new HeatView({ theme: () => dark, zone: () => ({ utc: true }), linear: () => false, select: () => undefined, dragsBaseline: () => false,
 	zoomSpan: () => undefined, openEvent: () => undefined, walked: () => undefined, busiest: () => Promise.resolve(null) }, tip);

@@ -314,8 +314,8 @@ class Tables(Case):
 
     def test_a_name_that_ends_in_json_is_json(self):
         self.good("import", "--store", self.store, "-", stdin=synth.text_of(synth.recording(61, 2, 100)))
-        last = ("--last", "200000h")
-        for verb, more in (("flame", last), ("heatmap", ()), ("report", last), ("top", last), ("search", (".", *last)), ("at", ("-1s",)), ("moments", ())):
+        last, begun = ("--last", "200000h"), json.loads(self.good("ls", "--store", self.store, "--json"))[0]["realtime_ns"] / 1e9
+        for verb, more in (("flame", last), ("heatmap", ()), ("report", last), ("top", last), ("search", (".", *last)), ("at", (f"@{begun + 1:.3f}",)), ("moments", ())):
             path = self.path(verb + ".json")
             self.good(verb, *more, "--store", self.store, "-o", path)
             with open(path, "rb") as f:

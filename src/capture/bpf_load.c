@@ -336,28 +336,49 @@ static void empty_scope(struct cam_bpf *b)
 			return;
 }
 
+static void no_scope(struct cam_bpf *b)
+{
+	__atomic_store_n(&b->state->scoped, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->state->gathering, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->state->scope_full, 0, __ATOMIC_RELEASE);
+	empty_scope(b);
+}
+
+int cam_bpf_gather(struct cam_bpf *b)
+{
+	no_scope(b);
+	__atomic_store_n(&b->state->gathering, 1, __ATOMIC_RELEASE);
+	return follow_forks(b);
+}
+
 /* While it changes everything is emitted: ingest filters too, and what is missing is missing. */
 int cam_bpf_scope(struct cam_bpf *b, const int32_t *pids, size_t n)
 {
 	uint64_t any_start = 0;
-	if (n > CAM_WIRE_MAX_SCOPE)
-		return -E2BIG;
-	__atomic_store_n(&b->state->scoped, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&b->state->scope_full, 0, __ATOMIC_RELEASE);
-	empty_scope(b);
-	if (n == 0) {
-		if (b->form == CAM_BPF_FRAME_POINTERS)
-			stop_following(b);
-		return 0;
-	}
+	bool fits = n <= CAM_WIRE_MAX_SCOPE;
+	if (!b->state->gathering || !n || !fits)
+		no_scope(b);
+	if (!n && b->form == CAM_BPF_FRAME_POINTERS)
+		stop_following(b);
+	if (!n || !fits)
+		return fits ? 0 : -E2BIG;
 	/* Before the first is wanted: none of its children is missed. */
 	int err = follow_forks(b);
 	if (err)
 		return err;
-	for (size_t i = 0; i < n; i++)
-		if (bpf_map_update_elem(cam_bpf_map_fd(b, "cam_scope"), &pids[i], &any_start,
-					BPF_ANY))
+	for (size_t i = 0; i < n; i++) {
+		/* One that was forked meanwhile is there, with its start. */
+		if (!bpf_map_update_elem(cam_bpf_map_fd(b, "cam_scope"), &pids[i], &any_start,
+					 BPF_NOEXIST) ||
+		    errno == EEXIST)
+			continue;
+		if (errno != E2BIG)
 			return -errno;
+		/* Those that were forked meanwhile have its place. */
+		__atomic_store_n(&b->state->scope_full, 1, __ATOMIC_RELEASE);
+		break;
+	}
 	__atomic_store_n(&b->state->scoped, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->state->gathering, 0, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -68,5 +68,10 @@ int cam_bpf_set_rings(struct cam_bpf *b, const uint32_t *indices, const int *fds
  */
 bool cam_bpf_counts(const struct cam_bpf *b, uint32_t cpu, struct cam_wire_counts *out);
 
+/*
+ * A scope is to be set, when it is known whom it has: from now on whoever is forked is in it. Who lists processes after
+ * this misses none of their children, whether they are forked before the list is read, while, or after.
+ */
+int cam_bpf_gather(struct cam_bpf *b);
 /* As filter_pids() of capture.h. Enters the kernel. */
 int cam_bpf_scope(struct cam_bpf *b, const int32_t *pids, size_t n);

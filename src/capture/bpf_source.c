@@ -600,7 +600,9 @@ static int prepare(struct source *s, const struct cam_capture_options *o,
 		return -errno;
 	struct cam_bpf_options bpf = {0};
 	int err = choose_event(s, o, &bpf.config);
-	return err ? err : load(s, o->unwind, &bpf, why);
+	if (!err)
+		err = load(s, o->unwind, &bpf, why);
+	return err || !o->scope_follows ? err : cam_bpf_gather(&s->bpf);
 }
 
 int cam_bpf_source_open(const struct cam_capture_options *o, const struct cam_perf_host *host,

@@ -41,6 +41,8 @@ struct cam_capture_options {
 	size_t n_tids;
 	bool user_only; /* kernel stacks are not allowed */
 	bool no_idle;	/* not the idle task: in a pid namespace others have its pid, too */
+	bool scope_follows; /* filter_pids() will be called, with processes that are found out meanwhile: no child that
+			     * one of them forks between is to be filtered */
 	enum cam_unwind_mode unwind; /* AUTO: BPF where the source is, else FP */
 	size_t max_ring_bytes;	     /* all rings together, as mapped; 0: 24 MiB */
 	size_t ring_bytes;	     /* tests: one CPU's sample ring; 0: chosen */

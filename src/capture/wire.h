@@ -92,7 +92,7 @@ struct cam_wire_state {
 	__u32 scope_full; /* a child did not fit: everything is emitted, ingest filters */
 	__u64 execs_lost_ns; /* an exec then was not noted: what was said of processes before is void */
 	__u32 copies;	     /* somebody tells what processes run, and reads copies until then */
-	__u32 reserved;
+	__u32 gathering;     /* who is in scope is being found out: whoever is forked may be */
 };
 
 /* By pid: what it runs. */

@@ -484,7 +484,7 @@ static void close_parts(struct cam_recorder *r)
 		cam_drain_stop(r->drain);
 	cam_live_free(r->live);
 	cam_recorder_close_events(r);
-	free(r->scope_pids);
+	free(r->scope.pids);
 	cam_keeper_free(r->keeper, 0);
 	if (r->capture)
 		r->capture->ops->close(r->capture);

@@ -36,13 +36,21 @@ struct cam_mishap {
 	uint64_t said_ns; /* CLOCK_MONOTONIC */
 };
 
+/* Processes that are meant, while --pid or a command says so; n = 0: nobody by his number. */
+struct cam_recorder_scope {
+	int32_t *pids;
+	size_t n, named;	 /* the first are not of a tree alone */
+	size_t left_out;	 /* of the tree: there is no room for them */
+	size_t threads_left_out; /* where only threads may be watched */
+};
+
 struct cam_recorder {
 	const struct cam_record_request *request;
 	struct cam_settings *settings;
 	struct cam_capture *capture;
 	bool capture_of_threads; /* not of CPUs */
 	bool inside_pid_ns;	 /* not the host's: pid 0 is anybody outside */
-	int32_t *scope_pids;
+	struct cam_recorder_scope scope;
 	struct cam_queue *queue;
 	struct cam_drain *drain;
 	struct cam_live *live;

@@ -28,7 +28,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define MAX_SCOPE_PIDS 4096u
+#define MAX_SCOPE_PIDS	  65536u
+#define MAX_SCOPE_THREADS 4096u /* each has events of its own on each CPU */
+#define MAX_LISTINGS	  8	/* one more each time that somebody was found */
 /* Journals, windows, helpers, clients of the control socket, what is read each second, unwind tables. */
 #define RESERVED_FILES 64u
 
@@ -36,43 +38,59 @@
 #define SAMPLE_BYTES 9u
 
 /* Each once: of an event that is opened twice every sample would come twice. */
-static size_t add_pids(int32_t *pids, size_t n, const int32_t *more, size_t n_more)
+static void name_pids(struct cam_recorder *r, const int32_t *pids, size_t n)
 {
-	for (size_t i = 0; i < n_more && n < MAX_SCOPE_PIDS; i++) {
+	struct cam_recorder_scope *s = &r->scope;
+	for (size_t i = 0; i < n && s->n < MAX_SCOPE_PIDS; i++) {
 		size_t k = 0;
-		while (k < n && pids[k] != more[i])
+		while (k < s->n && s->pids[k] != pids[i])
 			k++;
-		if (k == n)
-			pids[n++] = more[i];
+		if (k == s->n)
+			s->pids[s->n++] = pids[i];
 	}
-	return n;
+	s->named = s->n;
 }
 
-/* The processes that are meant: a command, those that were named, and with --tree those below them. *named: how many of
- * them, the first, are not of the tree alone. */
-static size_t scope_pids(const struct cam_recorder *r, int32_t *pids, size_t *named)
+/*
+ * The processes that are meant: a command, those that were named, and with --tree those below them. Listed before
+ * forks are followed and again when they are: a child whose parent has ended by then has no other way to be found.
+ */
+static int list_scope(struct cam_recorder *r)
 {
-	static int32_t below[MAX_SCOPE_PIDS];
-	const struct cam_settings *s = r->settings;
-	size_t n = r->child ? add_pids(pids, 0, &r->child, 1) : 0;
-	n = *named = add_pids(pids, n, s->pids, s->n_pids);
-	for (size_t i = 0; s->tree && i < s->n_pids; i++)
-		n = add_pids(pids, n, below, cam_descendants_of(s->pids[i], below, MAX_SCOPE_PIDS));
-	return n;
+	struct cam_recorder_scope *s = &r->scope;
+	if (!s->pids) {
+		s->pids = calloc(MAX_SCOPE_PIDS, sizeof(*s->pids));
+		if (!s->pids)
+			return -ENOMEM;
+		name_pids(r, &r->child, r->child ? 1 : 0);
+		name_pids(r, r->settings->pids, r->settings->n_pids);
+	}
+	bool more = r->settings->tree;
+	for (int i = 0; i < MAX_LISTINGS && more; i++) {
+		size_t had = s->n, all = cam_descendants_add(s->pids, s->n, MAX_SCOPE_PIDS);
+		s->n = all < MAX_SCOPE_PIDS ? all : MAX_SCOPE_PIDS;
+		s->left_out = all - s->n;
+		more = s->n > had;
+	}
+	return 0;
 }
 
 /* An unprivileged recorder may only watch threads, and only its own user's. */
-static size_t scope_threads(const struct cam_recorder *r, int32_t *tids, size_t max)
+static size_t scope_threads(struct cam_recorder *r, int32_t *tids)
 {
-	static int32_t pids[MAX_SCOPE_PIDS];
-	size_t n = 0, named, n_pids = scope_pids(r, pids, &named);
-	if (!n_pids)
-		return cam_descendants_threads_of_user(getuid(), tids, max);
-	for (size_t i = 0; i < n_pids; i++) {
+	const struct cam_recorder_scope *s = &r->scope;
+	size_t all = 0;
+	if (!s->n)
+		all = cam_descendants_threads_of_user(getuid(), tids, MAX_SCOPE_THREADS);
+	for (size_t i = 0; i < s->n; i++) {
+		size_t at = all < MAX_SCOPE_THREADS ? all : MAX_SCOPE_THREADS;
 		/* Of a tree what is another user's is left out; who named it hears that it may not be. */
-		if (i < named || cam_descendants_is_of(pids[i], getuid()))
-			n += cam_descendants_threads(pids[i], tids + n, max - n);
+		if (i < s->named || cam_descendants_is_of(s->pids[i], getuid()))
+			all += cam_descendants_threads(s->pids[i], tids + at,
+						       MAX_SCOPE_THREADS - at);
 	}
+	size_t n = all < MAX_SCOPE_THREADS ? all : MAX_SCOPE_THREADS;
+	r->scope.threads_left_out = all - n;
 	return n;
 }
 
@@ -103,8 +121,8 @@ static int open_best(struct cam_recorder *r, struct cam_capture_options *o,
 	err = open_source(r, o, why);
 	if (err != -EACCES && err != -EPERM)
 		return err;
-	static int32_t tids[MAX_SCOPE_PIDS];
-	o->n_tids = scope_threads(r, tids, MAX_SCOPE_PIDS);
+	static int32_t tids[MAX_SCOPE_THREADS];
+	o->n_tids = scope_threads(r, tids);
 	o->tids = tids;
 	r->capture_of_threads = true;
 	return o->n_tids ? open_source(r, o, why) : err;
@@ -344,8 +362,11 @@ int cam_recorder_open_capture(struct cam_recorder *r)
 		err = check_pids(s);
 	if (!err)
 		err = check_cgroup(r);
+	if (!err)
+		err = list_scope(r);
 	if (err)
 		return err;
+	o.scope_follows = r->scope.n > 0;
 	say_findings(&probe);
 	say_java(s);
 	struct cam_bpf_refusal refusal;
@@ -405,15 +426,17 @@ size_t cam_recorder_held_files(void)
 	return held;
 }
 
-static struct cam_scope make_scope(struct cam_recorder *r, int32_t *pids)
+/* Who is not recorded though he was meant: said here, and wherever the scope is. */
+static void say_left_out(const struct cam_recorder *r)
 {
-	size_t named;
-	return (struct cam_scope){
-		.uid = r->settings->uid,
-		.cgroup = cam_text_of(r->scope_cgroup),
-		.pids = pids,
-		.n_pids = scope_pids(r, pids, &named),
-	};
+	const struct cam_recorder_scope *s = &r->scope;
+	if (s->left_out)
+		cam_log("--tree: %zu processes are recorded, %zu more are not: at most %u can be told apart",
+			s->n, s->left_out, MAX_SCOPE_PIDS);
+	if (s->threads_left_out)
+		cam_log("%u threads are recorded, %zu more are not: without CAP_PERFMON each has an event "
+			"of its own",
+			MAX_SCOPE_THREADS, s->threads_left_out);
 }
 
 /* "all", "pid 2997 and its children, user 1000", … */
@@ -437,7 +460,12 @@ static void say_scope(struct cam_recorder *r, const struct cam_scope *scope)
 		n += (size_t)snprintf(room + n, bytes - n, "%scgroup %.*s", comma,
 				      (int)scope->cgroup.n, scope->cgroup.p);
 	if (!n)
-		snprintf(room, bytes, "all");
+		n += (size_t)snprintf(room, bytes, "all");
+	if (r->scope.left_out && n < bytes)
+		n += (size_t)snprintf(room + n, bytes - n, ", without %zu of its processes",
+				      r->scope.left_out);
+	if (r->scope.threads_left_out && n < bytes)
+		snprintf(room + n, bytes - n, ", without %zu threads", r->scope.threads_left_out);
 }
 
 static int add_fact(struct cam_recorder *r, const char *key, const char *value)
@@ -561,9 +589,10 @@ static int open_clock(struct cam_recorder *r)
 
 int cam_recorder_open_live(struct cam_recorder *r)
 {
-	int32_t *pids = calloc(MAX_SCOPE_PIDS, sizeof(*pids));
-	if (!pids)
-		return -ENOMEM;
+	int err = list_scope(r);
+	if (err)
+		return err;
+	say_left_out(r);
 	if (gethostname(r->host_name, sizeof(r->host_name) - 1))
 		strcpy(r->host_name, "localhost");
 	struct cam_live_options o = {
@@ -575,7 +604,10 @@ int cam_recorder_open_live(struct cam_recorder *r)
 			!r->capture_of_threads && strcmp(r->capture->info.event, "cycles") != 0,
 		.bpf = !strcmp(r->capture->info.source, "bpf"),
 		.host = cam_text_of(r->host_name),
-		.scope = make_scope(r, pids),
+		.scope = {.uid = r->settings->uid,
+			  .cgroup = cam_text_of(r->scope_cgroup),
+			  .pids = r->scope.pids,
+			  .n_pids = r->scope.n},
 		.keep_places = r->settings->addresses,
 		.inside_pid_ns = r->inside_pid_ns,
 		.java_maps = r->settings->java_maps,
@@ -591,9 +623,8 @@ int cam_recorder_open_live(struct cam_recorder *r)
 		.unwinder = r->capture->unwinder,
 	};
 	/* Where the source can, only what is wanted leaves the kernel; else ingest filters. */
-	int err = o.scope.n_pids
-			  ? r->capture->ops->filter_pids(r->capture, o.scope.pids, o.scope.n_pids)
-			  : 0;
+	if (o.scope.n_pids)
+		err = r->capture->ops->filter_pids(r->capture, o.scope.pids, o.scope.n_pids);
 	if (err == -EOPNOTSUPP || err == -E2BIG)
 		err = 0;
 	if (!err)
@@ -601,7 +632,6 @@ int cam_recorder_open_live(struct cam_recorder *r)
 	o.boot_id = r->boot_id;
 	if (!err)
 		err = cam_live_new(&o, &doors, &r->live);
-	r->scope_pids = pids; /* live keeps looking at them */
 	if (!err)
 		err = add_facts(r);
 	if (!err)
@@ -612,7 +642,8 @@ int cam_recorder_open_live(struct cam_recorder *r)
 	/* A command of ours, which is the first of them, has not begun: it is another program then. */
 	size_t own = r->child ? 1 : 0;
 	if (!err && o.scope.n_pids > own)
-		cam_live_expect(r->live, pids + own, o.scope.n_pids - own, cam_clock_now(r->clock));
+		cam_live_expect(r->live, r->scope.pids + own, r->scope.n - own,
+				cam_clock_now(r->clock));
 	return err;
 }
 

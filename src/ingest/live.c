@@ -90,6 +90,12 @@ static int keep_text(struct cam_buf *b, struct cam_text *text)
 	return cam_buf_error(b);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
 /* Options outlive the caller's. */
 static int keep_options(struct cam_live *l)
 {
@@ -105,6 +111,7 @@ static int keep_options(struct cam_live *l)
 	if (!l->pids)
 		return -ENOMEM;
 	memcpy(l->pids, s->pids, s->n_pids * sizeof(*l->pids));
+	qsort(l->pids, s->n_pids, sizeof(*l->pids), by_number);
 	s->pids = l->pids;
 	return 0;
 }

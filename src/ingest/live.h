@@ -16,7 +16,7 @@ struct cam_live;
 
 /* Which samples are wanted; all that are set must hold. */
 struct cam_scope {
-	const int32_t *pids; /* these processes and what they fork from now on */
+	const int32_t *pids; /* these processes, each once, and what they fork from now on */
 	size_t n_pids;
 	uint32_t uid;		/* CAM_UID_NONE: any */
 	struct cam_text cgroup; /* this path or below; empty: any */

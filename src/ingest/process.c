@@ -189,13 +189,18 @@ void cam_processes_unpark(struct cam_processes *t, struct cam_process *p)
 /* Of the pids that were asked for, only the first bearer is meant. */
 static enum cam_process_scope scope_of(struct cam_processes *t, int32_t pid)
 {
-	for (size_t i = 0; i < t->options.n_pids; i++) {
-		if (t->options.pids[i] == pid && !t->pid_used[i]) {
-			t->pid_used[i] = true;
-			return CAM_SCOPE_IN;
-		}
+	size_t from = 0, to = t->options.n_pids;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (t->options.pids[middle] < pid)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	return CAM_SCOPE_OUT;
+	if (from == t->options.n_pids || t->options.pids[from] != pid || t->pid_used[from])
+		return CAM_SCOPE_OUT;
+	t->pid_used[from] = true;
+	return CAM_SCOPE_IN;
 }
 
 struct cam_process *cam_process_make(struct cam_processes *t, int32_t pid)

@@ -85,7 +85,7 @@ struct cam_processes;
 
 struct cam_process_options {
 	size_t max_bytes;
-	/* Those of the scope (borrowed); n_pids = 0: no such scope. */
+	/* Those of the scope, ascending, each once (borrowed); n_pids = 0: no such scope. */
 	const int32_t *pids;
 	size_t n_pids;
 	struct cam_words *words;

@@ -55,6 +55,45 @@ class Scope(support.Both):
         self.assert_scope(self.family("--tree"),
                           ("parent_work", "elder_work", "younger_work", "grand_work"), (OUTSIDE,))
 
+    def brood(self, *args):
+        return self.start(support.workload("brood"), *args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def burn(self, brood):
+        """All that it forked burn, from now on, and end: their pids."""
+        brood.stdin.write("\n")
+        brood.stdin.flush()
+        said = brood.stdout.read().split()
+        self.assertEqual(brood.wait(support.PATIENCE), 0)
+        return {int(word) for word in said if word != "all"}
+
+    def test_a_tree_that_grows_while_the_recorder_starts(self):
+        """Whoever is forked between the listing of the tree and the first record of a fork belongs to it, too."""
+        for start in range(3):
+            brood = self.brood("1", "250", "12", "250")
+            brood.stdout.readline()
+            recorders = {}
+            for source in support.sources():
+                recorders[source] = self.recorder("--source", source, "-F", "1999", "-p", str(brood.pid), "--tree",
+                                                  store=os.path.join(self.dir, f"{source}{start}"))
+            for r in recorders.values():
+                r.ready()
+            born = self.burn(brood)
+            for source, store in self.finish(recorders).items():
+                missing = born - {s.pid for s in store.samples}
+                support.note(f"{source}: {len(born)} were born, {len(missing)} of them not seen")
+                self.assertEqual(missing, set(), f"{source}, start {start}")
+
+    def test_a_tree_of_thousands(self):
+        """Those that are listed last are recorded as the first are."""
+        brood = self.brood("0", "2200", "12", "10")
+        pids = {brood.stdout.readline().strip() for _ in range(21)} - {"all"}
+        recorders = self.both("-F", "1999", "-p", str(brood.pid), "--tree")
+        for source, r in recorders.items():
+            self.assertEqual(r.status()["scope"], f"pid {brood.pid} and 4400 more", source)
+        self.burn(brood)
+        for source, store in self.finish(recorders).items():
+            self.assertEqual(pids - {str(s.pid) for s in store.samples}, set(), source)
+
     def test_a_process_that_ends_soon(self):
         """It was asked about before its first sample was looked at: it is gone by then, and has its names."""
         for source in support.sources():

@@ -107,6 +107,35 @@ static void a_scope_grows_with_forks_and_shrinks_with_ends(void **state)
 	cam_bpf_unload(&b);
 }
 
+/* Between the listing of a tree and the setting of its scope it goes on growing. */
+static void forks_are_followed_before_the_scope_is_known(void **state)
+{
+	(void)state;
+	struct cam_bpf b = load();
+	int before_end, child_end, other_end;
+	pid_t before = waiting_child(&before_end);
+	int32_t pids[2] = {getpid(), before};
+	assert_int_equal(cam_bpf_gather(&b), 0);
+	assert_int_equal(b.state->scoped, 0);
+	/* Forked when nobody has said yet that its parent is wanted. */
+	pid_t child = waiting_child(&child_end);
+	assert_true(in_scope(&b, child));
+	assert_int_equal(cam_bpf_scope(&b, pids, 2), 0);
+	assert_int_equal(b.state->scoped, 1);
+	assert_true(in_scope(&b, child));
+	assert_true(in_scope(&b, before));
+	/* A scope that is set leaves out others' children again. */
+	assert_int_equal(cam_bpf_scope(&b, pids + 1, 1), 0);
+	assert_false(in_scope(&b, child));
+	pid_t other = waiting_child(&other_end);
+	assert_false(in_scope(&b, other));
+	/* The later ones have the ends of the earlier ones. */
+	end_child(other, other_end);
+	end_child(child, child_end);
+	end_child(before, before_end);
+	cam_bpf_unload(&b);
+}
+
 static void a_scope_that_does_not_fit_is_no_scope(void **state)
 {
 	(void)state;
@@ -225,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_scope_grows_with_forks_and_shrinks_with_ends),
+		cmocka_unit_test(forks_are_followed_before_the_scope_is_known),
 		cmocka_unit_test(a_scope_that_does_not_fit_is_no_scope),
 		cmocka_unit_test(the_embedded_object_names_no_place),
 		cmocka_unit_test(a_refused_form_gives_way),

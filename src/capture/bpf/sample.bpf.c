@@ -273,10 +273,11 @@ static __always_inline void follow_image(__u32 from, __u64 from_start, __u32 to,
 	bpf_map_update_elem(&cam_processes, &to, &p, BPF_ANY);
 }
 
+/* While who is in scope is being found out nobody knows of the parent yet: too many are emitted then, and ingest filters. */
 static __always_inline void follow_scope(__u32 from, __u64 from_start, __u32 to, __u64 to_start)
 {
 	const __u64 *wanted = bpf_map_lookup_elem(&cam_scope, &from);
-	if (!wanted || (*wanted && *wanted != from_start))
+	if (!cam_state.gathering && (!wanted || (*wanted && *wanted != from_start)))
 		return;
 	if (bpf_map_update_elem(&cam_scope, &to, &to_start, BPF_ANY))
 		cam_state.scope_full = 1;

@@ -270,11 +270,12 @@ static void finds_children_of_children_and_threads(void **state)
 	}
 	pid_t below;
 	assert_int_equal(read(told[0], &below, sizeof(below)), sizeof(below));
-	int32_t found[64];
-	size_t n = cam_descendants_of(getpid(), found, 64);
+	int32_t found[64] = {getpid()};
+	size_t n = cam_descendants_add(found, 1, 64);
 	bool both = holds(found, n, child) && holds(found, n, below);
-	size_t alone = cam_descendants_of(child, found, 64);
-	bool only_below = alone == 1 && found[0] == below;
+	found[0] = child;
+	size_t alone = cam_descendants_add(found, 1, 64);
+	bool only_below = alone == 2 && found[1] == below;
 	size_t threads = cam_descendants_threads(child, found, 64);
 	bool ours = cam_descendants_is_of(child, getuid());
 	bool its_own = cam_descendants_process(child) == child;

@@ -36,6 +36,7 @@
 #define LIVELY_NS     2000000000u /* programs come in bursts */
 #define SLACK_NS      2000000u	  /* a round may wait so long for another timer */
 #define MAX_LOST_CPUS 1024u
+#define KTHREADD      2 /* forks the kernel's threads */
 
 struct lost {
 	uint64_t records, from_ns, to_ns;
@@ -84,12 +85,16 @@ static void count_refused(struct cam_drain *d, const struct cam_raw *r)
 	atomic_fetch_add_explicit(&d->refused, 1, memory_order_relaxed);
 }
 
-/* Whether somebody will be asked about it, soon, lest it be gone by then. (Our own comm is set once a
- * second, for its time: capture/sched_clock.c.) */
+/* Whether somebody will be asked about it, soon, lest it be gone by then. A thread is of a program that is
+ * known, the kernel's threads have no files, and a new name is in its record. (Some are given once a
+ * second, as by every perfcam to itself, for their time: capture/sched_clock.c.) */
 static bool is_news(const struct cam_drain *d, const struct cam_raw *r)
 {
-	return (r->type == CAM_RAW_MMAP || r->type == CAM_RAW_COMM || r->type == CAM_RAW_FORK) &&
-	       r->pid != d->self;
+	if (r->pid == d->self)
+		return false;
+	if (r->type == CAM_RAW_FORK)
+		return r->pid != r->fork.parent_pid && r->fork.parent_pid != KTHREADD;
+	return r->type == CAM_RAW_MMAP || (r->type == CAM_RAW_COMM && r->comm.exec);
 }
 
 static void queue_record(void *arg, const struct cam_raw *r)

@@ -132,11 +132,12 @@ static void the_last_round_counts_through_plain_rings(void **state)
 	check(sampling_open((struct cam_capture_options){.hz = HZ}), false);
 }
 
-/* A source that gives nothing, or a fork in every round, and remembers when it was asked. */
+/* A source that gives nothing, or so many records in every round, and remembers when it was asked. */
 struct made_up {
 	struct cam_capture base;
 	struct cam_stream stream, *streams[1];
-	bool forks, given;
+	const struct cam_raw *gives;
+	size_t n_gives, given;
 	uint64_t rounds_ns[64], now_ns;
 	size_t n, change_at, rescans, rescanned_at[64]; /* in rounds, from 1 */
 };
@@ -145,14 +146,13 @@ static bool made_up_peek(struct cam_stream *s, uint64_t *time_ns)
 {
 	struct made_up *m = (struct made_up *)((char *)s - offsetof(struct made_up, stream));
 	*time_ns = m->now_ns - 150 * CAM_NS_PER_MS;
-	return m->forks && !m->given;
+	return m->given < m->n_gives;
 }
 
 static void made_up_take(struct cam_stream *s, struct cam_raw *out)
 {
 	struct made_up *m = (struct made_up *)((char *)s - offsetof(struct made_up, stream));
-	*out = (struct cam_raw){.type = CAM_RAW_FORK, .pid = 1, .tid = 1};
-	m->given = true;
+	*out = m->gives[m->given++];
 }
 
 static int made_up_fd(struct cam_capture *c)
@@ -168,7 +168,7 @@ static int made_up_begin(struct cam_capture *c, uint64_t round_ns, struct cam_st
 	if (m->n < 64)
 		m->rounds_ns[m->n++] = round_ns;
 	m->now_ns = round_ns;
-	m->given = false;
+	m->given = 0;
 	*streams = m->streams;
 	*n = 1;
 	return 0;
@@ -192,8 +192,13 @@ static int made_up_rescan(struct cam_capture *c)
 	return 0;
 }
 
-/* Drains it for so long; when that began. *records: that came in all. */
-static uint64_t drain_made_up(struct made_up *m, uint32_t ms, size_t *records)
+struct drained {
+	struct cam_queue *queue;
+	struct cam_drain *drain;
+	int wake;
+};
+
+static void start_made_up(struct made_up *m, struct drained *out)
 {
 	static const struct cam_capture_ops ops = {.fd = made_up_fd,
 						   .begin_round = made_up_begin,
@@ -201,37 +206,53 @@ static uint64_t drain_made_up(struct made_up *m, uint32_t ms, size_t *records)
 						   .count = made_up_done,
 						   .cpus_changed = made_up_changed,
 						   .rescan = made_up_rescan};
-	struct cam_queue *q;
-	struct cam_drain *d;
-	struct cam_raw r;
 	m->base.ops = &ops;
 	m->base.info.sample_ring_bytes = 512 << 10;
 	m->stream = (struct cam_stream){.peek = made_up_peek, .take = made_up_take};
 	m->streams[0] = &m->stream;
-	assert_int_equal(cam_queue_new(1u << 16, &q), 0);
-	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	assert_int_equal(cam_queue_new(1u << 16, &out->queue), 0);
+	out->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct cam_drain_options o = {
-		.capture = &m->base, .queue = q, .wake_fd = wake, .max_streams = 1};
-	assert_int_equal(cam_drain_start(&o, &d), 0);
-	uint64_t started_ns = sampling_now_ns();
-	usleep(ms * 1000);
-	cam_drain_stop(d);
-	for (*records = 0; cam_queue_peek(q, &r); ++*records)
-		cam_queue_drop(q);
-	cam_queue_free(q);
-	close(wake);
-	return started_ns;
+		.capture = &m->base, .queue = out->queue, .wake_fd = out->wake, .max_streams = 1};
+	assert_int_equal(cam_drain_start(&o, &out->drain), 0);
 }
 
-/* How many rounds there were in the last second of 3.3. */
-static size_t count_rounds(bool forks, uint32_t hz, size_t *records)
+/* How many records came. */
+static size_t stop_made_up(struct drained *d)
 {
-	struct made_up m = {.base.info.hz = hz, .forks = forks};
-	uint64_t started_ns = drain_made_up(&m, 3300, records);
-	size_t n = 0;
-	while (n < m.n && m.rounds_ns[m.n - 1 - n] > started_ns + 2300 * CAM_NS_PER_MS)
-		n++;
-	return n - 1; /* without the last one, which stop() makes */
+	size_t records = 0;
+	struct cam_raw r;
+	cam_drain_stop(d->drain);
+	for (; cam_queue_peek(d->queue, &r); records++)
+		cam_queue_drop(d->queue);
+	cam_queue_free(d->queue);
+	close(d->wake);
+	return records;
+}
+
+/* Sources side by side, for 3.3 s. */
+#define MAX_SOURCES 4u
+
+struct counted {
+	size_t rounds; /* in the last second */
+	size_t records;
+};
+
+static void count_rounds(struct made_up *sources, size_t n, struct counted *out)
+{
+	struct drained drained[MAX_SOURCES];
+	for (size_t i = 0; i < n; i++)
+		start_made_up(&sources[i], &drained[i]);
+	uint64_t started_ns = sampling_now_ns();
+	usleep(3300 * 1000);
+	for (size_t i = 0; i < n; i++) {
+		const struct made_up *m = &sources[i];
+		out[i].records = stop_made_up(&drained[i]);
+		size_t k = 0;
+		while (k < m->n && m->rounds_ns[m->n - 1 - k] > started_ns + 2300 * CAM_NS_PER_MS)
+			k++;
+		out[i].rounds = k - 1; /* without the last one, which stop() makes */
+	}
 }
 
 /* CPUs that came are not left waiting for the next full second; else the scan is once a second. */
@@ -239,35 +260,67 @@ static void cpus_are_followed_in_the_round_that_sees_them(void **state)
 {
 	(void)state;
 	struct made_up m = {.base.info.hz = 97, .change_at = 2};
-	size_t records;
-	drain_made_up(&m, 900, &records);
+	struct drained d;
+	start_made_up(&m, &d);
+	usleep(900 * 1000);
+	stop_made_up(&d);
 	assert_int_equal(m.rescans, 1);
 	assert_int_equal(m.rescanned_at[0], 2);
 }
+
+#define ELSEWHERE 1000000
 
 /* Rounds begin on multiples of their length; a busy machine may make one late, but no more of them. */
 static void rounds_are_long_where_nothing_is_new(void **state)
 {
 	(void)state;
-	size_t records;
-	assert_in_range(count_rounds(false, 97, &records), 1, 3);
-	assert_int_equal(records, 0);
+	/* A thread, a thread of the kernel's, another name, and a recorder's own. */
+	const struct cam_raw known[] = {
+		{.type = CAM_RAW_FORK,
+		 .pid = ELSEWHERE,
+		 .tid = ELSEWHERE + 1,
+		 .fork = {ELSEWHERE, ELSEWHERE}},
+		{.type = CAM_RAW_FORK, .pid = ELSEWHERE, .tid = ELSEWHERE, .fork = {2, 2}},
+		{.type = CAM_RAW_COMM, .pid = ELSEWHERE, .tid = ELSEWHERE},
+		{.type = CAM_RAW_COMM, .pid = getpid(), .tid = getpid(), .comm.exec = true},
+	};
+	struct made_up m[2] = {{.base.info.hz = 97},
+			       {.base.info.hz = 97, .gives = known, .n_gives = 4}};
+	struct counted c[2];
+	count_rounds(m, 2, c);
+	assert_in_range(c[0].rounds, 1, 3);
+	assert_int_equal(c[0].records, 0);
+	assert_in_range(c[1].rounds, 1, 3);
+	assert_true(c[1].records >= 16);
 }
 
 static void rounds_are_short_where_programs_come(void **state)
 {
 	(void)state;
-	size_t records;
-	assert_in_range(count_rounds(true, 97, &records), 3, 6);
-	/* What is older than a tenth of a second is not kept for another round. */
-	assert_true(records >= 8);
+	const struct cam_raw news[] = {
+		{.type = CAM_RAW_FORK, .pid = ELSEWHERE, .tid = ELSEWHERE, .fork = {1, 1}},
+		{.type = CAM_RAW_COMM, .pid = ELSEWHERE, .tid = ELSEWHERE, .comm.exec = true},
+		{.type = CAM_RAW_MMAP, .pid = ELSEWHERE, .tid = ELSEWHERE},
+	};
+	struct made_up m[3];
+	struct counted c[3];
+	for (size_t i = 0; i < 3; i++)
+		m[i] = (struct made_up){.base.info.hz = 97, .gives = &news[i], .n_gives = 1};
+	count_rounds(m, 3, c);
+	for (size_t i = 0; i < 3; i++) {
+		assert_in_range(c[i].rounds, 3, 6);
+		/* What is older than a tenth of a second is not kept for another round. */
+		assert_true(c[i].records >= 8);
+	}
 }
 
 static void rounds_are_short_where_rings_fill(void **state)
 {
 	(void)state;
-	size_t records;
-	assert_in_range(count_rounds(false, 997, &records), 3, 6);
+	struct made_up m = {.base.info.hz = 997};
+	struct counted c;
+	count_rounds(&m, 1, &c);
+	assert_in_range(c.rounds, 3, 6);
 }
 
 /* Samples of three CPUs, so many a round while they are wanted. */

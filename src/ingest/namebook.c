@@ -7,7 +7,9 @@
  * used is gone after at most two turns, and nothing needs a list or a count. Each half is a table of
  * entries and an arena of texts; many offsets lie in one function, whose text is kept once (as long
  * as its offsets come one after the other, or through the table of functions). Where something is inlined,
- * or the line is known, a text is one of those offsets that share all of it.
+ * or the line is known, a text is one of those offsets that share all of it. Where neither is, the function is
+ * found by each offset in it, through the blocks of code that it covers: a program that goes on running meets ever new
+ * offsets of functions that are long known, and to ask for them would wake up another process each second.
  *
  * Invariants
  *  1. A half never has more than 3/4 of its slots in use, nor more text than its arena.
@@ -28,8 +30,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_TEXT	  UINT32_MAX
-#define MIN_SLOTS 256u
+#define NO_TEXT	   UINT32_MAX
+#define MIN_SLOTS  256u
+#define BLOCK_BITS 6u	 /* of an offset: functions are seldom shorter */
+#define MAX_BLOCKS 1024u /* of a function; offsets behind them are asked for one by one */
+#define BLOCKS	   8u	 /* as many as there are places for functions */
 
 struct entry {
 	uint64_t offset;
@@ -40,7 +45,7 @@ struct entry {
 /* In the arena, before its bytes (name, module, path, then what is inlined); a multiple of 8 long with
  * them, padded with zeros. */
 struct text {
-	uint64_t start;
+	uint64_t start, end;
 	uint32_t file;
 	uint32_t line;
 	uint16_t name_bytes, module_bytes, path_bytes;
@@ -56,6 +61,7 @@ struct inlined {
 struct half {
 	struct entry *entries;
 	uint32_t *functions; /* text + 1 by (file, start); newer ones replace older ones */
+	uint32_t *blocks;    /* text + 1 by (file, block); likewise; BLOCKS times as many */
 	char *arena;
 	uint32_t n_slots, n_functions; /* of the tables, in use: powers of 2 */
 	uint32_t used_entries, used_bytes;
@@ -93,11 +99,12 @@ int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
 	struct cam_namebook *b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	/* A quarter of a half for entries, a sixteenth for functions, the rest for text. */
+	/* A quarter of a half for entries, a sixteenth for functions and blocks, the rest for text. */
 	size_t half = max_bytes / 2;
 	b->n_entries = power_below(half * 3 / 8 / sizeof(struct entry));
-	b->n_functions = power_below(half / 16 / sizeof(uint32_t));
-	size_t tables = b->n_entries * sizeof(struct entry) + b->n_functions * sizeof(uint32_t);
+	b->n_functions = power_below(half / 16 / (1 + BLOCKS) / sizeof(uint32_t));
+	size_t tables = b->n_entries * sizeof(struct entry) +
+			b->n_functions * (1 + BLOCKS) * sizeof(uint32_t);
 	size_t arena = half > tables + 4096 ? half - tables : 4096;
 	b->arena_bytes = arena < NO_TEXT ? (uint32_t)arena & ~7u : NO_TEXT & ~7u;
 	int err = 0;
@@ -105,8 +112,9 @@ int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
 		struct half *h = &b->halves[i];
 		h->entries = calloc(b->n_entries, sizeof(*h->entries));
 		h->functions = calloc(b->n_functions, sizeof(*h->functions));
+		h->blocks = calloc((size_t)b->n_functions * BLOCKS, sizeof(*h->blocks));
 		h->arena = malloc(b->arena_bytes);
-		if (!h->entries || !h->functions || !h->arena)
+		if (!h->entries || !h->functions || !h->blocks || !h->arena)
 			err = -ENOMEM;
 		begin_small(b, h);
 	}
@@ -124,6 +132,7 @@ void cam_namebook_free(struct cam_namebook *b)
 	for (size_t i = 0; i < 2; i++) {
 		free(b->halves[i].entries);
 		free(b->halves[i].functions);
+		free(b->halves[i].blocks);
 		free(b->halves[i].arena);
 	}
 	free(b);
@@ -145,12 +154,31 @@ static const struct text *text_at(const struct half *h, uint32_t at)
 	return (const struct text *)(const void *)(h->arena + at);
 }
 
+static uint32_t *block_of(const struct half *h, uint32_t file, uint64_t block)
+{
+	uint32_t i = (uint32_t)(cam_hash_u64(block, file) >> 32);
+	return &h->blocks[i & (h->n_functions * BLOCKS - 1)];
+}
+
+static void enter_blocks(const struct half *h, uint32_t at)
+{
+	const struct text *t = text_at(h, at);
+	if (!t->end)
+		return;
+	uint64_t block = t->start >> BLOCK_BITS, last = (t->end - 1) >> BLOCK_BITS;
+	if (last - block >= MAX_BLOCKS)
+		last = block + MAX_BLOCKS - 1;
+	for (; block <= last; block++)
+		*block_of(h, t->file, block) = at + 1;
+}
+
 static void turn(struct cam_namebook *b)
 {
 	b->young ^= 1;
 	struct half *h = &b->halves[b->young];
 	memset(h->entries, 0, h->n_slots * sizeof(*h->entries));
 	memset(h->functions, 0, h->n_functions * sizeof(*h->functions));
+	memset(h->blocks, 0, (size_t)h->n_functions * BLOCKS * sizeof(*h->blocks));
 	h->used_entries = h->used_bytes = 0;
 	begin_small(b, h);
 }
@@ -169,12 +197,18 @@ static void grow(const struct cam_namebook *b, struct half *h)
 	while (h->entries[from].file_plus_1)
 		from++;
 	h->n_slots *= 2;
-	h->n_functions = at_most(2 * h->n_functions, b->n_functions);
+	if (h->n_functions < b->n_functions) {
+		memset(h->blocks, 0, (size_t)h->n_functions * BLOCKS * sizeof(*h->blocks));
+		h->n_functions *= 2;
+	}
 	for (uint32_t i = 1; i < before; i++) {
 		struct entry *old = &h->entries[(from + i) & (before - 1)], e = *old;
 		old->file_plus_1 = 0;
-		if (e.file_plus_1)
-			*slot_of(h, e.file_plus_1 - 1, e.offset) = e;
+		if (!e.file_plus_1)
+			continue;
+		*slot_of(h, e.file_plus_1 - 1, e.offset) = e;
+		if (e.text != NO_TEXT)
+			enter_blocks(h, e.text);
 	}
 }
 
@@ -207,6 +241,7 @@ static size_t make_record(struct cam_namebook *b, uint32_t file, const struct ca
 	b->record[bytes / sizeof(b->record[0]) - 1] = 0;
 	*t = (struct text){
 		.start = n->start,
+		.end = n->end,
 		.file = file,
 		.line = kept.line,
 		.name_bytes = (uint16_t)n->name.n,
@@ -246,6 +281,7 @@ static int put_text(struct cam_namebook *b, uint32_t file, const struct cam_name
 	*out = h->used_bytes;
 	*function = *out + 1;
 	h->used_bytes += (uint32_t)bytes;
+	enter_blocks(h, *out);
 	return 0;
 }
 
@@ -295,6 +331,7 @@ static void read_entry(struct cam_namebook *b, const struct half *h, const struc
 	const struct text *t = text_at(h, e->text);
 	const char *bytes = (const char *)(t + 1);
 	out->start = t->start;
+	out->end = t->end;
 	out->source = (enum cam_name_source)t->source;
 	out->name = (struct cam_text){bytes, t->name_bytes};
 	bytes += t->name_bytes;
@@ -315,18 +352,29 @@ static void read_entry(struct cam_namebook *b, const struct half *h, const struc
 	}
 }
 
+/* As an entry of its own, or as an offset of a function that is known. */
+static bool find_in(struct cam_namebook *b, const struct half *h, uint32_t file, uint64_t offset,
+		    struct cam_name *out)
+{
+	struct entry e = *slot_of(h, file, offset);
+	if (!e.file_plus_1) {
+		uint32_t at = *block_of(h, file, offset >> BLOCK_BITS);
+		const struct text *t = at ? text_at(h, at - 1) : NULL;
+		if (!t || t->file != file || offset < t->start || offset >= t->end)
+			return false;
+		e = (struct entry){offset, file + 1, at - 1};
+	}
+	read_entry(b, h, &e, out);
+	return true;
+}
+
 bool cam_namebook_find(struct cam_namebook *b, uint32_t file, uint64_t offset, struct cam_name *out)
 {
 	struct half *young = &b->halves[b->young], *old = &b->halves[b->young ^ 1];
-	const struct entry *e = slot_of(young, file, offset);
-	if (e->file_plus_1) {
-		read_entry(b, young, e, out);
+	if (find_in(b, young, file, offset, out))
 		return true;
-	}
-	e = slot_of(old, file, offset);
-	if (!e->file_plus_1)
+	if (!find_in(b, old, file, offset, out))
 		return false;
-	read_entry(b, old, e, out);
 	/* Only if it fits as it is: a turn would take away what was just read. */
 	size_t room = record_bytes(out);
 	bool has_slot = !is_full(young) || young->n_slots < b->n_entries;

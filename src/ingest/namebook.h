@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Names that were answered, kept to be used again: by the next window, by the next process of the same
- * file. (file, offset) → name, or "has none". Bounded: what was not used for longest goes, by halves.
+ * file. (file, offset) → name, or "has none"; and of functions that have one
+ * name throughout (name.h: end) any offset in them. Bounded: what was not used for longest goes, by halves.
  *
  * Nothing is ever taken out: what has other names from now on gets another number (files.h; for the
  * kernel's changing code live_names.c). One thread. What a lookup gives is borrowed until the next call.

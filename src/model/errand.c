@@ -131,13 +131,16 @@ static bool valid_name(const struct cam_name *n)
 {
 	return valid_source(n->source) && n->start <= n->offset &&
 	       (n->source == CAM_NAME_NONE) == (n->name.n == 0) &&
-	       n->n_inlined <= (n->name.n ? CAM_NAME_MAX_INLINED : 0);
+	       n->n_inlined <= (n->name.n ? CAM_NAME_MAX_INLINED : 0) &&
+	       (!n->end ||
+		(n->end > n->offset && n->name.n && !n->file.n && !n->line && !n->n_inlined));
 }
 
 static void put_name(struct cam_buf *b, const struct cam_name *n)
 {
 	cam_buf_put_u64(b, n->offset);
 	cam_buf_put_u64(b, n->start);
+	cam_buf_put_u64(b, n->end);
 	cam_buf_put_u8(b, (uint8_t)n->source);
 	put_text(b, n->name, CAM_RAW_MAX_TEXT);
 	put_text(b, n->module, CAM_RAW_MAX_TEXT);
@@ -185,6 +188,7 @@ static void get_name(struct cam_rd *r, struct scratch *s, struct cam_name *n)
 {
 	n->offset = cam_rd_u64(r);
 	n->start = cam_rd_u64(r);
+	n->end = cam_rd_u64(r);
 	n->source = (enum cam_name_source)cam_rd_u8(r);
 	n->name = get_text(r, CAM_RAW_MAX_TEXT);
 	n->module = get_text(r, CAM_RAW_MAX_TEXT);

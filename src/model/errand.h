@@ -51,7 +51,7 @@ enum {
 #define CAM_ERRAND_MAX_BUILD_ID	 64u /* a longer one is left out */
 #define CAM_ERRAND_MAX_LINK	 255u
 #define CAM_ERRAND_MAPPING_BYTES 50u
-#define CAM_ERRAND_NAME_BYTES	 28u
+#define CAM_ERRAND_NAME_BYTES	 36u
 #define CAM_ERRAND_INLINED_BYTES 8u
 #define CAM_ERRAND_MAX_INLINED	 4096u /* of all names of a packet */
 #define CAM_ERRAND_RULE_BYTES	 8u

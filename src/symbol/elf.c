@@ -558,17 +558,42 @@ static int find_stub(const struct query *q, struct cam_elf_hit *hit)
 	return 1;
 }
 
+/* How far what row `at` is named holds, from its start on: only where it is as simple as nearly always, no other
+ * symbol within or around it, nor one of the same start and another size. */
+static uint64_t simple_end(const struct list *list, uint32_t at, uint64_t offset)
+{
+	const struct row *r = &list->rows[at];
+	uint32_t last = last_before(list, offset);
+	uint64_t end = r->start + r->bytes;
+	if (list->rows[last].start != r->start)
+		return 0;
+	if (last + 1 < list->n && list->rows[last + 1].start < end)
+		end = list->rows[last + 1].start;
+	for (uint32_t i = last; list->rows[i].start == r->start; i--) {
+		if (list->rows[i].bytes != r->bytes)
+			return 0;
+		if (!i)
+			break;
+	}
+	return end;
+}
+
 int cam_elf_find(const struct cam_elf *e, const struct cam_bytes *b, uint64_t offset,
 		 uint64_t *work, struct cam_elf_hit *hit)
 {
 	struct query q = {e, b, offset, work};
+	hit->end = 0;
 	if (!*work)
 		return 0;
 	for (int kind = 0; kind < CAM_ELF_KINDS; kind++) {
 		const struct list *list = &e->sides[kind].sized;
 		uint32_t i = innermost(list, offset);
-		if (i != NONE)
-			return choose_name(&q, kind, list, i, hit);
+		if (i == NONE)
+			continue;
+		/* A symbol of the other list might hold a part of it. */
+		if (kind == 0 || !e->sides[0].sized.n)
+			hit->end = simple_end(list, i, offset);
+		return choose_name(&q, kind, list, i, hit);
 	}
 	int found = find_stub(&q, hit);
 	return found ? found : find_unsized(&q, hit);

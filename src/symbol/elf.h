@@ -49,6 +49,7 @@ struct cam_text cam_elf_build_id(const struct cam_elf *e);
 
 struct cam_elf_hit {
 	uint64_t start; /* of the function, a file offset */
+	uint64_t end;	/* all of [start, end) is found so; 0: not known of more than the offset */
 	enum cam_name_source source;
 	struct cam_text name; /* demangled, without @VERSION; borrowed from the room below */
 	char room[CAM_ELF_MAX_NAME];

@@ -311,6 +311,7 @@ bool cam_kallsyms_find(const struct cam_kallsyms *k, uint64_t address, struct ca
 	if (!(row->flags & ROW_CODE) || row->flags & ROW_END || address >= end_of(k, low - 1))
 		return false;
 	hit->start = row->address;
+	hit->end = end_of(k, low - 1);
 	hit->name = text_at(k, row->name);
 	hit->module = text_at(k, k->modules[row->module]);
 	return true;

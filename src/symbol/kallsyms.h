@@ -29,7 +29,7 @@ void cam_kallsyms_free(struct cam_kallsyms *k);
 size_t cam_kallsyms_memory(const struct cam_kallsyms *k);
 
 struct cam_kallsyms_hit {
-	uint64_t start;
+	uint64_t start, end; /* each address in between has this name */
 	struct cam_text name;
 	struct cam_text module; /* with its brackets: "[ext4]", "[bpf]"; empty: the kernel itself */
 };

@@ -83,6 +83,7 @@ struct naming {
 	const struct cam_elf_file *f;	   /* outline of own */
 	struct cam_bytes own_bytes, debug_bytes, dwarf_bytes, supplement_bytes;
 	struct cam_dwarf *dwarf; /* NULL: there is none */
+	bool plain;		 /* nothing but its own symbols could be known of it */
 	uint64_t work, dwarf_work;
 };
 
@@ -242,12 +243,14 @@ static void name_one(struct answer *a, struct naming *from, struct cam_name *n)
 	struct cam_symboliser *s = a->s;
 	/* A name that cannot be read is one name missing, not the file's others. */
 	bool found = ask_symbols(s, from, n->offset) > 0;
-	if (found)
+	if (found) {
 		n->start = s->hit.start;
-	else if (ask_returned_to(s, from, n->offset))
+		n->end = from->plain ? s->hit.end : 0;
+	} else if (ask_returned_to(s, from, n->offset)) {
 		found = true; /* n->start is its own offset */
-	else if (!a->errand->names_only)
+	} else if (!a->errand->names_only) {
 		n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset);
+	}
 	if (found) {
 		n->source = s->hit.source;
 		n->name = keep_text(s, s->hit.name);
@@ -332,6 +335,7 @@ static int name_file(struct answer *a, struct naming *from)
 	}
 	if (!from->debug)
 		from->debug = cam_elf_mini(from->own, &from->debug_bytes);
+	from->plain = !own && !from->debug;
 	open_dwarf(a, from, own);
 	return a->wants_supplement ? 0 : name_from_elf(a, from);
 }
@@ -352,6 +356,7 @@ static int name_from_kallsyms(struct cam_symboliser *s, const struct cam_errand 
 		if (!cam_kallsyms_find(s->kernel, errand->offsets[i], &hit))
 			continue;
 		n->start = hit.start;
+		n->end = hit.end;
 		n->source = CAM_NAME_KALLSYMS;
 		n->name = hit.name;
 		n->module = hit.module;

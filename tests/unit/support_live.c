@@ -444,6 +444,8 @@ static void answer_names(struct stage *s, const struct stage_errand *q, struct c
 				q->e.file == CAM_FILE_KERNEL ? CAM_NAME_KALLSYMS : CAM_NAME_SYMTAB,
 			.name = cam_text_of(texts[i]),
 		};
+		if (s->one_name)
+			names[i].end = names[i].start + 256;
 		if (s->inlines && q->e.file != CAM_FILE_KERNEL) {
 			static const struct cam_inlined chain[] = {
 				{CAM_TEXT("in1"), CAM_TEXT("a.c"), 3},

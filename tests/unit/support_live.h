@@ -98,6 +98,7 @@ struct stage {
 	uint64_t written_ns; /* and when it was last written to */
 	int names_error;     /* and NAMES */
 	bool nameless;	     /* files have functions, but no names */
+	bool one_name;	     /* functions of 256 bytes have one name throughout, and say so */
 	bool inlines;	     /* in1 and below it in2 are inlined everywhere */
 	int refuse_file,
 		refuse_names;  /* what send() says to FILE, and to NAMES of the first file */

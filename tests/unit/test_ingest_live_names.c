@@ -239,6 +239,34 @@ static void a_file_that_failed_is_another_for_who_comes_later(void **state)
 	stage_free(&s);
 }
 
+/* Where the answer says that the whole function has that name, its other offsets are not asked for. */
+static void a_function_with_one_name_is_asked_for_once(void **state)
+{
+	(void)state;
+	for (int one_name = 0; one_name < 2; one_name++) {
+		struct stage s;
+		stage_open_known_shell(&s);
+		s.one_name = one_name;
+		for (uint64_t i = 0; i < 6; i++) {
+			stage_sample(&s, 3 * SEC + i * 2 * SEC / 3, 10, 10, USER(0x1100 + i * 8));
+			stage_run(&s, 3 * SEC + (i + 1) * 2 * SEC / 3);
+		}
+		size_t before = s.asked[CAM_ERRAND_NAMES];
+		stage_sample(&s, 7 * SEC + MS, 10, 10, USER(0x11f8));
+		stage_run(&s, 8 * SEC);
+		assert_int_equal(s.asked[CAM_ERRAND_NAMES] - before, !one_name);
+		stage_sample(&s, 8 * SEC + MS, 10, 10, USER(0x1200));
+		stage_run(&s, 9 * SEC + 500 * MS);
+		assert_int_equal(s.asked[CAM_ERRAND_NAMES] - before, !one_name + 1);
+		stage_close(&s);
+		assert_int_equal(s.windows[0].n_samples, 9);
+		for (size_t i = 1; i < 8; i++)
+			assert_string_equal(stage_stack(&s, 0, i), "sh_1");
+		assert_string_equal(stage_stack(&s, 0, 8), "sh_2");
+		stage_free(&s);
+	}
+}
+
 /* Another offset every tick; names still come within 2 s, and a file is asked about once a second. */
 static void a_busy_file_is_asked_about_once_a_second(void **state)
 {
@@ -701,6 +729,7 @@ int main(void)
 		cmocka_unit_test(a_file_held_too_late_names_nobody_of_before),
 		cmocka_unit_test(a_library_written_over_before_its_first_sample_names_nobody),
 		cmocka_unit_test(a_file_that_failed_is_another_for_who_comes_later),
+		cmocka_unit_test(a_function_with_one_name_is_asked_for_once),
 		cmocka_unit_test(a_busy_file_is_asked_about_once_a_second),
 		cmocka_unit_test(what_is_inlined_hangs_below_its_function),
 		cmocka_unit_test(changed_kernel_code_has_its_new_name),

@@ -67,6 +67,69 @@ static void a_book_with_room_forgets_nothing(void **state)
 	cam_namebook_free(b);
 }
 
+static void put_whole(struct cam_namebook *b, uint32_t file, uint64_t start, uint64_t bytes)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "f_%u_%llu", file, (unsigned long long)start);
+	struct cam_name n = {.offset = start + bytes / 2,
+			     .start = start,
+			     .end = start + bytes,
+			     .source = CAM_NAME_SYMTAB,
+			     .name = cam_text_of(text)};
+	if (start % 300 == 0)
+		n.module = CAM_TEXT("[mod]");
+	assert_int_equal(cam_namebook_put(b, file, &n), 0);
+}
+
+/* Functions of 100 bytes in a row, every third and every seventh of them not known. */
+static void a_function_with_one_name_is_found_by_each_offset(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	assert_int_equal(cam_namebook_new(6u << 20, &b), 0);
+	uint32_t found = 0, all = 0;
+	for (uint32_t i = 0; i < 600; i++) {
+		if (i % 3 && i % 7)
+			put_whole(b, 5, (uint64_t)i * 100, 100);
+	}
+	for (uint32_t at = 0; at < 60000; at += 1 + at % 3) {
+		bool known = at / 100 % 3 && at / 100 % 7, is = check(b, 5, at);
+		assert_true(known || !is);
+		assert_false(check(b, 6, at));
+		all += known;
+		found += known && is;
+	}
+	print_message("# %u of %u\n", found, all);
+	/* Where a block is two functions' it is the later one's: the rest is asked for. */
+	assert_true(found >= all * 6 / 10 && found < all);
+	cam_namebook_free(b);
+}
+
+/* What is used stays, however often the book turns; at times another function's block takes its
+ * place, and it is asked for again. */
+static void such_functions_are_forgotten_like_others(void **state)
+{
+	(void)state;
+	struct cam_namebook *b;
+	assert_int_equal(cam_namebook_new(256u << 10, &b), 0);
+	put_whole(b, 2, 200, 100);
+	uint32_t asked = 0;
+	for (uint32_t i = 1; i < 40000; i++) {
+		if (i % 7 == 0)
+			continue;
+		put_whole(b, i % 5, (uint64_t)i * 100, 100);
+		assert_true(check(b, i % 5, (uint64_t)i * 100 + 49));
+		if (!check(b, 1, 170)) {
+			put_whole(b, 1, 100, 100);
+			asked++;
+		}
+		check(b, i % 5, (uint64_t)(i / 2) * 100 + 3);
+	}
+	assert_in_range(asked, 1, 400);
+	assert_false(check(b, 2, 250));
+	cam_namebook_free(b);
+}
+
 /* Many times more than fits: memory stays, what is used stays, the rest is forgotten. */
 static void a_full_book_keeps_what_is_used(void **state)
 {
@@ -199,6 +262,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_book_with_room_forgets_nothing),
+		cmocka_unit_test(a_function_with_one_name_is_found_by_each_offset),
+		cmocka_unit_test(such_functions_are_forgotten_like_others),
 		cmocka_unit_test(a_full_book_keeps_what_is_used),
 		cmocka_unit_test(a_later_answer_replaces_the_earlier),
 		cmocka_unit_test(what_is_inlined_is_kept_with_its_offset),

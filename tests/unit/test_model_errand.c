@@ -36,6 +36,7 @@ static const struct cam_name names[] = {
 	 CAM_TEXT("/src/main.c"), 77, 3, inlined},
 	{0, 0, CAM_NAME_NONE, CAM_TEXT(""), CAM_TEXT("[ext4]")},
 	{UINT64_MAX, UINT64_MAX, CAM_NAME_JITDUMP, CAM_TEXT("\0x"), CAM_TEXT("[bpf]")},
+	{0x2010, 0x2000, CAM_NAME_KALLSYMS, CAM_TEXT("f"), CAM_TEXT(""), .end = 0x2011},
 };
 
 static const uint64_t offsets[] = {0, 1, UINT64_MAX};
@@ -217,6 +218,7 @@ static void assert_names(const struct cam_names_tidings *a, const struct cam_nam
 	for (uint32_t i = 0; i < a->n_names; i++) {
 		assert_int_equal(a->names[i].offset, b->names[i].offset);
 		assert_int_equal(a->names[i].start, b->names[i].start);
+		assert_int_equal(a->names[i].end, b->names[i].end);
 		assert_int_equal(a->names[i].source, b->names[i].source);
 		assert_text(a->names[i].name, b->names[i].name);
 		assert_text(a->names[i].module, b->names[i].module);
@@ -438,6 +440,14 @@ static void what_cannot_be_is_refused(void **state)
 	n = (struct cam_name){8, 8, CAM_NAME_OWN, CAM_TEXT("f"), CAM_TEXT("")};
 	assert_int_equal(tell(one_name(&n)), -EINVAL);
 	n = (struct cam_name){8, 8, CAM_NAME_NONE, CAM_TEXT("f"), CAM_TEXT("")};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	/* Names that hold for more than the offset: not for it; with a line; without a name. */
+	n = (struct cam_name){8, 8, CAM_NAME_SYMTAB, CAM_TEXT("f"), CAM_TEXT(""), .end = 8};
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n.end = 9;
+	n.line = 1;
+	assert_int_equal(tell(one_name(&n)), -EINVAL);
+	n = (struct cam_name){8, 8, CAM_NAME_NONE, CAM_TEXT(""), CAM_TEXT(""), .end = 9};
 	assert_int_equal(tell(one_name(&n)), -EINVAL);
 	n = (struct cam_name){8, 8, CAM_NAME_SYMTAB, CAM_TEXT("f"), CAM_TEXT("")};
 	int bytes = tell(one_name(&n));

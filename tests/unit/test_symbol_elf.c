@@ -39,6 +39,24 @@ static void unload(struct loaded *l)
 	close(l->b.fd);
 }
 
+/* As far as a hit says that it holds, it does: at its ends and at places in between. */
+static void check_end(const struct loaded *l, uint64_t offset)
+{
+	static struct cam_elf_hit other;
+	const struct cam_elf_hit *hit = &l->hit;
+	if (!hit->end)
+		return;
+	assert_in_range(offset, hit->start, hit->end - 1);
+	for (uint64_t i = 0; i <= 16; i++) {
+		uint64_t work = 1u << 20, at = hit->start + (hit->end - 1 - hit->start) * i / 16;
+		assert_int_equal(cam_elf_find(l->e, &l->b, at, &work, &other), 1);
+		assert_int_equal(other.start, hit->start);
+		assert_int_equal(other.end, hit->end);
+		assert_int_equal(other.source, hit->source);
+		assert_true(cam_text_equal(other.name, hit->name));
+	}
+}
+
 /* `name+0x12`, or NULL; valid until the next call. */
 static const char *name_of(struct loaded *l, uint64_t offset)
 {
@@ -49,6 +67,7 @@ static const char *name_of(struct loaded *l, uint64_t offset)
 	if (!found)
 		return NULL;
 	assert_true(l->hit.start <= offset);
+	check_end(l, offset);
 	snprintf(text, sizeof(text), "%.*s+0x%lx", (int)l->hit.name.n, l->hit.name.p,
 		 (unsigned long)(offset - l->hit.start));
 	return text;
@@ -260,7 +279,7 @@ static bool is_unsized(const struct oracle_symbols *s, const char *name, uint64_
 static unsigned int compare_with_readelf(const char *path)
 {
 	struct oracle_symbols s = oracle_symbols(path);
-	size_t n, first, end, inside = 0;
+	size_t n, first, end, inside = 0, simple = 0;
 	uint64_t *offsets CAM_AUTOFREE = pick_offsets(&s, &n);
 	struct loaded l;
 	load(&l, path);
@@ -272,6 +291,7 @@ static unsigned int compare_with_readelf(const char *path)
 					 (unsigned long)offsets[i], name ? name : "unnamed",
 					 s.rows[first].readable);
 			assert_int_equal(l.hit.start, s.rows[first].start);
+			simple += i >= n - ANYWHERE && l.hit.end;
 			inside += i >= n - ANYWHERE;
 		} else if (name && !strstr(name, "@plt+") &&
 			   !is_unsized(&s, name, l.hit.start, offsets[i])) {
@@ -281,6 +301,9 @@ static unsigned int compare_with_readelf(const char *path)
 	}
 	unload(&l);
 	oracle_symbols_free(&s);
+	print_message("# %s: %zu of %zu in functions that have one name throughout\n", path, simple,
+		      inside);
+	assert_true(simple >= inside / 2);
 	return (unsigned int)(inside * 100 / ANYWHERE);
 }
 

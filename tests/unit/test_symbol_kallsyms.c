@@ -37,15 +37,32 @@ static int load_error(const char *text)
 	return cam_kallsyms_load(fd, &k);
 }
 
+/* As far as a hit says that it holds, it does. */
+static void check_end(const struct cam_kallsyms *k, uint64_t address,
+		      const struct cam_kallsyms_hit *hit)
+{
+	struct cam_kallsyms_hit other;
+	assert_in_range(address, hit->start, hit->end - 1);
+	for (int i = 0; i < 2; i++) {
+		assert_true(cam_kallsyms_find(k, i ? hit->start : hit->end - 1, &other));
+		assert_int_equal(other.start, hit->start);
+		assert_int_equal(other.end, hit->end);
+		assert_ptr_equal(other.name.p, hit->name.p);
+	}
+	assert_true(!cam_kallsyms_find(k, hit->end, &other) || other.start != hit->start);
+}
+
 /* `name+0x12[module]`, or "" */
 static const char *name_of(const struct cam_kallsyms *k, uint64_t address)
 {
 	static char text[1024];
 	struct cam_kallsyms_hit hit;
 	text[0] = 0;
-	if (cam_kallsyms_find(k, address, &hit))
-		snprintf(text, sizeof(text), "%.*s+0x%lx%.*s", (int)hit.name.n, hit.name.p,
-			 (unsigned long)(address - hit.start), (int)hit.module.n, hit.module.p);
+	if (!cam_kallsyms_find(k, address, &hit))
+		return text;
+	check_end(k, address, &hit);
+	snprintf(text, sizeof(text), "%.*s+0x%lx%.*s", (int)hit.name.n, hit.name.p,
+		 (unsigned long)(address - hit.start), (int)hit.module.n, hit.module.p);
 	return text;
 }
 

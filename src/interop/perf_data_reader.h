@@ -53,6 +53,7 @@ struct cam_perf_task {
 struct cam_perf_recent {
 	int32_t pid, tid;
 	uint32_t task;
+	uint32_t leader;	  /* the process' row of spaces.threads; CAM_INDEX_NONE: not yet */
 	uint64_t cgroup, changes; /* good while the reader's `changes` are these */
 };
 

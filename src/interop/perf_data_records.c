@@ -308,16 +308,25 @@ static int find_task(struct cam_perf_reader *r, int32_t pid, int32_t tid, uint64
 }
 
 /* Nearly always one that was met just now, and nothing has been said of any since. */
+static int recent_of(struct cam_perf_reader *r, int32_t pid, int32_t tid, uint64_t cgroup,
+		     struct cam_perf_recent **out)
+{
+	struct cam_perf_recent *c = *out = &r->recent[(uint32_t)tid % CAM_PERF_RECENT];
+	if (c->tid == tid && c->pid == pid && c->cgroup == cgroup && c->changes == r->changes)
+		return 0;
+	uint32_t task;
+	int err = find_task(r, pid, tid, cgroup, &task);
+	if (!err)
+		*c = (struct cam_perf_recent){pid, tid, task, CAM_INDEX_NONE, cgroup, r->changes};
+	return err;
+}
+
 static int task_of(struct cam_perf_reader *r, int32_t pid, int32_t tid, uint64_t cgroup,
 		   uint32_t *out)
 {
-	struct cam_perf_recent *c = &r->recent[(uint32_t)tid % CAM_PERF_RECENT];
+	struct cam_perf_recent *c;
+	int err = recent_of(r, pid, tid, cgroup, &c);
 	*out = c->task;
-	if (c->tid == tid && c->pid == pid && c->cgroup == cgroup && c->changes == r->changes)
-		return 0;
-	int err = find_task(r, pid, tid, cgroup, out);
-	if (!err)
-		*c = (struct cam_perf_recent){pid, tid, *out, cgroup, r->changes};
 	return err;
 }
 
@@ -366,15 +375,21 @@ static uint64_t spaces_of(const struct cam_perf_reader *r, const struct cam_perf
 	return (uint64_t)(user ? user->number : UINT32_MAX) << 32 | r->spaces.kernel.number;
 }
 
+/* Words of the file's byte order. */
+struct chain {
+	const uint8_t *p;
+	uint64_t n;
+};
+
 /* Between the addresses stand marks, above CONTEXT_FIRST: whose the following ones are. */
-static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s,
+static int push_chain(struct cam_perf_reader *r, const struct chain *from,
 		      const struct cam_perf_space *user, struct cam_perf_chain *c)
 {
 	enum mode mode = MODE_USER;
 	struct missed missed;
 	missed.n = 0;
-	for (uint64_t i = 0; i < s->n_chain; i++) {
-		uint64_t address = cam_perf_load_u64(s->chain + 8 * i, r->swap);
+	for (uint64_t i = 0; i < from->n; i++) {
+		uint64_t address = cam_perf_load_u64(from->p + 8 * i, r->swap);
 		if (address >= CONTEXT_FIRST) {
 			/* Where the stack was followed into garbage, that may look like a mark: what
 			 * follows is garbage, too. */
@@ -400,20 +415,20 @@ static int push_chain(struct cam_perf_reader *r, const struct cam_perf_sample *s
 }
 
 /* The frames of a chain: those of the first sample that had it. */
-static int take_chain(struct record *x, const struct cam_perf_sample *s,
+static int take_chain(struct cam_perf_reader *r, const struct chain *from, struct cam_hash_128 h,
 		      const struct cam_perf_space *user, uint32_t *out)
 {
-	struct cam_perf_reader *r = x->r;
 	bool known;
-	struct cam_hash_128 h = x->entry->what & CAM_PERF_ORDER_HASHED
-					? cam_perf_order_hash(&r->order, x->entry)
-					: cam_perf_chain_hash(s->chain, s->n_chain * 8, s->pid);
 	int err = cam_perf_chains_find(&r->chains, h, spaces_of(r, user), &known, out);
 	if (err || known)
 		return err;
+	err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + from->n + 1,
+			      sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
+	if (err)
+		return err;
 	struct cam_perf_chain *c = &r->chains.rows[*out];
 	c->first = (uint32_t)r->n_frames;
-	err = push_chain(r, s, user, c);
+	err = push_chain(r, from, user, c);
 	c->n_frames = (uint16_t)(r->n_frames - c->first);
 	return err;
 }
@@ -470,11 +485,13 @@ static int push_frames(struct record *x, const struct cam_perf_event *e,
 	struct cam_perf_reader *r = x->r;
 	if (is_bare(r, s))
 		return 0;
-	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + s->n_chain + 1,
-				  sizeof(*r->frames), CAM_PERF_MAX_FRAMES);
+	int err = cam_vec_reserve(&r->frames, &r->cap_frames, r->n_frames + 1, sizeof(*r->frames),
+				  CAM_PERF_MAX_FRAMES);
 	const struct cam_perf_space *user = cam_perf_spaces_of(&r->spaces, s->pid);
 	if (!err && s->has_chain) {
-		err = take_chain(x, s, user, &p->chain);
+		const struct chain chain = {s->chain, s->n_chain};
+		err = take_chain(r, &chain, cam_perf_chain_hash(s->chain, s->n_chain * 8, s->pid),
+				 user, &p->chain);
 	} else if (!err && !e->tracepoint && e->attr.sample_type & PERF_SAMPLE_IP) {
 		err = take_address(x, s, user, &p->chain);
 		more->ip = s->ip;
@@ -525,6 +542,40 @@ static int on_bare(struct cam_perf_reader *r, const struct cam_perf_order_entry 
 	return err ? err : add_pending(r, &p);
 }
 
+/* The space of a process whose thread was met of late. */
+static const struct cam_perf_space *user_of(const struct cam_perf_reader *r,
+					    struct cam_perf_recent *c)
+{
+	if (c->leader == CAM_INDEX_NONE)
+		c->leader = cam_perf_spaces_row(&r->spaces, c->pid);
+	return c->leader == CAM_INDEX_NONE ? NULL : r->spaces.threads[c->leader].space;
+}
+
+/* Nearly all are like this: fields at places that are known ahead, and behind them a whole chain, its hash taken. */
+static int on_plain(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry,
+		    const struct cam_perf_event *e, const uint8_t *p)
+{
+	const uint8_t *at = p + e->last_chain_at;
+	const struct chain chain = {at + 8, cam_perf_load_u64(at, r->swap)};
+	struct cam_perf_recent *c;
+	int err = recent_of(r, (int32_t)cam_perf_load_u32(p + e->pid_at, r->swap),
+			    (int32_t)cam_perf_load_u32(p + e->pid_at + 4, r->swap), 0, &c);
+	if (err)
+		return err;
+	uint64_t period =
+		e->period_at ? cam_perf_load_u64(p + e->period_at, r->swap) : e->attr.period;
+	struct cam_perf_pending out = {
+		.time_ns = e->time_at ? entry->time_ns : CAM_TIME_NONE,
+		.weight = e->tracepoint ? 1 : period,
+		.cpu = e->cpu_at ? cam_perf_load_u32(p + e->cpu_at, r->swap) : CAM_CPU_NONE,
+		.task = c->task,
+		.event = (uint32_t)(e - r->events.rows),
+	};
+	err = take_chain(r, &chain, cam_perf_order_hash(&r->order, entry), user_of(r, c),
+			 &out.chain);
+	return err ? err : add_pending(r, &out);
+}
+
 /* A sample that its leader takes for a group is one of each event in it that has counted since, as perf has it. */
 static int add_group(struct record *x, struct cam_perf_sample *s)
 {
@@ -547,6 +598,8 @@ static int on_sample(struct record *x)
 	struct cam_perf_sample s;
 	uint32_t event = x->entry->what & CAM_PERF_ORDER_EVENT;
 	const struct cam_perf_event *e = event ? &r->events.rows[event - 1] : NULL;
+	if (e && x->entry->what & CAM_PERF_ORDER_HASHED)
+		return on_plain(r, x->entry, e, x->p);
 	/* More counts than there are events to count would only multiply samples. */
 	if (!e || !cam_perf_sample_parse(e, x->p, x->bytes, r->swap, &s) ||
 	    s.n_values > r->events.n_ids) {

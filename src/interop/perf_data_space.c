@@ -67,10 +67,14 @@ static int count_refusal(struct cam_perf_spaces *s, int err)
 	return 0;
 }
 
+uint32_t cam_perf_spaces_row(const struct cam_perf_spaces *s, int32_t pid)
+{
+	return cam_index_find(&s->thread_index, thread_hash(pid), same_thread, s->threads, &pid);
+}
+
 static struct cam_perf_thread *find_thread(struct cam_perf_spaces *s, int32_t tid)
 {
-	uint32_t row =
-		cam_index_find(&s->thread_index, thread_hash(tid), same_thread, s->threads, &tid);
+	uint32_t row = cam_perf_spaces_row(s, tid);
 	return row == CAM_INDEX_NONE ? NULL : &s->threads[row];
 }
 

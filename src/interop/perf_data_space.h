@@ -111,6 +111,8 @@ int cam_perf_spaces_build_id(struct cam_perf_spaces *s, struct cam_text path, st
 
 /* The thread, made up where it is not known; NULL: no more fit. */
 struct cam_perf_thread *cam_perf_spaces_thread(struct cam_perf_spaces *s, int32_t pid, int32_t tid);
+/* The row of a process among the threads, which stays its own; CAM_INDEX_NONE: nothing known of it. */
+uint32_t cam_perf_spaces_row(const struct cam_perf_spaces *s, int32_t pid);
 /* The space of a process; NULL: nothing known of it. */
 const struct cam_perf_space *cam_perf_spaces_of(struct cam_perf_spaces *s, int32_t pid);
 /* Holds it as it is now, until it is let go; NULL for none. */

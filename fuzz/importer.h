@@ -70,8 +70,10 @@ static int fuzz_import(const uint8_t *data, size_t size,
 		.clock = CAM_CLOCK_FOREIGN,
 		.imported = true,
 	};
-	struct cam_import_options o = {
-		.cache_bytes = 20000, .drop_details = size & 1, .drop_stacks = size & 2};
+	struct cam_import_options o = {.cache_bytes = 20000,
+				       .drop_details = size & 1,
+				       .drop_stacks = size & 2,
+				       .drop_tasks = (size & 6) == 6};
 	struct cam_input_limits limits = {.free_bytes = 1u << 20};
 	struct cam_import_stats st;
 	struct cam_collect *c = NULL;

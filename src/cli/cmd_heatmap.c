@@ -280,6 +280,7 @@ static int heatmap(struct heatmap_arguments *a)
 	/* When something ran does not depend on its stack, unless that is asked for. */
 	a->from.want.no_stacks = !a->paint && !a->filters.match.n && !a->filters.exclude.n &&
 				 !a->filters.user_only && !a->filters.kernel_only;
+	a->from.want.no_tasks = !status && cam_selection_is_plain(&s);
 	struct cam_reading in = {0};
 	int read_status = status ? status : cam_reading_open(&a->from, &in);
 	if (read_status == CAM_EXIT_OK || read_status == CAM_EXIT_INCOMPLETE) {

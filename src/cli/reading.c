@@ -76,6 +76,7 @@ static struct cam_import_options import_options(const struct cam_wanted *want)
 		.drop_details = !want->details,
 		.drop_addresses = !want->addresses,
 		.drop_stacks = want->no_stacks,
+		.drop_tasks = want->no_stacks && want->no_tasks,
 	};
 }
 

@@ -15,6 +15,7 @@ struct cam_wanted {
 	bool details;	/* the texts of tracepoints: memory then follows the samples */
 	bool addresses; /* of frames in user space: no two processes have the same */
 	bool no_stacks; /* but of the idle task: perf.data */
+	bool no_tasks;	/* beside no_stacks: nor who ran, but for the idle task */
 };
 
 /* What the user says of a perf.data file. */

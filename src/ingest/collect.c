@@ -297,6 +297,42 @@ static int collect_sample(struct cam_sink *s, const struct cam_sink_sample *in)
 	return 0;
 }
 
+/* Those that neither begin a window or a block nor end one. */
+static size_t collect_alike(struct cam_sink *s, const struct cam_sink_sample *like,
+			    const struct cam_sink_moment *at, size_t n)
+{
+	struct cam_collect *c = self_of(s);
+	const struct cam_collect_options *o = &c->options;
+	if (!c->w.begun || !c->timed || !c->w.n_samples || like->frames ||
+	    !ids_in_range(&c->w.tables, like) || c->w.tables.bytes > o->max_table_bytes / 2)
+		return 0;
+	uint64_t end_ns = c->block_start_ns + BLOCK_NS, start_ns = o->window_ns ? c->start_ns : 0;
+	if (o->window_ns && end_ns - start_ns > o->window_ns)
+		end_ns = start_ns + o->window_ns;
+	end_ns = end_ns > INT64_MAX ? INT64_MAX : end_ns;
+	size_t room = CAM_OPEN_WINDOW_BLOCK - c->w.n_samples, i = 0;
+	n = n < room ? n : room;
+	if (o->max_samples && n > o->max_samples - c->window_samples)
+		n = o->max_samples - c->window_samples;
+	struct cam_sample out = {.weight = like->weight,
+				 .task = like->task,
+				 .etype = like->etype,
+				 .detail = like->detail,
+				 .place = like->place};
+	for (; i < n && at[i].time_ns >= start_ns && at[i].time_ns < end_ns; i++) {
+		out.time_ns = at[i].time_ns;
+		out.cpu = at[i].cpu;
+		if (cam_open_window_sample(&c->w, &out))
+			break;
+		c->last_ns = out.time_ns > c->last_ns ? out.time_ns : c->last_ns;
+		c->first_ns = out.time_ns < c->first_ns ? out.time_ns : c->first_ns;
+	}
+	c->refused = false;
+	c->window_samples += i;
+	c->stats.samples += i;
+	return i;
+}
+
 static int collect_lost(struct cam_sink *s, const struct cam_ledger_row *row)
 {
 	struct cam_collect *c = self_of(s);
@@ -362,6 +398,7 @@ int cam_collect_new(struct cam_journal *to, const struct cam_collect_options *o,
 		.etype = collect_etype,
 		.stack = collect_stack,
 		.sample = collect_sample,
+		.alike = collect_alike,
 		.lost = collect_lost,
 		.anchor = collect_anchor,
 		.event = collect_event,

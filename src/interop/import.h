@@ -56,6 +56,8 @@ struct cam_import_options {
 	/* With this set only the idle task (pid 0) keeps its stacks, by which an idle CPU is known: for views that
 	 * look at no frame. Of perf.data. */
 	bool drop_stacks;
+	/* And with this, where that is set, all tasks but the idle one may be one: for views that look at no task. */
+	bool drop_tasks;
 	size_t cache_bytes; /* for lines seen before; 0: 64 MiB */
 	/* perf.data holds addresses: who gives them names. NULL: they have none. */
 	struct cam_namer *namer;

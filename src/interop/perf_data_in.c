@@ -75,7 +75,14 @@ static int take_ready(struct cam_perf_reader *r, enum cam_perf_order_which which
 	int err = cam_perf_order_ready(o, which);
 	for (size_t i = 0; i < o->n_ready && !err; i++) {
 		const struct cam_perf_order_entry *e = &o->ready[i];
-		if (i + FAR_AHEAD < o->n_ready)
+		size_t plain = e->what & CAM_PERF_ORDER_PLAIN
+				       ? cam_perf_plain_deliver(r, e, o->n_ready - i)
+				       : 0;
+		if (plain) {
+			i += plain - 1;
+			continue;
+		}
+		if (i + FAR_AHEAD < o->n_ready && !(e[FAR_AHEAD].what & CAM_PERF_ORDER_PLAIN))
 			__builtin_prefetch(cam_perf_order_record(o, e + FAR_AHEAD) - 16);
 		if (i + AHEAD < o->n_ready && e[AHEAD].what & CAM_PERF_ORDER_HASHED)
 			cam_perf_chains_prefetch(&r->chains, cam_perf_order_hash(o, e + AHEAD).low);
@@ -134,6 +141,10 @@ static int queue(struct stream *s, const uint8_t *p, size_t bytes, bool sample)
 		bytes = cam_perf_events_trim(&r->events, p, bytes, r->swap);
 	const struct cam_perf_event *e = cam_perf_events_of(&r->events, p, bytes, sample, r->swap);
 	struct cam_perf_order_entry entry = {.time_ns = time_of(r, e, p, bytes, sample)};
+	if (!sample && cam_perf_plain_leaves_out(r, p, bytes)) {
+		cam_perf_order_saw(&r->order, s->number, entry.time_ns);
+		return 0;
+	}
 	if (sample && e)
 		entry.what = (uint16_t)(e - r->events.rows + 1);
 	if (sample && e && r->options->drop_stacks) {
@@ -153,10 +164,17 @@ static int queue(struct stream *s, const uint8_t *p, size_t bytes, bool sample)
 	return err ? err : cam_perf_order_add(&r->order, s->number, &entry, p, &hash);
 }
 
+/* How much waits, in bytes; of plain samples there are only entries. */
+static size_t waiting(const struct cam_perf_reader *r)
+{
+	const struct cam_perf_order *o = &r->order;
+	return o->used + (r->options->drop_stacks ? o->n * sizeof(*o->entries) : 0);
+}
+
 /* Much is taken at once, so that it is sorted once; little where it all stays in a cache. */
 static bool is_enough(const struct cam_perf_reader *r)
 {
-	return r->order.used >= (r->options->drop_stacks ? BARE_BYTES : BATCH_BYTES);
+	return waiting(r) >= (r->options->drop_stacks ? BARE_BYTES : BATCH_BYTES);
 }
 
 static int on_attr(struct cam_perf_reader *r, const uint8_t *p, size_t bytes)
@@ -293,7 +311,7 @@ static int take_record(struct stream *s, const uint8_t *p, size_t bytes)
 }
 
 /* The kernel's records are multiples of 8; perf's own (compressed ones) need not be. */
-static bool is_header(const uint8_t *p, bool swap)
+bool cam_perf_is_header(const uint8_t *p, bool swap)
 {
 	uint32_t type = cam_perf_load_u32(p, swap);
 	uint16_t size = cam_perf_load_u16(p + 6, swap);
@@ -319,12 +337,13 @@ static bool gather(struct cam_input *in, size_t n)
 /* Whether a record stands here that leads to another, or to the end. */
 static bool is_place(struct cam_input *in, bool swap)
 {
-	if (!gather(in, CAM_PERF_RECORD_HEADER) || !is_header((const uint8_t *)in->p, swap))
+	if (!gather(in, CAM_PERF_RECORD_HEADER) ||
+	    !cam_perf_is_header((const uint8_t *)in->p, swap))
 		return false;
 	size_t size = cam_perf_load_u16(in->p + 6, swap);
 	if (!gather(in, size + CAM_PERF_RECORD_HEADER))
 		return (size_t)(in->end - in->p) == size;
-	return is_header((const uint8_t *)in->p + size, swap);
+	return cam_perf_is_header((const uint8_t *)in->p + size, swap);
 }
 
 /*
@@ -338,7 +357,7 @@ static bool is_believed(struct stream *s, size_t bytes)
 	if (cam_perf_load_u32(p, r->swap) != PERF_RECORD_SAMPLE)
 		return true;
 	bool leads = (size_t)(s->in->end - s->in->p) < bytes + CAM_PERF_RECORD_HEADER ||
-		     is_header(p + bytes, r->swap);
+		     cam_perf_is_header(p + bytes, r->swap);
 	if (leads && bytes < SUSPECT_BYTES)
 		return true;
 	struct cam_perf_sample sample;
@@ -376,12 +395,18 @@ static bool step(struct stream *s, int *err)
 {
 	struct cam_input *in = s->in;
 	bool swap = s->r->swap;
+	if (s->r->options->drop_tasks) {
+		size_t plain = cam_perf_plain_queue(s->r, s->number, (const uint8_t *)in->p,
+						    (size_t)(in->end - in->p));
+		in->p += plain;
+		in->useful = plain ? in->bytes : in->useful;
+	}
 	if (!gather(in, CAM_PERF_RECORD_HEADER)) {
 		s->r->st->missing_bytes += (size_t)(in->end - in->p);
 		in->p = in->end;
 		return false;
 	}
-	if (!is_header((const uint8_t *)in->p, swap)) {
+	if (!cam_perf_is_header((const uint8_t *)in->p, swap)) {
 		resync(s);
 		return true;
 	}
@@ -445,8 +470,8 @@ static int read_streams(struct cam_perf_reader *r, struct stream *streams, size_
 	int err = 0;
 	for (struct stream *s; !err && (s = next_stream(streams, n));) {
 		bool more = true;
-		size_t room = r->order.used + TURN_BYTES;
-		while (more && !err && (n == 1 || r->order.used < room))
+		size_t room = waiting(r) + TURN_BYTES;
+		while (more && !err && (n == 1 || waiting(r) < room))
 			more = step(s, &err);
 		if (!err && !more)
 			err = end_stream(s);

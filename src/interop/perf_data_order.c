@@ -6,7 +6,7 @@
  * Invariants
  *  1. entries[] are in the order in which they came, ready[] sorted by time, equal times in the order in which
  *     they came. So what is left behind needs no second sort.
- *  2. A record lies at bytes + at * 8, whole; records start at multiples of 8, and so do hashes, right before them.
+ *  2. A record lies at bytes + at * 8, whole (of a plain sample there is none); records start at multiples of 8, and so do hashes, right before them.
  *  3. drop() moves what is left to the front of bytes[], in the order in which it came: about a round.
  *
  * Example: times 5 9 | 3 7 | 8 (three runs) → 3 5 7 9 | 8 → 3 5 7 8 9.
@@ -77,8 +77,7 @@ int cam_perf_order_add(struct cam_perf_order *o, size_t stream,
 	o->entries[o->n] = *e;
 	o->entries[o->n++].at = (uint32_t)((o->used + skip) / 8);
 	o->used += room;
-	if (e->time_ns > o->streams[stream].newest)
-		o->streams[stream].newest = e->time_ns;
+	cam_perf_order_saw(o, stream, e->time_ns);
 	return 0;
 }
 
@@ -195,6 +194,10 @@ void cam_perf_order_drop(struct cam_perf_order *o)
 		struct cam_perf_order_entry e = o->entries[i];
 		if (e.time_ns <= o->limit)
 			continue;
+		if (e.what & CAM_PERF_ORDER_PLAIN) {
+			o->entries[left++] = e;
+			continue;
+		}
 		size_t skip = before(&e);
 		memmove(o->bytes + used, o->bytes + (size_t)e.at * 8 - skip, skip + e.n);
 		e.at = (uint32_t)((used + skip) / 8);

@@ -27,8 +27,10 @@
 /* The hash of a chain is taken while its record is in the cache, and waits before it. */
 #define CAM_PERF_ORDER_HASHED 0x8000u
 /* What waits is no record, but a struct cam_perf_bare: all that is asked of that sample. */
-#define CAM_PERF_ORDER_BARE  0x4000u
-#define CAM_PERF_ORDER_EVENT 0x3fffu
+#define CAM_PERF_ORDER_BARE 0x4000u
+/* Nothing waits but the entry: `at` is the CPU of a sample, the event's number that of its kind (perf_data_plain.c). */
+#define CAM_PERF_ORDER_PLAIN 0x2000u
+#define CAM_PERF_ORDER_EVENT 0x1fffu
 
 struct cam_perf_order_entry {
 	uint64_t time_ns;
@@ -84,6 +86,12 @@ static inline struct cam_hash_128 cam_perf_order_hash(const struct cam_perf_orde
 	struct cam_hash_128 h;
 	memcpy(&h, cam_perf_order_record(o, e) - sizeof(h), sizeof(h));
 	return h;
+}
+/* A record of that time came in this stream, and nobody waits for it. */
+static inline void cam_perf_order_saw(struct cam_perf_order *o, size_t stream, uint64_t time_ns)
+{
+	if (time_ns > o->streams[stream].newest)
+		o->streams[stream].newest = time_ns;
 }
 void cam_perf_order_round(struct cam_perf_order *o, size_t stream);
 /* The stream has ended: it holds nothing up. */

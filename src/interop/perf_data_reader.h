@@ -57,6 +57,17 @@ struct cam_perf_recent {
 	uint64_t cgroup, changes; /* good while the reader's `changes` are these */
 };
 
+/* Where tasks are not asked for, all but the idle one are this one. */
+#define CAM_PERF_PLAIN_TID   (-1)
+#define CAM_PERF_PLAIN_KINDS 16u
+struct cam_perf_plain {
+	struct cam_perf_plain_kind {
+		uint32_t event;
+		uint64_t period;
+	} kinds[CAM_PERF_PLAIN_KINDS];
+	uint32_t n, last;
+};
+
 struct cam_perf_cgroup {
 	uint64_t id;
 	struct cam_str_id path;
@@ -93,6 +104,8 @@ struct cam_perf_reader {
 	uint64_t changes; /* how often all `recent` were forgotten, plus 1 */
 	struct cam_perf_recent recent[CAM_PERF_RECENT];
 
+	struct cam_perf_plain plain;
+
 	struct cam_buf detail; /* the text of one tracepoint */
 
 	struct cam_perf_cgroup *cgroups;
@@ -110,6 +123,15 @@ struct cam_perf_reader {
 	uint64_t lost_at_end;  /* … and of LOST_SAMPLES, which may be the same ones */
 };
 
+/* Whether a record's header can stand here: 8 bytes. */
+bool cam_perf_is_header(const uint8_t *p, bool swap);
+/* Queues the plain samples that n bytes begin with, as far as there is room; how many bytes that were. */
+size_t cam_perf_plain_queue(struct cam_perf_reader *r, size_t stream, const uint8_t *p, size_t n);
+/* Of n entries whose turn has come and of which the first is plain: how many the sink took at once. */
+size_t cam_perf_plain_deliver(struct cam_perf_reader *r, const struct cam_perf_order_entry *e,
+			      size_t n);
+/* Whether a record, no sample, says something of tasks alone, and that was not asked for. */
+bool cam_perf_plain_leaves_out(const struct cam_perf_reader *r, const uint8_t *p, size_t bytes);
 /* One record of the kernel's, its turn having come: into the batch, or into the tables. */
 int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_order_entry *e);
 /* Keeps what is needed to walk the user's stack of a pending sample, if it came with a copy. -ENOMEM. */

@@ -527,9 +527,16 @@ static int add_sample(struct record *x, const struct cam_perf_event *e,
 
 static int on_bare(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry)
 {
-	struct cam_perf_bare s;
-	memcpy(&s, cam_perf_order_record(&r->order, entry), sizeof(s));
 	uint32_t event = (entry->what & CAM_PERF_ORDER_EVENT) - 1u;
+	struct cam_perf_bare s = {.pid = CAM_PERF_PLAIN_TID, .tid = CAM_PERF_PLAIN_TID};
+	if (entry->what & CAM_PERF_ORDER_PLAIN) {
+		const struct cam_perf_plain_kind *k = &r->plain.kinds[event + 1];
+		s.cpu = entry->at;
+		s.period = k->period;
+		event = k->event;
+	} else {
+		memcpy(&s, cam_perf_order_record(&r->order, entry), sizeof(s));
+	}
 	const struct cam_perf_event *e = &r->events.rows[event];
 	struct cam_perf_pending p = {
 		.time_ns = e->time_at ? entry->time_ns : CAM_TIME_NONE,
@@ -612,7 +619,7 @@ static int on_sample(struct record *x)
 
 int cam_perf_reader_record(struct cam_perf_reader *r, const struct cam_perf_order_entry *entry)
 {
-	if (entry->what & CAM_PERF_ORDER_BARE)
+	if (entry->what & (CAM_PERF_ORDER_BARE | CAM_PERF_ORDER_PLAIN))
 		return on_bare(r, entry);
 	const uint8_t *record = cam_perf_order_record(&r->order, entry);
 	size_t bytes = entry->n;

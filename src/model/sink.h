@@ -34,6 +34,12 @@ struct cam_sink_sample {
 	struct cam_place_id place;
 };
 
+/* When, and on which CPU. */
+struct cam_sink_moment {
+	uint64_t time_ns;
+	uint32_t cpu;
+};
+
 struct cam_sink {
 	void *self;
 	uint32_t generation;
@@ -54,6 +60,12 @@ struct cam_sink {
 
 	/* What happened. */
 	int (*sample)(struct cam_sink *s, const struct cam_sink_sample *sample);
+	/*
+	 * n samples that are as `like`, which has no frames, but for time and CPU: what begin() and sample() would do for each.
+	 * Answers how many were taken, from the first; the next one is begin()'s: it may need more than that. NULL: none is.
+	 */
+	size_t (*alike)(struct cam_sink *s, const struct cam_sink_sample *like,
+			const struct cam_sink_moment *at, size_t n);
 	int (*lost)(struct cam_sink *s, const struct cam_ledger_row *row);
 	int (*anchor)(struct cam_sink *s, const struct cam_anchor *a);
 	int (*event)(struct cam_sink *s, const struct cam_event *e);

@@ -233,6 +233,51 @@ static void stacks_can_be_dropped(void **state)
 	done(&b);
 }
 
+static size_t taken_at_once;
+
+/* Half of what it is offered, so that the general way has some between. */
+static size_t take_alike(struct cam_sink *s, const struct cam_sink_sample *like,
+			 const struct cam_sink_moment *at, size_t n)
+{
+	size_t some = n / 2;
+	for (size_t i = 0; i < some; i++) {
+		struct cam_sink_sample one = *like;
+		one.time_ns = at[i].time_ns;
+		one.cpu = at[i].cpu;
+		assert_int_equal(cam_sink_begin(s, one.time_ns), 0);
+		assert_int_equal(s->sample(s, &one), 0);
+	}
+	taken_at_once += some;
+	return some;
+}
+
+static void tasks_can_be_dropped(void **state)
+{
+	(void)state;
+	struct result a = start(), b = start();
+	const struct cam_import_options o = {
+		.drop_stacks = true, .drop_tasks = true, .began_ns = 1000};
+	run(&a, NULL);
+	taken_at_once = 0;
+	b.r->sink.alike = take_alike;
+	run(&b, &o);
+	assert_int_equal(b.err, 0);
+	assert_int_equal(b.st.samples, a.st.samples);
+	assert_int_equal(b.r->n_samples, SAMPLES);
+	assert_true(taken_at_once > 0);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		const struct sink_sample *p = &a.r->samples[i], *q = &b.r->samples[i];
+		assert_int_equal(p->time_ns, q->time_ns);
+		assert_int_equal(p->weight, q->weight);
+		assert_int_equal(p->cpu, q->cpu);
+		assert_true(cam_text_equal(p->event, q->event));
+		assert_int_equal(!p->pid, !q->pid);
+		assert_int_equal(q->n_frames, p->pid ? 0 : p->n_frames);
+	}
+	done(&a);
+	done(&b);
+}
+
 static void facts_and_anchors(void **state)
 {
 	(void)state;
@@ -726,6 +771,7 @@ int main(void)
 		cmocka_unit_test(refusals_cost_one_sample),
 		cmocka_unit_test(addresses_can_be_dropped),
 		cmocka_unit_test(stacks_can_be_dropped),
+		cmocka_unit_test(tasks_can_be_dropped),
 		cmocka_unit_test(facts_and_anchors),
 		cmocka_unit_test(a_cpu_is_of_one_node),
 		cmocka_unit_test(deep_chains_do_not_wait_for_the_end),

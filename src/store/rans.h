@@ -78,14 +78,15 @@ static inline uint32_t cam_rans_get(struct cam_rans_in *in, const struct cam_ran
 	uint32_t slot = *state & (CAM_RANS_SCALE - 1), symbol = t->slots[slot];
 	uint32_t x = t->symbols[symbol].freq * (*state >> CAM_RANS_BITS) + slot -
 		     t->symbols[symbol].start;
-	if (x < CAM_RANS_START) {
-		if (in->end - in->p < 2) {
-			in->bad = true;
-			x |= CAM_RANS_START;
-		} else {
-			x = x << 16 | in->p[0] | (uint32_t)in->p[1] << 8;
-			in->p += 2;
-		}
+	if (in->end - in->p >= 2) {
+		/* No branch: whether a word is due cannot be foretold. */
+		uint32_t due = -(uint32_t)(x < CAM_RANS_START);
+		uint32_t word = in->p[0] | (uint32_t)in->p[1] << 8;
+		x = x << (due & 16) | (word & due);
+		in->p += due & 2;
+	} else if (x < CAM_RANS_START) {
+		in->bad = true;
+		x |= CAM_RANS_START;
 	}
 	*state = x;
 	return symbol;

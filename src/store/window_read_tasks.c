@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_LOADS 16u /* of a chunk alone: who asks for more of them gets all */
+#define MAX_LOADS 16u	/* of parts of a chunk: who asks for more of them gets all */
+#define LOAD_ROWS 1024u /* and some behind the one that is asked for */
 
 struct task_rows {
 	struct cam_stream_in s[CAM_TASK_STREAMS];
@@ -83,7 +84,9 @@ static int load_task(struct task_rows *k, uint32_t i)
 	return 0;
 }
 
-static int load_task_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
+/* Its first `wanted` rows: with fewer than all of them the streams are not read to their ends. */
+static int load_first_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c,
+			   uint32_t wanted)
 {
 	struct task_rows k = {.r = r};
 	k.next_process = cam_rd_varint(rd);
@@ -97,13 +100,20 @@ static int load_task_rows(struct cam_reader *r, struct cam_rd *rd, const struct 
 	k.pid = calloc((size_t)r->dir.n_processes + 1, sizeof(*k.pid));
 	if (!k.last_of_comm || !k.met || !k.pid)
 		err = -ENOMEM;
-	for (uint32_t i = 0; i < c->rows && !err; i++)
+	for (uint32_t i = 0; i < wanted && !err; i++)
 		err = load_task(&k, c->first + i);
+	for (unsigned i = 0; i < CAM_TASK_STREAMS && !err; i++)
+		err = k.s[i].bad || k.s[i].rans.bad ? -EBADMSG : 0;
 	int end = cam_streams_close(k.s, CAM_TASK_STREAMS);
 	free(k.last_of_comm);
 	free(k.met);
 	free(k.pid);
-	return err ? err : end;
+	return err || wanted < c->rows ? err : end;
+}
+
+static int load_task_rows(struct cam_reader *r, struct cam_rd *rd, const struct cam_dir_chunk *c)
+{
+	return load_first_rows(r, rd, c, c->rows);
 }
 
 static int damage_tasks(struct cam_reader *r, const struct cam_dir_chunk *c)
@@ -118,8 +128,8 @@ static int damage_tasks(struct cam_reader *r, const struct cam_dir_chunk *c)
 	return err;
 }
 
-/* Rows, which nobody sees yet. */
-static int make_rows(struct cam_reader *r)
+/* Room for the rows, which nobody sees yet. */
+static int reserve_rows(struct cam_reader *r)
 {
 	struct cam_tables *t = &r->t;
 	int err = cam_reader_load(r, CAM_PART_STRINGS);
@@ -128,19 +138,17 @@ static int make_rows(struct cam_reader *r)
 				      sizeof(*t->tasks), CAM_MAX_ROWS + 1);
 	if (!err && !r->process_pid)
 		r->process_pid = malloc(((size_t)r->dir.n_processes + 1) * sizeof(int32_t));
-	if (err || !r->process_pid)
-		return err ? err : -ENOMEM;
-	memset(t->tasks, 0, r->dir.n_tasks * sizeof(*t->tasks));
-	for (uint32_t i = 0; i < r->dir.n_processes; i++)
-		r->process_pid[i] = CAM_PID_NONE;
-	return 0;
+	return err || r->process_pid ? err : -ENOMEM;
 }
 
 int cam_load_tasks(struct cam_reader *r)
 {
-	int err = make_rows(r);
+	int err = reserve_rows(r);
 	if (err)
 		return err;
+	memset(r->t.tasks, 0, r->dir.n_tasks * sizeof(*r->t.tasks));
+	for (uint32_t i = 0; i < r->dir.n_processes; i++)
+		r->process_pid[i] = CAM_PID_NONE;
 	r->t.n_tasks = r->dir.n_tasks;
 	return cam_reader_each_chunk(r, CAM_CHUNK_TASKS, load_task_rows, damage_tasks);
 }
@@ -156,18 +164,28 @@ int cam_read_comms(struct cam_window *w, cam_comm_fn *fn, void *arg)
 	return err;
 }
 
-static int load_one_chunk(struct cam_reader *r, size_t number)
+/*
+ * A chunk as far as the task, or all of it: each task is coded by those before it, and idle tasks, which are asked for
+ * most, are seldom among the last. Whoever then asks for one behind gets the whole chunk.
+ */
+static int load_up_to(struct cam_reader *r, size_t number, uint32_t task)
 {
 	const struct cam_dir_chunk *c = &r->dir.sections[CAM_CHUNK_TASKS].chunks[number];
 	struct cam_chunk_in chunk = {0};
-	int err = r->task_chunk ? 0 : make_rows(r);
+	uint32_t rows = (task - c->first) / LOAD_ROWS * LOAD_ROWS + LOAD_ROWS;
+	bool again = r->tasks_to && r->tasks_from == c->first;
+	if (again || rows > c->rows)
+		rows = c->rows;
+	int err = reserve_rows(r);
 	if (!err)
 		err = cam_reader_chunk(r, CAM_CHUNK_TASKS, number, &chunk);
 	struct cam_rd rd = cam_rd_make(chunk.data, chunk.n);
 	if (!err)
-		err = load_task_rows(r, &rd, c);
-	if (!err)
-		r->task_chunk = number + 1;
+		err = load_first_rows(r, &rd, c, rows);
+	if (!err) {
+		r->tasks_from = c->first;
+		r->tasks_to = c->first + rows;
+	}
 	free(chunk.data);
 	return err;
 }
@@ -182,8 +200,9 @@ int cam_read_task(struct cam_window *w, uint32_t task, struct cam_task *out)
 	if (number == s->n || s->chunks[number].first > task)
 		return -EBADMSG;
 	int err = 0;
-	if (!(r->parts & CAM_PART_TASKS) && r->task_chunk != number + 1)
-		err = r->task_loads++ < MAX_LOADS ? load_one_chunk(r, number)
+	bool there = r->parts & CAM_PART_TASKS || (task >= r->tasks_from && task < r->tasks_to);
+	if (!there)
+		err = r->task_loads++ < MAX_LOADS ? load_up_to(r, number, task)
 						  : cam_reader_load(r, CAM_PART_TASKS);
 	if (!err)
 		*out = r->t.tasks[task];

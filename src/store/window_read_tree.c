@@ -30,9 +30,9 @@ int cam_load_ranks(struct cam_reader *r)
 	if (err)
 		return err;
 	if (!r->rank_group)
-		r->rank_group = calloc(n, sizeof(uint32_t));
+		r->rank_group = malloc(n * sizeof(uint32_t));
 	if (!r->rank_tree)
-		r->rank_tree = calloc(n, sizeof(uint32_t));
+		r->rank_tree = malloc(n * sizeof(uint32_t));
 	if (!r->rank_slots)
 		r->rank_slots = calloc(CAM_RANS_SCALE, sizeof(*r->rank_slots));
 	if (!r->rank_group || !r->rank_tree || !r->rank_slots)
@@ -54,13 +54,16 @@ int cam_load_ranks(struct cam_reader *r)
 	return 0;
 }
 
-/* The classes are sorted by group, then count; most pairs have small counts. */
+/*
+ * The classes are sorted by group, then count. Most pairs have small counts, of which a group has all: those are found
+ * where they stand.
+ */
 static size_t find_class(const struct cam_dir *d, const uint32_t *group_class, uint32_t group,
 			 uint32_t count)
 {
 	size_t lo = group_class[group], hi = group_class[group + 1];
-	if (count <= 4 && hi - lo > 4)
-		hi = lo + 4;
+	if (count <= hi - lo && d->classes[lo + count - 1].count == count)
+		return lo + count - 1;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (d->classes[mid].count < count)
@@ -76,7 +79,6 @@ struct loading {
 	struct cam_tree_state state;
 	struct cam_chunk_in bytes;
 	struct cam_tree_chunk chunk;
-	uint32_t *class_of;    /* per pair of the chunk */
 	uint32_t *used;	       /* per class: pairs of the chunk placed so far */
 	uint32_t *class_rank;  /* per class: rank of the chunk's first pair in it */
 	uint32_t *group_class; /* per group: its first class */
@@ -96,15 +98,18 @@ static int place_pairs(struct loading *l, size_t k)
 		size_t class = find_class(d, l->group_class, c->pair_group[i], c->pair_count[i]);
 		if (class == SIZE_MAX || l->used[class] == d->class_pairs[class * d->n_trees + k])
 			return -EBADMSG;
-		l->class_of[i] = (uint32_t) class;
-		l->used[class]++;
-	}
-	memset(l->used, 0, d->n_classes * sizeof(*l->used));
-	for (uint32_t i = 0; i < c->n_pairs; i++) {
-		uint32_t class = l->class_of[i];
 		l->r->rank_node[l->class_rank[class] + l->used[class]++] = c->pair_node[i];
 	}
 	return 0;
+}
+
+/* The ranks of a chunk that is bad, some of which may have been given. */
+static void take_ranks_back(struct loading *l, size_t k)
+{
+	const struct cam_dir *d = &l->r->dir;
+	for (size_t class = 0; class < d->n_classes; class ++)
+		memset(l->r->rank_node + l->class_rank[class], 0xff,
+		       d->class_pairs[class * d->n_trees + k] * sizeof(*l->r->rank_node));
 }
 
 /*
@@ -146,6 +151,7 @@ static int load_chunk(struct loading *l, size_t k)
 	if (err != -EBADMSG)
 		return err;
 	cam_reader_mark_bad(r, CAM_CHUNK_TREE, k);
+	take_ranks_back(l, k);
 	for (uint32_t i = 0; i < c->n_nodes; i++) {
 		c->parent[i] = 0;
 		c->func[i] = c->first_node + i ? LOST : CAM_NONE;
@@ -175,18 +181,15 @@ static int load_next_chunk(struct loading *l, size_t k)
 	c->n_pairs = (uint32_t)n;
 	if (n > CAM_TREE_ROWS)
 		return -EBADMSG;
-	c->pair_node = calloc(n + 1, sizeof(uint32_t));
-	c->pair_group = calloc(n + 1, sizeof(uint32_t));
-	c->pair_count = calloc(n + 1, sizeof(uint32_t));
-	l->class_of = calloc(n + 1, sizeof(uint32_t));
-	int err = c->pair_node && c->pair_group && c->pair_count && l->class_of ? load_chunk(l, k)
-										: -ENOMEM;
+	c->pair_node = malloc((n + 1) * sizeof(uint32_t));
+	c->pair_group = malloc((n + 1) * sizeof(uint32_t));
+	c->pair_count = malloc((n + 1) * sizeof(uint32_t));
+	int err = c->pair_node && c->pair_group && c->pair_count ? load_chunk(l, k) : -ENOMEM;
 	for (size_t class = 0; class < d->n_classes; class ++)
 		l->class_rank[class] += d->class_pairs[class * d->n_trees + k];
 	free(c->pair_node);
 	free(c->pair_group);
 	free(c->pair_count);
-	free(l->class_of);
 	return err;
 }
 

@@ -46,7 +46,7 @@ struct cam_reader {
 	uint32_t *strings;	       /* of the file → of the tables */
 	uint32_t damaged_string, damaged_node, damaged_place; /* CAM_NONE: not needed so far */
 	int32_t *process_pid;
-	size_t task_chunk, task_loads; /* + 1: its tasks are there, while not all are; so far */
+	uint32_t tasks_from, tasks_to, task_loads; /* there, while not all are; so far */
 	uint32_t *rank_group, *rank_tree, *rank_node;
 	struct cam_rank_slot *rank_slots; /* CAM_RANS_SCALE */
 	struct cam_rans_table *tables[CAM_COLUMN_TABLES];

@@ -57,12 +57,26 @@ struct fixture {
 	struct reads reads;
 };
 
+/* The window is gone then, and what was written of it is open. */
+static void open_window(struct fixture *x, struct fake_window *f, uint32_t chunk_bytes)
+{
+	struct cam_out out;
+	x->bytes = CAM_BUF(SIZE_MAX / 2);
+	cam_out_to_buf(&out, &x->bytes);
+	assert_int_equal(cam_window_write_chunks(fake_window_ready(f), &out, chunk_bytes), 0);
+	assert_int_equal(cam_out_finish(&out), 0);
+	fake_window_free(f);
+	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
+	x->file.on_read = note_read;
+	x->file.arg = &x->reads;
+	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
+}
+
 static int set_up(void **state)
 {
 	struct fixture *x = calloc(1, sizeof(*x));
 	struct fake_window *f = fake_window_new();
 	struct cam_task_id tasks[20];
-	struct cam_out out;
 	uint64_t seed = 9;
 	for (unsigned i = 0; i < 20; i++)
 		tasks[i] = fake_task(f, (int32_t)i, (int32_t)i, i % 3 ? "worker" : "sh");
@@ -81,15 +95,7 @@ static int set_up(void **state)
 	}
 	fake_add_ledger(f, &(struct cam_ledger_row){CAM_CAUSE_IDLE, 1, 1000 * NS, 1100 * NS, 55});
 	fake_add_event(f, 1000 * NS, CAM_SEVERITY_INFO, "mark", "x");
-	x->bytes = CAM_BUF(SIZE_MAX / 2);
-	cam_out_to_buf(&out, &x->bytes);
-	assert_int_equal(cam_window_write_chunks(fake_window_ready(f), &out, 16384), 0);
-	assert_int_equal(cam_out_finish(&out), 0);
-	fake_window_free(f);
-	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
-	x->file.on_read = note_read;
-	x->file.arg = &x->reads;
-	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
+	open_window(x, f, 16384);
 	*state = x;
 	return 0;
 }
@@ -309,7 +315,6 @@ static int32_t pid_of(unsigned i)
 static struct cam_window *with_tasks(struct fixture *x, const struct cam_task *who, size_t n)
 {
 	struct fake_window *f = fake_window_new();
-	struct cam_out out;
 	for (unsigned i = 0; i < n; i++) {
 		struct cam_task_id task =
 			fake_task(f, who[i].pid, who[i].tid, names_of[who[i].uid]);
@@ -318,15 +323,7 @@ static struct cam_window *with_tasks(struct fixture *x, const struct cam_task *w
 	for (unsigned i = 0; i < 6000; i++)
 		fake_sample(f, 1001 * NS + i * 1000, 1, fake_task(f, pid_of(i), pid_of(i), "cc1"),
 			    fake_place(f, "main"));
-	x->bytes = CAM_BUF(SIZE_MAX / 2);
-	cam_out_to_buf(&out, &x->bytes);
-	assert_int_equal(cam_window_write_chunks(fake_window_ready(f), &out, 1024), 0);
-	assert_int_equal(cam_out_finish(&out), 0);
-	fake_window_free(f);
-	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
-	x->file.on_read = note_read;
-	x->file.arg = &x->reads;
-	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
+	open_window(x, f, 8192);
 	assert_true(cam_reader_of(x->w)->dir.sections[CAM_CHUNK_TASKS].n > 1);
 	return x->w;
 }
@@ -371,6 +368,15 @@ static void names_come_without_tasks(void **state)
 	assert_int_equal(r->bytes[CAM_CHUNK_TASKS],
 			 r->dir->sections[CAM_CHUNK_TASKS].chunks[0].bytes);
 	assert_int_equal(t->n_tasks, 0);
+	/* One far behind those: the chunk once more, then all that it has is there. */
+	uint32_t last = r->dir->sections[CAM_CHUNK_TASKS].chunks[0].rows - 1;
+	assert_true(last > 2000);
+	for (uint32_t i = last; i > last - 3; i--) {
+		assert_int_equal(cam_window_task(w, i, &task), 0);
+		assert_int_equal(task.pid, pid_of(i - 1));
+	}
+	assert_int_equal(r->bytes[CAM_CHUNK_TASKS],
+			 2 * r->dir->sections[CAM_CHUNK_TASKS].chunks[0].bytes);
 	assert_int_equal(cam_window_task(w, 6001, &task), -EBADMSG);
 	/* All of them are the same as ever. */
 	assert_int_equal(w->ops->tables(w, &all), 0);
@@ -441,7 +447,7 @@ static void tasks_here_and_there_are_read_once(void **state)
 		assert_int_equal(cam_window_task(w, at, &task), 0);
 		assert_int_equal(task.pid, pid_of(at));
 	}
-	assert_true(r->bytes[CAM_CHUNK_TASKS] < 16 * 1500 + size_of(&x, CAM_CHUNK_TASKS));
+	assert_true(r->bytes[CAM_CHUNK_TASKS] < 16 * 12000 + size_of(&x, CAM_CHUNK_TASKS));
 	w->ops->close(w);
 	cam_buf_free(&x.bytes);
 }
@@ -664,24 +670,12 @@ static void random_windows_say_the_same_by_second(void **state)
 	}
 }
 
-/* The window is gone then, and what was written of it is open. */
-static void write_and_open(struct fake_window *f, struct fixture *x)
-{
-	struct cam_out out;
-	cam_out_to_buf(&out, &x->bytes);
-	assert_int_equal(cam_window_write(fake_window_ready(f), &out), 0);
-	assert_int_equal(cam_out_finish(&out), 0);
-	fake_window_free(f);
-	memory_file_init(&x->file, x->bytes.data, x->bytes.len);
-	assert_int_equal(cam_window_open(&x->file.file, &x->w), 0);
-}
-
 /* Thousands of processes, each with one sample a second: cells that take no bits. The reader believes so many a byte. */
 static void many_cells_that_are_alike_are_believed(void **state)
 {
 	(void)state;
 	enum { PROCESSES = 4200, LENGTH = 250 };
-	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fixture x = {0};
 	struct fake_window *f = fake_window_new();
 	struct cam_place_id place = fake_place(f, "main");
 	for (unsigned p = 0; p < PROCESSES; p++) {
@@ -691,7 +685,7 @@ static void many_cells_that_are_alike_are_believed(void **state)
 		for (unsigned s = 0; s < LENGTH; s++)
 			fake_sample(f, (1000 + s) * NS + p * 1000, 0, task, place);
 	}
-	write_and_open(f, &x);
+	open_window(&x, f, CAM_CHUNK_BYTES);
 	uint64_t n = 0;
 	assert_int_equal(x.w->ops->process_cells(x.w, take_process, &n), 0);
 	assert_int_equal(n, PROCESSES * LENGTH);
@@ -716,7 +710,7 @@ static void long_rows_of_a_ledger_do_not_take_for_ever(void **state)
 {
 	(void)state;
 	enum { ROWS = 8000, LOST = 5000, MOST = 1 << 22, EACH = 4095 };
-	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fixture x = {0};
 	struct fake_window *f = fake_window_new();
 	fake_sample(f, 1000 * NS, 0, fake_task(f, 1, 1, "a"), fake_place(f, "main"));
 	for (unsigned i = 0; i < ROWS; i++)
@@ -724,7 +718,7 @@ static void long_rows_of_a_ledger_do_not_take_for_ever(void **state)
 							    (9000ull + EACH) * NS, LOST});
 	fake_add_ledger(f,
 			&(struct cam_ledger_row){CAM_CAUSE_LOST_RING, 0, 9000 * NS, 9999 * NS, 0});
-	write_and_open(f, &x);
+	open_window(&x, f, CAM_CHUNK_BYTES);
 	/* Far from the window each part is handed out as it comes; none is left out. */
 	uint64_t n[2] = {0};
 	assert_int_equal(cam_window_seconds(x.w, count_cell, n), 0);
@@ -753,7 +747,7 @@ static void seconds_are_those_of_the_rows(void **state)
 	(void)state;
 	static const uint64_t spans[][2] = {{0, 1},   {5, 15},	{10, 20}, {0, 0},   {19, 39},
 					    {20, 30}, {10, 10}, {35, 41}, {25, 25}, {11, 19}};
-	struct fixture x = {.bytes = CAM_BUF(SIZE_MAX / 2)};
+	struct fixture x = {0};
 	struct fake_window *f = fake_window_new();
 	struct cam_task_id task = fake_task(f, 1, 1, "a");
 	fake_sample(f, NS, 0, task, fake_place(f, "main"));
@@ -762,7 +756,7 @@ static void seconds_are_those_of_the_rows(void **state)
 		fake_add_ledger(f,
 				&(struct cam_ledger_row){CAM_CAUSE_IDLE, 0, spans[i][0] * NS / 10,
 							 spans[i][1] * NS / 10, 100 + i});
-	write_and_open(f, &x);
+	open_window(&x, f, CAM_CHUNK_BYTES);
 	uint64_t cells[6][2] = {0}, seconds[6][2] = {0}, all = 0;
 	assert_int_equal(x.w->ops->cells(x.w, add_early, cells), 0);
 	assert_int_equal(cam_window_seconds(x.w, add_early, seconds), 0);

@@ -13,6 +13,9 @@
 
 #define SHED_AFTER_S	10u
 #define RESTORE_AFTER_S 60u
+#define FAR_AFTER_S	3u
+#define FAR_TIMES	3u
+#define MAX_STEP	8u /* of the rate, up or down */
 #define PPM		1000000u
 
 static bool read_small(const char *path, char *room, size_t bytes)
@@ -136,6 +139,14 @@ bool cam_meter_ppm(const struct cam_meter *m, unsigned seconds, uint64_t *ppm)
 	return true;
 }
 
+uint64_t cam_meter_own_ns(void)
+{
+	struct timespec t;
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * CAM_NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
 uint64_t cam_meter_written(void)
 {
 	char text[512];
@@ -158,10 +169,35 @@ bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t
 		s->hz = (s->hz + 1) / 2;
 	} else if (since >= RESTORE_AFTER_S * CAM_NS_PER_SEC && s->hz < s->wanted_hz &&
 		   cam_meter_ppm(m, RESTORE_AFTER_S, &ppm) && 2 * ppm < s->max_ppm) {
-		s->hz = 2 * s->hz < s->wanted_hz ? 2 * s->hz : s->wanted_hz;
+		/* A part of the cost does not grow with the rate: this leaves more room than a quarter. */
+		uint64_t times = ppm ? 3 * s->max_ppm / (4 * ppm) : MAX_STEP;
+		times = times < 2 ? 2 : times > MAX_STEP ? MAX_STEP : times;
+		s->hz = times * s->hz < s->wanted_hz ? (uint32_t)times * s->hz : s->wanted_hz;
 	}
 	if (s->hz == before)
 		return false;
 	s->changed_ns = now_ns;
+	s->look_ns = 0;
+	return true;
+}
+
+bool cam_shedder_look(struct cam_shedder *s, uint64_t own_ns, uint64_t now_ns)
+{
+	uint64_t span = now_ns - s->look_ns, own = own_ns - s->look_own_ns;
+	bool looks = s->max_ppm && s->hz > 1 && now_ns >= s->settled_ns;
+	if (looks && s->look_ns && span < FAR_AFTER_S * CAM_NS_PER_SEC)
+		return false;
+	bool known = looks && s->look_ns;
+	s->look_ns = looks ? now_ns : 0;
+	s->look_own_ns = own_ns;
+	if (!known)
+		return false;
+	double ppm = (double)own * PPM / (double)span, max = (double)s->max_ppm;
+	if (ppm <= FAR_TIMES * max)
+		return false;
+	uint32_t hz = (uint32_t)(s->hz * max / ppm), least = (s->hz + MAX_STEP - 1) / MAX_STEP;
+	s->hz = hz > least ? hz : least;
+	s->changed_ns = now_ns;
+	s->look_ns = 0;
 	return true;
 }

@@ -61,14 +61,25 @@ uint64_t cam_meter_resident(pid_t pid);
 /* Bytes this process has had written to disk; 0 where the kernel does not say. */
 uint64_t cam_meter_written(void);
 
+/* CPU time of this process so far. */
+uint64_t cam_meter_own_ns(void);
+
 /*
- * The rate that keeps the budget. Halves when the last 10 s cost more than max_ppm, doubles back
- * (up to wanted) when 60 s at the doubled cost would have been within it. Never below 1 Hz.
+ * The rate that keeps the budget. Halves when the last 10 s cost more than max_ppm; goes back up, to twice at least and
+ * to wanted at most, when 60 s at what that costs would have been within it. Never below 1 Hz.
+ * Far above the budget 10 s are long: where this process alone took more than three times of it over 3 s, the rate goes
+ * down at once by as much as it was too dear, at most to an eighth. Helpers do not count there: a program that is met
+ * for the first time takes the symboliser a second, whatever the rate is.
  */
 struct cam_shedder {
 	uint32_t wanted_hz, hz;
 	uint64_t max_ppm; /* of one CPU; 0: no limit */
 	uint64_t changed_ns;
+	uint64_t settled_ns; /* until then the start is under way */
+	uint64_t look_ns,
+		look_own_ns; /* where the 3 s began, and what had been taken by then; 0: nowhere yet */
 };
 /* True: s->hz has changed. */
 bool cam_shedder_step(struct cam_shedder *s, const struct cam_meter *m, uint64_t now_ns);
+/* The same, once a second; own_ns: cam_meter_own_ns(). */
+bool cam_shedder_look(struct cam_shedder *s, uint64_t own_ns, uint64_t now_ns);

@@ -47,6 +47,7 @@
 #define RECORDS_A_TURN 65536
 #define MEET_NS	       CAM_ROUND_NS
 #define STARTING_NS    (30 * CAM_NS_PER_SEC)
+#define SETTLED_NS     (5 * CAM_NS_PER_SEC) /* of the recorder itself, without who names and opens */
 #define SAY_AGAIN_NS   (600 * CAM_NS_PER_SEC)
 
 static uint64_t clock_ns(clockid_t id)
@@ -523,6 +524,7 @@ static int start_drain(struct cam_recorder *r)
 		r->stop_ns = r->start_ns + r->request->duration_ns;
 	/* Starting costs: every process and function is met for the first time. */
 	r->shedder.changed_ns = r->start_ns + STARTING_NS;
+	r->shedder.settled_ns = r->start_ns + SETTLED_NS;
 	cam_recorder_budget(r);
 	/* The first window needs a wall time, should the recorder live no longer than that. */
 	cam_recorder_clocks(r);

@@ -67,10 +67,12 @@ static void follow_kernel(struct cam_recorder *r, uint64_t now_ns)
 			    cam_text_of(text)));
 }
 
-static void keep_budget(struct cam_recorder *r, uint64_t now_ns)
+/* Each second where that is far above the budget, else when the meter has been read. */
+static void keep_budget(struct cam_recorder *r, uint64_t now_ns, bool metered)
 {
 	uint32_t before = r->shedder.hz;
-	if (!cam_shedder_step(&r->shedder, &r->meter, now_ns))
+	if (!(r->shedder.max_ppm && cam_shedder_look(&r->shedder, cam_meter_own_ns(), now_ns)) &&
+	    !(metered && cam_shedder_step(&r->shedder, &r->meter, now_ns)))
 		return;
 	cam_drain_set_rate(r->drain, r->shedder.hz);
 	note(r, "rate", cam_live_rate(r->live, now_ns, r->shedder.hz));
@@ -148,11 +150,11 @@ void cam_recorder_second(struct cam_recorder *r, uint64_t now_ns)
 	cam_host_watch(r->host, now_ns, watches, n);
 	follow_modules(r);
 	follow_kernel(r, now_ns);
-	if (r->last_second % CAM_METER_S == 0) {
+	bool meters = r->last_second % CAM_METER_S == 0;
+	if (meters)
 		measure_self(r, now_ns);
-		if (r->drain)
-			keep_budget(r, now_ns);
-	}
+	if (r->drain)
+		keep_budget(r, now_ns, meters);
 	r->minute_samples[r->last_second % 60] = cam_live_stats(r->live).samples;
 	if (r->notify.watchdog_ns)
 		cam_notify_alive(&r->notify);

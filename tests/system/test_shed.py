@@ -13,12 +13,14 @@ class Shed(support.Case):
     def test_it_sheds_to_keep_its_budget(self):
         self.start(support.workload("manystacks"), "60")
         r = self.recorder("-F", "4999", "--max-cpu", "0.1%").ready()
-        shed = support.wait_until(lambda: r.status()["shedding"], 60)
+        # It is far above: that takes seconds, once the start is over, not the ten of each step and the thirty of a start.
+        shed = support.wait_until(lambda: r.status()["shedding"], 15)
         self.assertTrue(shed, r.said())
-        time.sleep(3)
+        time.sleep(12)
         status = r.status()
-        self.assertLess(status["hz"], 4999)
+        self.assertLess(status["hz"], 4999 / 8)
         self.assertEqual(status["wanted_hz"], 4999)
+        self.assertNotIn("sampling rate raised", r.said())
         self.assertEqual(r.stop(), 0, r.said())
         dump = Store(self.store, samples=False)
         self.assertTrue(any("lowered" in e["text"] for e in dump.events), dump.events)

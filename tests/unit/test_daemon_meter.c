@@ -189,6 +189,59 @@ static void sheds_by_halves_and_comes_back(void **state)
 	assert_int_equal(s.hz, 97);
 }
 
+/* Seconds of looking at this cost; how many of them until the rate changed, 0: it did not. */
+static unsigned look(struct cam_shedder *s, uint64_t *now, uint64_t *own, unsigned seconds,
+		     uint64_t ppm)
+{
+	for (unsigned i = 1; i <= seconds; i++) {
+		*now += CAM_NS_PER_SEC;
+		*own += ppm * 1000;
+		if (cam_shedder_look(s, *own, *now))
+			return i;
+	}
+	return 0;
+}
+
+static void sheds_within_seconds_what_is_far_above(void **state)
+{
+	(void)state;
+	uint64_t now = 1000 * CAM_NS_PER_SEC, own = 7 * CAM_NS_PER_SEC;
+	struct cam_shedder s = {.wanted_hz = 4999, .hz = 4999, .max_ppm = 10000};
+	s.settled_ns = now + 5 * CAM_NS_PER_SEC;
+	s.changed_ns = now + 30 * CAM_NS_PER_SEC;
+	/* The start is no reason. */
+	assert_int_equal(look(&s, &now, &own, 4, 900000), 0);
+	/* Nor is a burst of a second, nor what is not far above. */
+	assert_int_equal(look(&s, &now, &own, 1, 80000), 0);
+	assert_int_equal(look(&s, &now, &own, 20, 29000), 0);
+	assert_int_equal(s.hz, 4999);
+	/* Five times: to a fifth. */
+	s.look_ns = 0;
+	assert_int_equal(look(&s, &now, &own, 20, 50000), 4);
+	assert_int_equal(s.hz, 999);
+	assert_int_equal(s.changed_ns, now);
+	/* A hundred times: by eighths, and not before the new rate had its time to tell. */
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 4);
+	assert_int_equal(s.hz, 125);
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 4);
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 4);
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 4);
+	assert_int_equal(s.hz, 1);
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 0);
+	/* It goes back by what there is room for, an eightfold at most. */
+	struct cam_meter m = {0};
+	s.hz = 10;
+	cost(&m, &now, 100, 2000);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 30);
+	cost(&m, &now, 100, 100);
+	assert_true(cam_shedder_step(&s, &m, now));
+	assert_int_equal(s.hz, 240);
+	/* No budget, nothing to look for. */
+	s.max_ppm = 0;
+	assert_int_equal(look(&s, &now, &own, 20, 1000000), 0);
+}
+
 static void never_below_one(void **state)
 {
 	(void)state;
@@ -300,6 +353,7 @@ int main(void)
 		cmocka_unit_test(what_a_capsule_took_is_counted_when_it_has_ended),
 		cmocka_unit_test(what_the_server_takes_is_no_reason_to_shed),
 		cmocka_unit_test(sheds_by_halves_and_comes_back),
+		cmocka_unit_test(sheds_within_seconds_what_is_far_above),
 		cmocka_unit_test(never_below_one),
 		cmocka_unit_test(the_busiest_come_first),
 		cmocka_unit_test(who_has_ended_is_not_among_the_busiest),

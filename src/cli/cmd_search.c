@@ -106,11 +106,11 @@ int cam_cmd_search(const struct cam_verb *verb, int argc, char **argv)
 	cam_progress_bar_end(&a.v.bar);
 	if (err)
 		return cam_viewing_close(&a.v, cam_viewing_failed(&a.v, err));
-	if (!s.n_moments && !a.v.json)
+	if (s.n_moments || a.v.json)
+		status = cam_viewing_write(&a.v, put, &s, &s.seen);
+	if (!s.n_moments && (!status || status == CAM_EXIT_INCOMPLETE))
 		status = cam_failed("%s: nothing that matches '%s' ran in the selection",
 				    a.v.in.name, argv[0]);
-	else
-		status = cam_viewing_write(&a.v, put, &s, &s.seen);
 	cam_search_free(&s);
 	return cam_viewing_close(&a.v, status);
 }

@@ -100,7 +100,7 @@ class Search(Case):
     def test_nothing_found(self):
         self.store_of(self.recording(5, {}))
         self.bad("search", "shrink", "--store", self.store, names="shrink")
-        self.assertEqual(self.search("shrink", "--store", self.store)["moments"], [])
+        self.assertEqual(self.search("shrink", "--store", self.store, code=1)["moments"], [])
         self.bad("search", "(", "--store", self.store, code=2, names="(")
         self.bad("search", "--store", self.store, code=2, names="one expression")
         self.bad("search", "a", "-i", self.path("f.txt", b"a;b 3\n"), names="no times")

@@ -203,9 +203,10 @@ static void poll_kmsg(struct cam_recorder *r)
 	int more = cam_kmsg_read(e->kmsg, KMSG_A_TURN, take_line, r);
 	struct cam_kmsg_counts counts = cam_kmsg_counts(e->kmsg);
 	e->kmsg_read += counts.lines - before;
-	if (counts.missed > e->kmsg_missed)
-		cam_intake_missed(e->intake, e->kmsg_source, counts.missed - e->kmsg_missed);
+	cam_intake_lost(e->intake, e->kmsg_source, counts.missed - e->kmsg_missed);
+	cam_intake_skipped(e->intake, e->kmsg_source, counts.skipped - e->kmsg_skipped);
 	e->kmsg_missed = counts.missed;
+	e->kmsg_skipped = counts.skipped;
 	if (more > 0 && e->kmsg_read >= KMSG_A_SECOND)
 		cam_kmsg_skip(e->kmsg);
 	if (more < 0) {

@@ -55,7 +55,7 @@ struct cam_recorder_events {
 	int kmsg_source;
 	uint64_t kmsg_after_ns; /* older lines were stored already, by a recorder before this one */
 	int64_t recorded_until_ns; /* wall clock: the end of the last window of before the start; INT64_MIN: none */
-	uint64_t kmsg_second, kmsg_read, kmsg_missed;
+	uint64_t kmsg_second, kmsg_read, kmsg_missed, kmsg_skipped;
 	uint64_t stored, refused;
 	struct cam_found found[CAM_FOUND];
 	/* What goes on now; recorder_findings.c. */

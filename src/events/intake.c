@@ -24,12 +24,22 @@
 #define ELLIPSIS       "…"
 #define ELLIPSIS_BYTES 3u
 
+enum why {
+	WHY_PLAIN,
+	WHY_KNOWN,
+	WHY_ALL,
+	WHY_MEMORY,
+	WHY_SKIPPED,
+	WHY_LOST,
+	WHYS,
+};
+
 struct source {
 	char name[NAME_BYTES];
 	struct cam_limiter plain, known;
 	struct cam_intake_counts counts;
-	uint64_t left_out; /* since it was told */
-	uint64_t since_ns; /* of the first of them; 0: none */
+	uint64_t left_out[WHYS]; /* since it was told */
+	uint64_t since_ns;	 /* of the first of them; 0: none */
 };
 
 struct cam_intake {
@@ -106,10 +116,10 @@ static struct cam_text trim(struct cam_text s)
 	return s;
 }
 
-static void leave_out(struct source *s, uint64_t lines, uint64_t now_ns)
+static void leave_out(struct source *s, enum why why, uint64_t lines, uint64_t now_ns)
 {
 	s->counts.suppressed += lines;
-	s->left_out += lines;
+	s->left_out[why] += lines;
 	if (!s->since_ns)
 		s->since_ns = now_ns ? now_ns : 1;
 }
@@ -163,8 +173,12 @@ bool cam_intake_take(struct cam_intake *in, int source, const struct cam_intake_
 	/* By its own time: what a source has to catch up with is not a flood of now. But not by what a line says that
 	 * anybody may have written: times far enough apart would be a way around the limit. */
 	uint64_t when_ns = line->clock == CAM_INTAKE_WALL ? now_ns : at.time_ns;
-	if (!cam_limiter_take(own, when_ns) || !cam_limiter_take(all, now_ns)) {
-		leave_out(s, 1, now_ns);
+	if (!cam_limiter_take(own, when_ns)) {
+		leave_out(s, kind ? WHY_KNOWN : WHY_PLAIN, 1, now_ns);
+		return false;
+	}
+	if (!cam_limiter_take(all, now_ns)) {
+		leave_out(s, WHY_ALL, 1, now_ns);
 		return false;
 	}
 	cam_buf_clear(&in->text);
@@ -172,7 +186,7 @@ bool cam_intake_take(struct cam_intake *in, int source, const struct cam_intake_
 	text.n = text.n < REDACT_BYTES ? text.n : REDACT_BYTES;
 	s->counts.redacted += cam_redact(text, &in->text);
 	if (cam_buf_error(&in->text)) {
-		leave_out(s, 1, now_ns);
+		leave_out(s, WHY_MEMORY, 1, now_ns);
 		cam_buf_free(&in->text);
 		in->text = CAM_BUF(4 * REDACT_BYTES);
 		return false;
@@ -191,35 +205,81 @@ bool cam_intake_take(struct cam_intake *in, int source, const struct cam_intake_
 	return true;
 }
 
-void cam_intake_missed(struct cam_intake *in, int source, uint64_t lines)
+static void never_seen(struct cam_intake *in, int source, enum why why, uint64_t lines)
 {
-	leave_out(&in->sources[source], lines,
-		  in->axis.n ? in->axis.anchors[in->axis.n - 1].time_ns : 0);
+	if (lines)
+		leave_out(&in->sources[source], why, lines,
+			  in->axis.n ? in->axis.anchors[in->axis.n - 1].time_ns : 0);
+}
+
+void cam_intake_lost(struct cam_intake *in, int source, uint64_t lines)
+{
+	never_seen(in, source, WHY_LOST, lines);
+}
+
+void cam_intake_skipped(struct cam_intake *in, int source, uint64_t lines)
+{
+	never_seen(in, source, WHY_SKIPPED, lines);
+}
+
+static void explain(enum why why, char *room, size_t bytes)
+{
+	switch (why) {
+	case WHY_PLAIN:
+		snprintf(room, bytes, "more than %u a second came", PLAIN_RATE);
+		break;
+	case WHY_KNOWN:
+		snprintf(room, bytes, "more than %u a second came of what is known to matter",
+			 KNOWN_RATE);
+		break;
+	case WHY_ALL:
+		snprintf(room, bytes, "more than %u a second came of all sources together",
+			 ALL_RATE);
+		break;
+	case WHY_MEMORY:
+		snprintf(room, bytes, "there was no memory for them");
+		break;
+	case WHY_SKIPPED:
+		snprintf(room, bytes, "more came than is read in a second");
+		break;
+	case WHY_LOST:
+	case WHYS:
+		snprintf(room, bytes, "overwritten by newer ones before they were read");
+		break;
+	}
+}
+
+static void report(struct cam_intake *in, const struct source *s, enum why why, uint64_t now_ns)
+{
+	uint64_t span = now_ns > s->since_ns ? now_ns - s->since_ns : 0;
+	char text[240], reason[80];
+	explain(why, reason, sizeof(reason));
+	int n = snprintf(text, sizeof(text), "%s: %" PRIu64 " line%s %s in the last %.1f s: %s",
+			 s->name, s->left_out[why], s->left_out[why] == 1 ? " was" : "s were",
+			 why == WHY_LOST ? "lost" : "left out",
+			 (double)span / (double)CAM_NS_PER_SEC, reason);
+	struct cam_happening h = {
+		.time_ns = now_ns,
+		.uncertainty_ns = span,
+		.severity = CAM_SEVERITY_WARNING,
+		.source = CAM_TEXT("perfcam"),
+		.text = {text, (size_t)n},
+	};
+	in->fn(in->arg, &h);
 }
 
 void cam_intake_report(struct cam_intake *in, uint64_t now_ns, bool at_once)
 {
 	for (int i = 0; i < in->n_sources; i++) {
 		struct source *s = &in->sources[i];
-		uint64_t span = now_ns > s->since_ns ? now_ns - s->since_ns : 0;
-		if (!s->left_out || (!at_once && span < CAM_INTAKE_REPORT_NS))
+		if (!s->since_ns || (!at_once && now_ns < s->since_ns + CAM_INTAKE_REPORT_NS))
 			continue;
-		char text[200];
-		int n = snprintf(text, sizeof(text),
-				 "%s: %" PRIu64 " line%s left out in the last %.1f s: more than "
-				 "%u a second came",
-				 s->name, s->left_out, s->left_out == 1 ? " was" : "s were",
-				 (double)span / (double)CAM_NS_PER_SEC, PLAIN_RATE);
-		struct cam_happening h = {
-			.time_ns = now_ns,
-			.uncertainty_ns = span,
-			.severity = CAM_SEVERITY_WARNING,
-			.source = CAM_TEXT("perfcam"),
-			.text = {text, (size_t)n},
-		};
-		s->left_out = 0;
+		for (enum why why = 0; why < WHYS; why++) {
+			if (s->left_out[why])
+				report(in, s, why, now_ns);
+			s->left_out[why] = 0;
+		}
 		s->since_ns = 0;
-		in->fn(in->arg, &h);
 	}
 }
 

@@ -9,7 +9,7 @@
  * Thread: one.
  * Refused: what comes faster than a source's limits, or than the limit of all of them together. What is known
  * to matter (event_kind.h) has limits of its own, so that a flood of other lines hides none of it.
- * Counted: by source; and every REPORT seconds an event says how many were left out.
+ * Counted: by source; and every REPORT seconds an event says how many were left out, and why.
  */
 #pragma once
 #include "events/axis.h"
@@ -56,8 +56,10 @@ int cam_intake_source(struct cam_intake *in, const char *name);
 /* True: it became an event. now_ns: the samples' clock, for the limits. */
 bool cam_intake_take(struct cam_intake *in, int source, const struct cam_intake_line *line,
 		     uint64_t now_ns);
-/* Lines that a source knows it has missed: told with those that were suppressed. */
-void cam_intake_missed(struct cam_intake *in, int source, uint64_t lines);
+/* Lines that nobody has seen: whoever holds them overwrote them before they were read, or the source passed over them.
+ * Told as those that are suppressed here are, each with its reason. */
+void cam_intake_lost(struct cam_intake *in, int source, uint64_t lines);
+void cam_intake_skipped(struct cam_intake *in, int source, uint64_t lines);
 /* Tells what was left out, where that is due; at_once: whether it is due or not. */
 void cam_intake_report(struct cam_intake *in, uint64_t now_ns, bool at_once);
 struct cam_intake_counts cam_intake_counts(const struct cam_intake *in, int source);

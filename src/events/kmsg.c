@@ -18,6 +18,7 @@
 struct cam_kmsg {
 	int fd;
 	bool has_sequence, held;
+	bool skips; /* up to the next record */
 	uint64_t next_sequence;
 	struct cam_kmsg_counts counts;
 	struct cam_kmsg_record line; /* held; its text is in `text` */
@@ -68,8 +69,8 @@ bool cam_kmsg_is_ready(const struct cam_kmsg *k)
 void cam_kmsg_skip(struct cam_kmsg *k)
 {
 	/* A file that is no log has no end to go to: then it is read on. */
-	if (lseek(k->fd, 0, SEEK_END) < 0)
-		return;
+	if (lseek(k->fd, 0, SEEK_END) >= 0)
+		k->skips = true;
 }
 
 static void hand_out(struct cam_kmsg *k, cam_kmsg_fn *fn, void *arg)
@@ -95,7 +96,9 @@ static void take_record(struct cam_kmsg *k, const struct cam_kmsg_record *r, cam
 {
 	bool follows = k->has_sequence && r->sequence == k->next_sequence;
 	if (k->has_sequence && r->sequence > k->next_sequence)
-		k->counts.missed += r->sequence - k->next_sequence;
+		*(k->skips ? &k->counts.skipped : &k->counts.missed) +=
+			r->sequence - k->next_sequence;
+	k->skips = false;
 	k->has_sequence = true;
 	k->next_sequence = r->sequence + 1;
 	if (r->continues && follows && k->held && r->facility == k->line.facility) {

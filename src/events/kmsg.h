@@ -15,9 +15,10 @@
 struct cam_kmsg;
 
 struct cam_kmsg_counts {
-	uint64_t lines;	 /* handed out */
-	uint64_t missed; /* overwritten before they were read */
-	uint64_t bad;	 /* not records */
+	uint64_t lines;	  /* handed out */
+	uint64_t missed;  /* overwritten before they were read */
+	uint64_t skipped; /* passed over: cam_kmsg_skip() */
+	uint64_t bad;	  /* not records */
 };
 
 /* path: NULL: "/dev/kmsg". from_end: only what comes from now on. -errno of open(). */
@@ -34,6 +35,6 @@ typedef void cam_kmsg_fn(void *arg, const struct cam_kmsg_record *line);
  * At most that many records. 1: there may be more; 0: that was all. -errno of read(): it will not get better.
  */
 int cam_kmsg_read(struct cam_kmsg *k, unsigned max_records, cam_kmsg_fn *fn, void *arg);
-/* Passes over all that is there: it will be among what was missed. */
+/* Passes over all that is there: it will be among what was skipped. */
 void cam_kmsg_skip(struct cam_kmsg *k);
 struct cam_kmsg_counts cam_kmsg_counts(const struct cam_kmsg *k);

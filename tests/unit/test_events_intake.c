@@ -135,10 +135,20 @@ static void a_flood_is_bounded_and_counted(void **state)
 	struct cam_intake_counts c = cam_intake_counts(in, src);
 	assert_int_equal(c.lines, 110001);
 	assert_int_equal(c.suppressed, left_out);
-	/* Lines that were never seen are told the same way; and time heals. */
-	cam_intake_missed(in, src, 7);
+	assert_non_null(strstr(k.text, "more than 20 a second came"));
+	/* Lines that were never seen are told, too, each with its own reason; and time heals. */
+	unsigned before = k.reports;
+	cam_intake_skipped(in, src, 5);
+	cam_intake_lost(in, src, 0);
 	cam_intake_report(in, now, true);
-	assert_non_null(strstr(k.text, "kmsg: 7 lines were left out"));
+	assert_int_equal(k.reports, before + 1);
+	assert_non_null(strstr(k.text, "kmsg: 5 lines were left out"));
+	assert_non_null(strstr(k.text, "more came than is read in a second"));
+	cam_intake_lost(in, src, 7);
+	cam_intake_report(in, now, true);
+	assert_non_null(strstr(k.text, "kmsg: 7 lines were lost"));
+	assert_non_null(strstr(k.text, "overwritten"));
+	assert_null(strstr(k.text, "a second"));
 	junk.stamp_ns += 10 * (int64_t)S;
 	assert_true(cam_intake_take(in, src, &junk, now + 10 * S));
 	cam_intake_free(in);

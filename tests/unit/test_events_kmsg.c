@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -90,6 +91,32 @@ static void what_was_overwritten_is_counted(void **state)
 	close_log(&l);
 }
 
+static void put_record(int fd, const char *text)
+{
+	assert_int_equal(pwrite(fd, text, strlen(text), lseek(fd, 0, SEEK_CUR)), strlen(text));
+}
+
+/* Not the kernel's doing: it had them. */
+static void what_is_passed_over_is_not_overwritten(void **state)
+{
+	(void)state;
+	struct log l = {0};
+	int fd = memfd_create("kmsg", MFD_CLOEXEC);
+	assert_int_equal(cam_kmsg_adopt(fd, &l.kmsg), 0);
+	put_record(fd, "6,10,1,-;a\n");
+	assert_int_equal(cam_kmsg_read(l.kmsg, 10, keep, &l), 0);
+	put_record(fd, "6,11,2,-;b\n");
+	cam_kmsg_skip(l.kmsg);
+	put_record(fd, "6,12,3,-;c\n");
+	assert_int_equal(cam_kmsg_read(l.kmsg, 10, keep, &l), 0);
+	put_record(fd, "6,17,4,-;d\n");
+	assert_int_equal(cam_kmsg_read(l.kmsg, 10, keep, &l), 0);
+	assert_int_equal(l.n, 3);
+	assert_int_equal(cam_kmsg_counts(l.kmsg).skipped, 1);
+	assert_int_equal(cam_kmsg_counts(l.kmsg).missed, 4);
+	cam_kmsg_close(l.kmsg);
+}
+
 static void pieces_of_a_line_are_joined(void **state)
 {
 	(void)state;
@@ -156,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_has_what_the_kernel_documents),
 		cmocka_unit_test(what_was_overwritten_is_counted),
+		cmocka_unit_test(what_is_passed_over_is_not_overwritten),
 		cmocka_unit_test(pieces_of_a_line_are_joined),
 		cmocka_unit_test(a_turn_is_bounded),
 		cmocka_unit_test(what_is_no_record_is_counted),

@@ -243,6 +243,22 @@ bool cam_json_value_at(struct cam_json_value v, size_t i, struct cam_json_value 
 	return find(v, NULL, i, out);
 }
 
+size_t cam_json_value_count(struct cam_json_value v)
+{
+	struct walk w = walk_of(v.text);
+	size_t n = 0;
+	if (!take(&w, '['))
+		return 0;
+	do {
+		skip_spaces(&w);
+		if (!skip_value(&w, 1))
+			return n;
+		n++;
+		skip_spaces(&w);
+	} while (take(&w, ','));
+	return n;
+}
+
 bool cam_json_value_u64(struct cam_json_value v, uint64_t *out)
 {
 	uint64_t n = 0;

@@ -21,6 +21,8 @@ int cam_json_value_parse(struct cam_text text, struct cam_json_value *out);
 /* The member of an object, the element of an array. False: not there, or not such a value. */
 bool cam_json_value_get(struct cam_json_value v, const char *key, struct cam_json_value *out);
 bool cam_json_value_at(struct cam_json_value v, size_t i, struct cam_json_value *out);
+/* How many elements an array has; 0: it is none, too. */
+size_t cam_json_value_count(struct cam_json_value v);
 
 /* False: of another type, or out of range. */
 bool cam_json_value_u64(struct cam_json_value v, uint64_t *out);

@@ -123,7 +123,7 @@ static bool tell_alert(const struct cam_server_doors *doors, struct cam_json_val
 	return true;
 }
 
-static void answer(const struct told *t, struct cam_answer *a)
+static void answer(const struct told *t, size_t n, struct cam_answer *a)
 {
 	struct cam_out out;
 	char text[512];
@@ -141,6 +141,7 @@ static void answer(const struct told *t, struct cam_answer *a)
 	cam_json_open(&j, NULL, '{');
 	cam_json_u64(&j, "kept", t->kept);
 	cam_json_u64(&j, "known", t->known);
+	cam_json_u64(&j, "left_out", n > ALERTS ? n - ALERTS : 0);
 	cam_json_close(&j, '}');
 	a->status = 200;
 	if (cam_out_finish(&out))
@@ -172,5 +173,5 @@ void cam_answer_alerts(const struct cam_server_doors *doors, const struct cam_re
 		if (told.error == -ENOTCONN)
 			break;
 	}
-	answer(&told, a);
+	answer(&told, cam_json_value_count(alerts), a);
 }

@@ -478,13 +478,13 @@ class Changes(unittest.TestCase):
         resolved = alert("resolved", "2026-04-15T03:14:07Z", "2026-04-15T03:20:00.5Z")
         with fake_recorder.FakeRecorder(self.store, answer) as r:
             os.chmod(r.path, 0o666)
-            self.assertEqual(self.post("/api/alerts", payload(firing, resolved)), (200, {"kept": 2, "known": 0}))
-            self.assertEqual(self.post("/api/alerts", payload(firing)), (200, {"kept": 0, "known": 1}))
+            self.assertEqual(self.post("/api/alerts", payload(firing, resolved)), (200, {"kept": 2, "known": 0, "left_out": 0}))
+            self.assertEqual(self.post("/api/alerts", payload(firing)), (200, {"kept": 0, "known": 1, "left_out": 0}))
             self.assertEqual(r.asked[:2], [
                 (fake_recorder.ALERT, 1776222847254266876, 2, b"firing: HighLatency instance=db1:9100 job=node: p99 is 3 s"),
                 (fake_recorder.ALERT, 1776223200500000000, 5, b"resolved: HighLatency: p99 is 3 s")])
             many = payload(*(alert("firing", "2026-04-15T03:14:07Z", pod=f"p{i}" + "x" * 600) for i in range(300)))
-            self.assertEqual(self.post("/api/alerts", many), (200, {"kept": 256, "known": 0}))
+            self.assertEqual(self.post("/api/alerts", many), (200, {"kept": 256, "known": 0, "left_out": 44}))
             self.assertEqual(self.post("/api/alerts", payload(alert("firing", "2026-04-15T03:14:07Z", job="flood")))[0], 429)
             asked = len(r.asked)
             for wrong in (payload(alert("firing", "when?")), payload(alert("", "2026-04-15T03:14:07Z")), {"alerts": []},

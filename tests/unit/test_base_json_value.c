@@ -88,6 +88,10 @@ static void test_members(void **state)
 	assert_true(cam_json_value_at(list, 2, &e));
 	assert_false(cam_json_value_at(e, 0, &e));
 	assert_false(cam_json_value_at(list, 3, &e));
+	assert_int_equal(cam_json_value_count(list), 3);
+	assert_true(cam_json_value_at(list, 2, &e));
+	assert_int_equal(cam_json_value_count(e), 0);
+	assert_int_equal(cam_json_value_count(v), 0);
 	/* The first of that name, however it is written. */
 	assert_true(cam_json_value_get(v, "ab", &e) && cam_json_value_u64(e, &n));
 	assert_int_equal(n, 2);

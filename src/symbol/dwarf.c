@@ -57,7 +57,7 @@ struct cam_dwarf {
 	struct loaded loaded[CAM_DWARF_LOADED_UNITS];
 	struct abbrev_slot slots[ABBREV_SLOTS];
 	size_t loaded_bytes, inflated_bytes;
-	uint32_t n_spent; /* units that took more than CAM_DWARF_ENOUGH_WORK */
+	uint64_t allowance; /* work that all finds together may still take */
 	uint64_t clock;
 	bool elsewhere;
 };
@@ -135,6 +135,7 @@ int cam_dwarf_open(const struct cam_elf_file *f, const struct cam_bytes *b, uint
 		d->loaded[i].unit = CAM_DWARF_NO_NODE;
 	d->s.b = b;
 	d->s.work = *work;
+	d->allowance = CAM_DWARF_FILE_WORK;
 	int error = open_all(d, f, b);
 	if (error == -EBUSY && *work >= CAM_DWARF_ENOUGH_WORK)
 		error = -E2BIG;
@@ -224,10 +225,8 @@ static void read_unit(struct cam_dwarf *d, struct loaded *l)
 		l->error = cam_dwarf_tree_read(&d->s, u, abbrevs, &l->tree);
 	if (!l->error && cam_dwarf_lines_read(&d->s, u, &l->lines) == -EBUSY)
 		l->error = -EBUSY;
-	if (l->error == -EBUSY && enough) {
+	if (l->error == -EBUSY && enough)
 		l->error = -E2BIG;
-		d->n_spent++;
-	}
 	l->bytes = (l->tree ? cam_dwarf_tree_memory(l->tree) : 0) +
 		   (l->lines ? cam_dwarf_lines_memory(l->lines) : 0);
 	d->loaded_bytes += l->bytes;
@@ -437,7 +436,7 @@ static int tell(struct cam_dwarf *d, struct loaded *l, uint64_t address, uint32_
 static int find(struct cam_dwarf *d, uint64_t address, struct cam_dwarf_hit *hit)
 {
 	size_t low = 0, high = d->n_code;
-	if (d->n_spent >= CAM_DWARF_MAX_SPENT)
+	if (!d->allowance)
 		return -E2BIG;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -489,6 +488,8 @@ int cam_dwarf_find(struct cam_dwarf *d, const struct cam_bytes *b, uint64_t addr
 	d->s.work = *work;
 	d->elsewhere = false;
 	int found = find(d, address, hit);
+	uint64_t spent = *work - d->s.work;
+	d->allowance -= spent < d->allowance ? spent : d->allowance;
 	*work = d->s.work;
 	return found;
 }

@@ -10,7 +10,7 @@
  * Ownership: struct cam_dwarf is the caller's until cam_dwarf_free(); it does not keep the file open.
  * Bounds: what is kept of loaded units is at most CAM_DWARF_UNIT_CACHE_BYTES (the one in use may exceed it alone),
  * inflated sections take at most CAM_DWARF_INFLATED_BYTES; a unit larger than dwarf_tree.h and dwarf_line.h allow has
- * no chains, or no lines. Each find pays for what it reads.
+ * no chains, or no lines. Each find pays for what it reads, and so does the file: CAM_DWARF_FILE_WORK.
  * What dwz has moved to a file that several share, the supplement, is found there if that one was opened, too, and
  * given by cam_dwarf_lean(). Split units (.dwo) are not read. cam_dwarf_is_elsewhere() tells that something was needed that is
  * in neither; what is inlined and has its name there is "[inlined]".
@@ -26,7 +26,10 @@
 #define CAM_DWARF_LOADED_UNITS	   64u
 /* Where opening, or one unit, takes more than that, it is too large: else each errand would be used up by it again. */
 #define CAM_DWARF_ENOUGH_WORK (192u << 20)
-#define CAM_DWARF_MAX_SPENT   8u /* units of that kind; then the file is one */
+/* All finds of one opened file together; from then on all of it is too large. A program of 500 units takes 33 KiB for each of 20,000
+ * addresses in no order, most of it for units that others had pushed out. A symboliser lives for 20 s of CPU, that is 8 GB of such work: the
+ * next one begins anew. */
+#define CAM_DWARF_FILE_WORK (4ull << 30)
 
 struct cam_dwarf;
 
@@ -56,7 +59,7 @@ struct cam_dwarf_hit {
 	char text[CAM_DWARF_HIT_TEXT];
 };
 
-/* 1: found; 0: DWARF says nothing of it; -E2BIG: its unit is too large; or why it could not be read. *work counts
+/* 1: found; 0: DWARF says nothing of it; -E2BIG: its unit is too large, or all of it was; or why it could not be read. *work counts
  * bytes, as in elf.h. */
 int cam_dwarf_find(struct cam_dwarf *d, const struct cam_bytes *b, uint64_t address, uint64_t *work,
 		   struct cam_dwarf_hit *hit);

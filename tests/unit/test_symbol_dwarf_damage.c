@@ -268,6 +268,66 @@ static void what_nobody_can_pay_for_is_tried_once(void **state)
 	}
 }
 
+/* Units of [0x1000 + 16 i, + 16), each with so many functions whose ranges say nothing that it takes half of an errand's work. */
+static struct cam_buf file_of_dear_units(unsigned n)
+{
+	/* 1: a unit with code, with children; 2: a function with ranges. */
+	static const uint8_t rows[] = {1, 0x11, 1, 0x11, 0x01, 0x12, 0x01, 0, 0,
+				       2, 0x2e, 0, 0x55, 0x17, 0,    0,	   0};
+	enum { FUNCTIONS = 128 };
+	struct cam_buf info = CAM_BUF(1u << 20), abbrev = CAM_BUF(4096), ranges = CAM_BUF(4u << 20);
+	cam_buf_put(&abbrev, rows, sizeof(rows));
+	for (unsigned i = 0; i < 65537; i++) {
+		cam_buf_put_u64(&ranges, 5);
+		cam_buf_put_u64(&ranges, 5);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		cam_buf_put_u32(&info, 7 + 17 + FUNCTIONS * 5);
+		cam_buf_put_u16(&info, 4);
+		cam_buf_put_u32(&info, 0);
+		cam_buf_put_u8(&info, 8);
+		cam_buf_put_u8(&info, 1);
+		cam_buf_put_u64(&info, 0x1000 + 16 * i);
+		cam_buf_put_u64(&info, 0x1010 + 16 * i);
+		for (unsigned k = 0; k < FUNCTIONS; k++) {
+			cam_buf_put_u8(&info, 2);
+			cam_buf_put_u32(&info, 0);
+		}
+	}
+	struct cam_buf file = wrap(&info, &abbrev, &ranges);
+	cam_buf_free(&info);
+	cam_buf_free(&abbrev);
+	cam_buf_free(&ranges);
+	return file;
+}
+
+/* No unit is too large for an errand, but there are many, and each is read again when others have pushed it out. */
+static void many_dear_units_are_bounded_in_sum(void **state)
+{
+	(void)state;
+	enum { UNITS = 256, ERRAND = 256u << 20 };
+	struct cam_buf file = file_of_dear_units(UNITS);
+	struct cam_bytes b = cam_bytes_of_memory(file.data, file.len);
+	struct cam_elf_file f;
+	struct cam_dwarf *d = NULL;
+	uint64_t work = ERRAND, spent = 0;
+	unsigned read = 0;
+	assert_int_equal(cam_elf_file_read_debug(&f, &b), 0);
+	assert_int_equal(cam_dwarf_open(&f, &b, &work, &d), 0);
+	for (unsigned i = 0; i < 4 * UNITS; i++) {
+		work = ERRAND;
+		int found = cam_dwarf_find(d, &b, 0x1000 + 16 * (i % UNITS), &work, &hit);
+		spent += ERRAND - work;
+		read += found == 0;
+		/* What is told as too large costs nothing. */
+		assert_true(found == 0 || (found == -E2BIG && work == ERRAND));
+	}
+	assert_in_range(read, 20, 40);
+	assert_in_range(spent, CAM_DWARF_FILE_WORK, CAM_DWARF_FILE_WORK + ERRAND);
+	cam_dwarf_free(d);
+	cam_buf_free(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +336,7 @@ int main(void)
 		cmocka_unit_test(programs_shot_at_do_no_harm),
 		cmocka_unit_test(the_worst_is_paid_for),
 		cmocka_unit_test(what_nobody_can_pay_for_is_tried_once),
+		cmocka_unit_test(many_dear_units_are_bounded_in_sum),
 	};
 	srandom(7);
 	return cmocka_run_group_tests(tests, NULL, oracle_clean);

@@ -33,8 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cam_unwind_pack_start(&packer, put, &blocks);
 	if (!cam_ehframe_read(&b, pack, &packer) && cam_unwind_pack_finish(&packer, &table))
 		abort();
-	for (uint64_t at = 0; !cam_elf_file_read(&f, &b) && at < size; at += 1 + size / 64)
-		if (cam_frame_index_start(&f, &b, at) > at)
+	for (uint64_t at = 0, end; !cam_elf_file_read(&f, &b) && at < size; at += 1 + size / 64)
+		if (cam_frame_index_start(&f, &b, at, &end) > at || (end && end <= at))
 			abort();
 	return 0;
 }

@@ -34,7 +34,9 @@
 #define MIN_SLOTS  256u
 #define BLOCK_BITS 6u	 /* of an offset: functions are seldom shorter */
 #define MAX_BLOCKS 1024u /* of a function; offsets behind them are asked for one by one */
-#define BLOCKS	   8u	 /* as many as there are places for functions */
+#define BLOCKS \
+	8u /* as many as there are places for functions, and all from the beginning: a
+				  * small table would forget most of them again */
 
 struct entry {
 	uint64_t offset;
@@ -61,9 +63,10 @@ struct inlined {
 struct half {
 	struct entry *entries;
 	uint32_t *functions; /* text + 1 by (file, start); newer ones replace older ones */
-	uint32_t *blocks;    /* text + 1 by (file, block); likewise; BLOCKS times as many */
+	uint32_t *blocks;    /* text + 1 by (file, block); likewise */
 	char *arena;
 	uint32_t n_slots, n_functions; /* of the tables, in use: powers of 2 */
+	uint32_t n_blocks;
 	uint32_t used_entries, used_bytes;
 };
 
@@ -112,7 +115,8 @@ int cam_namebook_new(size_t max_bytes, struct cam_namebook **out)
 		struct half *h = &b->halves[i];
 		h->entries = calloc(b->n_entries, sizeof(*h->entries));
 		h->functions = calloc(b->n_functions, sizeof(*h->functions));
-		h->blocks = calloc((size_t)b->n_functions * BLOCKS, sizeof(*h->blocks));
+		h->n_blocks = b->n_functions * BLOCKS;
+		h->blocks = calloc(h->n_blocks, sizeof(*h->blocks));
 		h->arena = malloc(b->arena_bytes);
 		if (!h->entries || !h->functions || !h->blocks || !h->arena)
 			err = -ENOMEM;
@@ -157,7 +161,7 @@ static const struct text *text_at(const struct half *h, uint32_t at)
 static uint32_t *block_of(const struct half *h, uint32_t file, uint64_t block)
 {
 	uint32_t i = (uint32_t)(cam_hash_u64(block, file) >> 32);
-	return &h->blocks[i & (h->n_functions * BLOCKS - 1)];
+	return &h->blocks[i & (h->n_blocks - 1)];
 }
 
 static void enter_blocks(const struct half *h, uint32_t at)
@@ -178,7 +182,7 @@ static void turn(struct cam_namebook *b)
 	struct half *h = &b->halves[b->young];
 	memset(h->entries, 0, h->n_slots * sizeof(*h->entries));
 	memset(h->functions, 0, h->n_functions * sizeof(*h->functions));
-	memset(h->blocks, 0, (size_t)h->n_functions * BLOCKS * sizeof(*h->blocks));
+	memset(h->blocks, 0, h->n_blocks * sizeof(*h->blocks));
 	h->used_entries = h->used_bytes = 0;
 	begin_small(b, h);
 }
@@ -197,18 +201,13 @@ static void grow(const struct cam_namebook *b, struct half *h)
 	while (h->entries[from].file_plus_1)
 		from++;
 	h->n_slots *= 2;
-	if (h->n_functions < b->n_functions) {
-		memset(h->blocks, 0, (size_t)h->n_functions * BLOCKS * sizeof(*h->blocks));
+	if (h->n_functions < b->n_functions)
 		h->n_functions *= 2;
-	}
 	for (uint32_t i = 1; i < before; i++) {
 		struct entry *old = &h->entries[(from + i) & (before - 1)], e = *old;
 		old->file_plus_1 = 0;
-		if (!e.file_plus_1)
-			continue;
-		*slot_of(h, e.file_plus_1 - 1, e.offset) = e;
-		if (e.text != NO_TEXT)
-			enter_blocks(h, e.text);
+		if (e.file_plus_1)
+			*slot_of(h, e.file_plus_1 - 1, e.offset) = e;
 	}
 }
 

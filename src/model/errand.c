@@ -132,8 +132,7 @@ static bool valid_name(const struct cam_name *n)
 	return valid_source(n->source) && n->start <= n->offset &&
 	       (n->source == CAM_NAME_NONE) == (n->name.n == 0) &&
 	       n->n_inlined <= (n->name.n ? CAM_NAME_MAX_INLINED : 0) &&
-	       (!n->end ||
-		(n->end > n->offset && n->name.n && !n->file.n && !n->line && !n->n_inlined));
+	       (!n->end || (n->end > n->offset && !n->file.n && !n->line && !n->n_inlined));
 }
 
 static void put_name(struct cam_buf *b, const struct cam_name *n)

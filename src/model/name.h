@@ -34,7 +34,7 @@ struct cam_name {
 	uint32_t line;
 	uint32_t n_inlined;		   /* only of what has a name */
 	const struct cam_inlined *inlined; /* the outermost first */
-	/* All of [start, end) has this name, and nothing more is known of any of it; 0: of the offset alone. */
+	/* All of [start, end) has this name, or none, and nothing more is known of any of it; 0: of the offset alone. */
 	uint64_t end;
 };
 

@@ -598,3 +598,23 @@ int cam_elf_find(const struct cam_elf *e, const struct cam_bytes *b, uint64_t of
 	int found = find_stub(&q, hit);
 	return found ? found : find_unsized(&q, hit);
 }
+
+bool cam_elf_is_bare(const struct cam_elf *e, uint64_t from, uint64_t end)
+{
+	for (uint32_t i = 0; i < e->file.n_stubs; i++) {
+		const struct cam_elf_stubs *s = &e->file.stubs[i];
+		if (s->offset < end && from < s->offset + s->bytes)
+			return false;
+	}
+	for (int kind = 0; kind < CAM_ELF_KINDS; kind++) {
+		const struct list *lists[] = {&e->sides[kind].sized, &e->sides[kind].unsized};
+		for (int i = 0; i < 2; i++) {
+			uint32_t last = last_before(lists[i], end - 1);
+			/* What starts before and holds one of them holds the first, too. */
+			if (last != NONE && (lists[i]->rows[last].start >= from ||
+					     innermost(lists[i], from) != NONE))
+				return false;
+		}
+	}
+	return true;
+}

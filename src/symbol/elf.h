@@ -63,3 +63,5 @@ struct cam_elf_hit {
  */
 int cam_elf_find(const struct cam_elf *e, const struct cam_bytes *b, uint64_t offset,
 		 uint64_t *work, struct cam_elf_hit *hit);
+/* Whether cam_elf_find() has nothing for any offset of [from, end), of which there is at least one. */
+bool cam_elf_is_bare(const struct cam_elf *e, uint64_t from, uint64_t end);

@@ -101,8 +101,9 @@ static bool read_entry(const struct cam_elf_segment *x, const struct cam_bytes *
 	return true;
 }
 
-static bool holds(const struct cam_elf_segment *x, const struct cam_bytes *b, const struct row *r,
-		  uint64_t address)
+/* How many bytes the row's function has; 0: the address is not in it. */
+static uint64_t bytes_around(const struct cam_elf_segment *x, const struct cam_bytes *b,
+			     const struct row *r, uint64_t address)
 {
 	uint8_t fde_bytes[ENTRY_BYTES], cie_bytes[ENTRY_BYTES];
 	struct cam_cfi_section s, of_cie;
@@ -112,25 +113,34 @@ static bool holds(const struct cam_elf_segment *x, const struct cam_bytes *b, co
 	if (!read_entry(x, b, r->fde, fde_bytes, &s, &e) ||
 	    !read_entry(x, b, r->fde + 4 - cam_get32(fde_bytes + 4), cie_bytes, &of_cie,
 			&cie_entry))
-		return false;
+		return 0;
 	/* Its instructions may be cut: not usable, but how addresses are written is known. */
 	cam_cfi_read_cie(&of_cie, &cie_entry, &cie);
-	return cam_cfi_read_fde(&s, &e, &cie, &fde) && fde.start == r->start &&
-	       address - fde.start < fde.bytes;
+	bool in = cam_cfi_read_fde(&s, &e, &cie, &fde) && fde.start == r->start &&
+		  address - fde.start < fde.bytes;
+	return in ? fde.bytes : 0;
 }
 
 uint64_t cam_frame_index_start(const struct cam_elf_file *f, const struct cam_bytes *b,
-			       uint64_t offset)
+			       uint64_t offset, uint64_t *end)
 {
 	struct row r;
+	*end = 0;
 	for (uint32_t i = 0; i < f->n_segments; i++) {
 		const struct cam_elf_segment *s = &f->segments[i];
 		if (offset < s->offset || offset - s->offset >= s->bytes)
 			continue;
 		uint64_t address = s->address + (offset - s->offset);
-		if (search(&f->frame_index, b, address, &r) && r.start >= s->address &&
-		    holds(&f->frame_index, b, &r, address))
-			return s->offset + (r.start - s->address);
+		if (!search(&f->frame_index, b, address, &r) || r.start < s->address)
+			continue;
+		uint64_t start = s->offset + (r.start - s->address);
+		uint64_t bytes = bytes_around(&f->frame_index, b, &r, address);
+		if (!bytes)
+			continue;
+		/* A file may say more than there is of it. */
+		uint64_t left = s->offset + s->bytes - start;
+		*end = start + (bytes < left ? bytes : left);
+		return start;
 	}
 	return offset;
 }

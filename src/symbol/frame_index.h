@@ -7,6 +7,6 @@
 #pragma once
 #include "symbol/elf_file.h"
 
-/* A file offset; equal to `offset` where nothing is known. */
+/* A file offset; equal to `offset` where nothing is known. *end: of the same function; 0: not known. */
 uint64_t cam_frame_index_start(const struct cam_elf_file *f, const struct cam_bytes *b,
-			       uint64_t offset);
+			       uint64_t offset, uint64_t *end);

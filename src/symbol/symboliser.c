@@ -249,7 +249,11 @@ static void name_one(struct answer *a, struct naming *from, struct cam_name *n)
 	} else if (ask_returned_to(s, from, n->offset)) {
 		found = true; /* n->start is its own offset */
 	} else if (!a->errand->names_only) {
-		n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset);
+		uint64_t end;
+		n->start = cam_frame_index_start(from->f, &from->own_bytes, n->offset, &end);
+		/* Of the last byte the next function may be who is returned to. */
+		if (end > n->offset + 1 && from->plain && cam_elf_is_bare(from->own, n->start, end))
+			n->end = end - 1;
 	}
 	if (found) {
 		n->source = s->hit.source;

@@ -125,7 +125,7 @@ static void such_functions_are_forgotten_like_others(void **state)
 		}
 		check(b, i % 5, (uint64_t)(i / 2) * 100 + 3);
 	}
-	assert_in_range(asked, 1, 400);
+	assert_in_range(asked, 1, 2000); /* of 34,285 */
 	assert_false(check(b, 2, 250));
 	cam_namebook_free(b);
 }

@@ -555,6 +555,7 @@ static void test_starts(void **state)
 	struct stat s;
 	char line[1024];
 	unsigned long start, end, n = 0;
+	uint64_t stop;
 	(void)state;
 	assert_int_equal(fstat(b.fd, &s), 0);
 	b.size = (uint64_t)s.st_size;
@@ -568,16 +569,19 @@ static void test_starts(void **state)
 			continue;
 		assert_true(offset_of(&c, start, &from));
 		to = from + (end - start);
-		assert_int_equal(cam_frame_index_start(&f, &b, from), from);
-		assert_int_equal(cam_frame_index_start(&f, &b, from + (to - from) / 2), from);
-		assert_int_equal(cam_frame_index_start(&f, &b, to - 1), from);
-		assert_in_range(cam_frame_index_start(&f, &b, to), to, to);
+		assert_int_equal(cam_frame_index_start(&f, &b, from, &stop), from);
+		assert_int_equal(cam_frame_index_start(&f, &b, from + (to - from) / 2, &stop),
+				 from);
+		assert_int_equal(cam_frame_index_start(&f, &b, to - 1, &stop), from);
+		assert_int_equal(stop, to);
+		assert_in_range(cam_frame_index_start(&f, &b, to, &stop), to, to);
 		n++;
 	}
 	pclose(in);
 	assert_true(n > 2000);
-	assert_int_equal(cam_frame_index_start(&f, &b, 16), 16);
-	assert_int_equal(cam_frame_index_start(&f, &b, b.size + 5), b.size + 5);
+	assert_int_equal(cam_frame_index_start(&f, &b, 16, &stop), 16);
+	assert_int_equal(stop, 0);
+	assert_int_equal(cam_frame_index_start(&f, &b, b.size + 5, &stop), b.size + 5);
 	close(b.fd);
 }
 

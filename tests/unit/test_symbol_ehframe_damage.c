@@ -26,8 +26,10 @@ static void try_bytes(const uint8_t *bytes, size_t n)
 	frames_free(&frames);
 	if (cam_elf_file_read(&f, &b))
 		return;
-	for (uint64_t at = 0; at < n; at += 1 + n / 8)
-		assert_true(cam_frame_index_start(&f, &b, at) <= at);
+	for (uint64_t at = 0, stop; at < n; at += 1 + n / 8) {
+		assert_true(cam_frame_index_start(&f, &b, at, &stop) <= at);
+		assert_true(!stop || stop > at);
+	}
 }
 
 #define SMALL                                                                               \

@@ -274,12 +274,22 @@ static bool is_unsized(const struct oracle_symbols *s, const char *name, uint64_
 	return found;
 }
 
+/* What is said to be bare has no name anywhere; what has one is not bare. Answers whether it is. */
+static bool check_bare(struct loaded *l, uint64_t from, uint64_t bytes)
+{
+	bool bare = cam_elf_is_bare(l->e, from, from + bytes), named = false;
+	for (uint64_t at = from; at < from + bytes && !named; at++)
+		named = name_of(l, at) != NULL;
+	assert_false(bare && named);
+	return bare;
+}
+
 /* Every offset inside a sized symbol has one of its names; others have none, but for stubs and what
  * symbols without a size may name. Answers how many of the random ones are inside one, in %. */
 static unsigned int compare_with_readelf(const char *path)
 {
 	struct oracle_symbols s = oracle_symbols(path);
-	size_t n, first, end, inside = 0, simple = 0;
+	size_t n, first, end, inside = 0, simple = 0, bare = 0, nameless = 0;
 	uint64_t *offsets CAM_AUTOFREE = pick_offsets(&s, &n);
 	struct loaded l;
 	load(&l, path);
@@ -298,11 +308,18 @@ static unsigned int compare_with_readelf(const char *path)
 			fail_msg("%s at 0x%lx: %s, where readelf has nothing", path,
 				 (unsigned long)offsets[i], name);
 		}
+		/* name is overwritten from here on */
+		bool is_nameless = !name;
+		nameless += is_nameless;
+		check_bare(&l, offsets[i], 1);
+		if (is_nameless)
+			bare += check_bare(&l, offsets[i], 60);
 	}
 	unload(&l);
 	oracle_symbols_free(&s);
-	print_message("# %s: %zu of %zu in functions that have one name throughout\n", path, simple,
-		      inside);
+	print_message(
+		"# %s: %zu of %zu in functions that have one name throughout; %zu of %zu bare\n",
+		path, simple, inside, bare, nameless);
 	assert_true(simple >= inside / 2);
 	return (unsigned int)(inside * 100 / ANYWHERE);
 }

@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#define ASKED	400
 #define IDLE_MS 20000 /* compilers run while it waits */
 
 struct served {
@@ -258,6 +259,47 @@ static void take_long_names(struct served *s)
 	} while (t.names.more);
 	assert_int_equal(names, CAM_ERRAND_MAX_OFFSETS);
 	assert_in_range(packets, 16, 64); /* 2 MiB of names */
+}
+
+/* Of a function without a name, all of it: in libc as it is distributed these are hundreds. */
+static void a_function_without_a_name_says_how_far_it_goes(void **state)
+{
+	(void)state;
+	int libc = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+	static uint64_t starts[ASKED], ends[ASKED];
+	uint64_t offsets[ASKED];
+	struct cam_tidings t;
+	struct served s;
+	size_t n = 0, same = 0;
+	start(&s, IDLE_MS);
+	for (uint32_t i = 0; i < ASKED; i++)
+		offsets[i] = 0x30000 + i * 2203;
+	ask(&s, 7, offsets, ASKED, libc);
+	receive(&s, &t);
+	assert_int_equal(t.names.n_names, ASKED);
+	for (uint32_t i = 0; i < t.names.n_names; i++) {
+		const struct cam_name *name = &t.names.names[i];
+		if (name->source != CAM_NAME_NONE || !name->end)
+			continue;
+		starts[n] = name->start;
+		ends[n++] = name->end;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at[] = {starts[i], (starts[i] + ends[i]) / 2, ends[i] - 1};
+		ask(&s, 7, at, 3, libc);
+		receive(&s, &t);
+		for (size_t k = 0; k < 3; k++) {
+			const struct cam_name *name = &t.names.names[k];
+			assert_int_equal(name->source, CAM_NAME_NONE);
+			assert_int_equal(name->start, starts[i]);
+			same += name->end == ends[i];
+		}
+	}
+	print_message("# %zu of %d in such functions\n", n, ASKED);
+	assert_true(n >= ASKED / 20);
+	assert_int_equal(same, 3 * n);
+	close(libc);
+	stop(&s);
 }
 
 static void long_names_come_in_several_packets(void **state)
@@ -716,6 +758,7 @@ int main(void)
 		cmocka_unit_test(files_are_named_and_bad_ones_cost_only_themselves),
 		cmocka_unit_test(the_kernel_is_named_once_its_symbols_are_given),
 		cmocka_unit_test(the_vdso_is_named_as_readelf_says),
+		cmocka_unit_test(a_function_without_a_name_says_how_far_it_goes),
 		cmocka_unit_test(long_names_come_in_several_packets),
 		cmocka_unit_test(files_that_do_not_fit_together_are_named_all_the_same),
 		cmocka_unit_test(tables_are_answered_in_pieces_and_in_bounds),
